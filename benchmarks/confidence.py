@@ -20,9 +20,10 @@ import numpy as np
 
 from benchmarks.gains import NAMES
 from benchmarks.real_sets import open_set
-from hubless.lab.experiments.abstain import ACCURACY, CutQuality, measured, trial_answers
+from hubless.lab.experiments.abstain import ACCURACY, Abstention, CutQuality, Outcomes, folds, trial_answers
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Labelled
+from hubless.measures.confidence.quality import calibration_error
 
 PAIRS = (50, 100, 200)
 SEEDS = 10
@@ -39,14 +40,18 @@ def measure(folder: Path, seeds: int) -> dict[str, Any]:
     """Return the figures of a set: the means over the splits, and the errors of all splits together."""
     data, method = open_set(folder), Method("auto")
     trials = [trial_answers(trial, method) for trial in Labelled(data.pairs, None, None).trials(seeds)]
-    each = [measured(method.label, [trial], 0, ACCURACY) for trial in trials]
+    each = [Abstention.of(method.label, ACCURACY, [trial.outcomes()]) for trial in trials]
     found: dict[str, Any] = {"set": data.name, "right": _mean([one.answers_right[1] for one in each])}
     found["cosine"] = _figures([(one.cosine, one.presence_cosine) for one in each])
     found["confidence"] = _figures([(one.confidence, one.presence) for one in each])
     for pairs in PAIRS:
-        result = measured(method.label, trials, pairs, ACCURACY)
-        errors = {"error": result.error, "of one split": result.error_of_one, "presence": result.presence_error}
-        found[f"{pairs} labels"] = {name: round(value or 0.0, 4) for name, value in errors.items()}
+        splits = [part for seed, trial in enumerate(trials) for part in folds(trial, pairs, seed)]
+        whole = Outcomes(*map(np.concatenate, zip(*splits, strict=True)))
+        found[f"{pairs} labels"] = {
+            "error": round(calibration_error(whole.confidence, whole.right), 4),
+            "of one split": _mean([calibration_error(split.confidence, split.right) for split in splits]),
+            "presence": round(calibration_error(whole.presence, whole.present), 4),
+        }
     return found
 
 

@@ -31,7 +31,7 @@ def test_test_queries_in_the_bank_of_a_version_are_noted_first(tmp_path, correct
 
 def test_right_targets_in_the_bank_of_a_version_are_noted(tmp_path):
     bank = np.concatenate([GIVEN.targets[:10], OTHERS.queries])
-    notes = evaluate(built(tmp_path, bank), GIVEN.queries, RIGHT).comparison.leaks
+    notes = evaluate(built(tmp_path, bank), GIVEN.queries, RIGHT).leaks
     assert len(notes) == 1
     assert "of the right targets are in the query bank" in notes[0]
 

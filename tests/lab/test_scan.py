@@ -162,59 +162,6 @@ def finding_of(row, targets, queries):
     return next(finding for finding in listed if finding.target.row == row)
 
 
-@pytest.fixture(scope="module")
-def mixed():
-    """Queries, targets and payload: texts, which lie where queries do, images with a hub at row 600, three sounds."""
-    queries, images, _ = pairs(300, apart=1.5)
-    texts = unit(queries + 0.08 * np.random.default_rng(5).normal(size=queries.shape))
-    hub = unit(unit(queries.mean(axis=0)) + images[7])
-    kinds = [{"kind": "text"}] * 300 + [{"kind": "image"}] * 301 + [{"kind": "sound"}] * 3
-    return queries, np.vstack([texts, images, hub, images[:3]]), kinds
-
-
-class TestModalities:
-    """Texts lie where text queries do and fill the first places, so that no query sees an image."""
-
-    def test_hub_of_one_modality_is_hidden_among_all_and_first_apart(self, mixed):
-        queries, targets, kinds = mixed
-        among_all = finding_of(600, targets, queries)
-        found = scan(open_gallery(targets, payload=kinds), queries, modality="kind", progress=False)
-        (apart,) = [finding for finding in found.findings if finding.target.row == 600]
-        assert apart.place <= 4
-        assert apart.modality == "image"
-        assert apart.measured.overall > 10 * among_all.measured.overall
-        assert apart.measured.counts[10] > 4 * among_all.measured.counts[10]
-        assert found.modalities == {"image": 301, "text": 300}
-        assert found.notes == ["kind sound: 3 targets are too few to look at"]
-
-    def test_modalities_share_the_list_and_keep_rows_and_names_of_the_whole(self, mixed):
-        queries, targets, kinds = mixed
-        gallery = open_gallery(targets, payload=kinds)
-        found = scan(gallery, queries, modality="kind", budget=10, progress=False).findings
-        assert [finding.place for finding in found] == list(range(1, 11))
-        assert {finding.modality for finding in found} == {"image", "text"}
-        assert all(finding.target.payload["kind"] == finding.modality for finding in found)
-        assert all(kinds[row]["kind"] == one.modality for one in found for row in one.measured.near_duplicates)
-
-    @pytest.mark.parametrize(
-        ("column", "payload", "said"),
-        [
-            (
-                "colour",
-                [{"kind": "a"}] * 30 + [{"kind": "b"}] * 30,
-                r"one of the payload columns \['kind'\], got colour",
-            ),
-            ("kind", None, "modality: expected a payload, got kind"),
-            ("kind", [{"kind": "a"}] * 60, "at least two groups"),
-            ("kind", [{"kind": str(row // 6)} for row in range(60)], "at least 20 targets, got kind"),
-        ],
-    )
-    def test_column_that_names_no_modalities_is_refused(self, column, payload, said):
-        queries, targets, _ = pairs(60)
-        with pytest.raises(InputError, match=said):
-            scan(open_gallery(targets, payload=payload), queries, modality=column, progress=False)
-
-
 def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):
     asked = ["--queries", files / "queries.npy", "--set", "threshold=0.5", "--json"]
     found = run("--targets", files / "targets.npy", *asked)

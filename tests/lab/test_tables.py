@@ -9,9 +9,10 @@ from support.labelled import compare, pairs
 
 from hubless import measures
 from hubless.errors import InputError, StorageError
-from hubless.lab.experiments.comparisons import as_csv, caption, table_of, write
+from hubless.lab.experiments.comparisons import caption, table_of
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.tally import Attribute
+from hubless.lab.table import write_result
 
 GIVEN = pairs(120)
 ENTRIES = [Method("none"), Method("csls"), Method("nnn", {"k": 8})]
@@ -117,8 +118,9 @@ def test_latex_escapes_what_is_special_and_keeps_all_columns(banked):
     assert "_" not in unescaped
 
 
-def test_csv_has_all_measures_unrounded(banked):
-    rows = list(csv.DictReader(io.StringIO(as_csv(banked))))
+def test_csv_has_all_measures_unrounded(banked, tmp_path):
+    write_result(banked, table_of(banked), tmp_path / "all.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text("utf-8"))))
     assert [row["correction"] for row in rows] == ["none", "csls", "nnn k=8"]
     for line, row in zip(rows, banked.rows, strict=True):
         assert {name: float(line[name]) for name in row.quality} == row.quality
@@ -129,7 +131,7 @@ def test_csv_has_all_measures_unrounded(banked):
 
 
 def test_unknown_ending_and_missing_folder_are_refused(strict, tmp_path):
-    with pytest.raises(InputError, match=r"output: expected a file ending in .json, .csv, .md, .tex, got .xlsx"):
-        write(strict, tmp_path / "table.xlsx")
+    with pytest.raises(InputError, match=r"output: expected a file ending in .json, .csv, .md, .tex, .svg, got .xlsx"):
+        write_result(strict, table_of(strict), tmp_path / "table.xlsx")
     with pytest.raises(StorageError, match="no such file or folder"):
-        write(strict, tmp_path / "nowhere" / "table.md")
+        write_result(strict, table_of(strict), tmp_path / "nowhere" / "table.md")

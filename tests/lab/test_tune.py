@@ -8,7 +8,7 @@ from support.labelled import pairs, tune
 
 from hubless.builder.recipe import read_correction
 from hubless.errors import InputError
-from hubless.lab.experiments.methods import PRESETS, Method, grid_methods
+from hubless.lab.experiments.methods import Method, grid_methods
 from hubless.lab.experiments.trials import Pairs, strict_trial
 from hubless.lab.experiments.tune import best_of
 
@@ -163,9 +163,7 @@ class TestGrids:
         assert [entry.parameters for entry in entries if entry.name == "nnn"] == [{"k": 3}]
         assert len([entry for entry in entries if entry.name == "csls"]) > 1
 
-    def test_preset_has_110_settings_and_drops_what_the_bank_is_too_small_for(self):
-        assert len(grid_methods(512, True, grids=PRESETS)) == 111
-        assert len(grid_methods(100, True, grids=PRESETS)) == 1 + 7 * 11
+    def test_what_the_bank_is_too_small_for_is_left_out(self):
         found = tuned(HUBBY, grids={"nnn": {"k": [4, 1000]}}, corrections=["nnn"], seeds=1)
         assert [tried.label for tried in found.candidates] == ["none", "nnn k=4"]
         assert f"nnn: k above the {found.query_bank} queries of the bank is left out" in found.notes

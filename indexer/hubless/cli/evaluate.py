@@ -24,14 +24,15 @@ from hubless.cli.options import (
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
 from hubless.cli.printing import print_json, print_table
 from hubless.errors import InputError
-from hubless.lab.experiments.abstain import Abstention, abstain_collection, check_chart, write_abstention
+from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
 from hubless.lab.experiments.compare import compare, compare_strictly
-from hubless.lab.experiments.comparisons import Comparison, as_table, check_output, columns, write
+from hubless.lab.experiments.comparisons import as_table, columns, table_of
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, as_methods
 from hubless.lab.experiments.relevance import read_groups
 from hubless.lab.experiments.tally import Attribute
+from hubless.lab.table import check_output, write_result
 from hubless.measures import as_groups
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload
@@ -65,7 +66,7 @@ def evaluate_command(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Write the table: .json, .csv, .md or .tex; repeatable."),
+        typer.Option(metavar="FILE", help="Write it: .json, .csv, .md, .tex or .svg; repeatable."),
     ] = None,
     abstain: Annotated[
         bool, typer.Option("--abstain", help="Measure confidence: which queries should have an answer.")
@@ -85,7 +86,7 @@ def evaluate_command(
       hubless evaluate --targets t.npy --queries q.npy --relevant r.npy --strict
     """
     for path in output or []:
-        _usage("--output", check_chart if abstain else check_output, path)
+        _usage("--output", check_output, path)
         check_place(path)
     if collection is not None:
         refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
@@ -101,13 +102,12 @@ def evaluate_command(
         else:
             made = _abstention(relevant, queries, targets, query_bank, strict, correction, set_)
         for path in output or []:
-            write_abstention(made, path)
+            write_result(made, made.table(), path)
         if json_:
             print_json(made.as_json())
         else:
             print_table(made.table().rich())
         return
-    comparison: Comparison
     if collection is not None:
         of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
         known = of_splits if strict else parameters_of(evaluate, skip=_OF_COLLECTION)
@@ -116,8 +116,7 @@ def evaluate_command(
         opened = open_collection(catalog, collection, values.pop("version", None))
         if queries is None:
             raise typer.BadParameter("give labelled queries", param_hint="--queries")
-        measured = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
-        comparison = measured if isinstance(measured, Comparison) else measured.comparison
+        comparison = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
     else:
         known = parameters_of(compare, skip=_OF_FILES)
         values = read_settings(set_, {**SIMILARITIES, **_GROUPS, **_MEASURES, **known})
@@ -137,15 +136,13 @@ def evaluate_command(
             values.setdefault("metric", "cosine")
         if "candidates" in values:
             values["candidates"] = values["candidates"] or None
-        comparison = measured = compare(
-            given, targets, relevant, entries, query_bank=query_bank, attribute=attribute, **values
-        )
+        comparison = compare(given, targets, relevant, entries, query_bank=query_bank, attribute=attribute, **values)
     if measures is not None:
         _usage("--set", columns, comparison, measures)
     for path in output or []:
-        write(comparison, path, measures)
+        write_result(comparison, table_of(comparison, measures), path)
     if json_:
-        print_json(measured.as_json())
+        print_json(comparison.as_json())
         return
     for leak in comparison.leaks:
         typer.echo(f"Warning: {leak}.")

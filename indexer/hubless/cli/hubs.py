@@ -26,10 +26,9 @@ from hubless.lab.diagnose import diagnose
 from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.experiments.methods import as_methods
 from hubless.lab.gallery import open_gallery
-from hubless.lab.report.contents import Wanted, make_report
-from hubless.lab.report.page import write_report
+from hubless.lab.report import make_report
 from hubless.lab.scan.scanning import scan
-from hubless.lab.scan.suspects import Scan, Suspect
+from hubless.lab.scan.suspects import Scan
 from hubless.store.catalog import Catalog
 from hubless.store.durable import check_place
 from hubless.store.kept_scan import keep_scan
@@ -138,16 +137,14 @@ def report_command(
         raise typer.BadParameter("expected a file that ends in .html", param_hint="--output")
     # fail before the long work if the page cannot be written
     check_place(output)
-    known = parameters_of(make_report, skip=("gallery", "query_bank", "wanted"))
-    shown = parameters_of(Wanted, skip=("corrections",))
-    values = read_settings(set_, {**EXAMINED, **known, **shown, "relevant": Path, "corrections": Sequence[str]})
+    known = parameters_of(make_report, skip=("gallery", "query_bank"))
+    values = read_settings(set_, {**EXAMINED, **known, "relevant": Path, "corrections": Sequence[str]})
     gallery = examined_from(values, targets, catalog, collection, query_bank)
     try:
-        entries = as_methods(values.pop("corrections")) if "corrections" in values else []
+        as_methods(values.get("corrections"))
     except InputError as error:
         raise typer.BadParameter(str(error), param_hint=SET) from error
-    wanted = Wanted(entries, **{name: values.pop(name) for name in shown if name in values})
-    write_report(make_report(gallery, query_bank, wanted=wanted, **values), output)
+    make_report(gallery, query_bank, **values).save(output)
     if json_:
         print_json({"output": output})
     else:
@@ -197,19 +194,14 @@ def _scan_table(found: Scan) -> Table:
             f"{100 * measured.offset_percentile:.1f} %",
             f"{measured.exposure['raw']:.2f}",
             f"{measured.exposure['corrected']:.2f}",
-            f"{_of(finding)}{finding.why} {_payload(finding.target.payload)}".strip(),
+            f"{finding.why} {_payload(finding.target.payload)}".strip(),
         )
     said = [f"{found.targets:,} targets; topics of queries: {', '.join(map(str, found.topics)) or 'too few queries'}"]
-    said += [f"{name}: {count:,} targets" for name, count in found.modalities.items()]
     said += [f"corrected: {found.correction}", "offset: the share of the targets with a lower one"]
     if found.threshold is not None:
         said.append(f"{found.alerts:,} reach the threshold of {found.threshold:g}")
     table.caption = ". ".join([*said, *found.notes]) + "."
     return table
-
-
-def _of(finding: Suspect) -> str:
-    return "" if finding.modality is None else f"({finding.modality}) "
 
 
 def _payload(payload: dict[str, Any] | None) -> str:

@@ -18,7 +18,6 @@ from hubless.cli.options import (
 )
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
 from hubless.cli.printing import print_json, print_table, table_of
-from hubless.lab.experiments.methods import PRESETS
 from hubless.lab.experiments.tune import Tuned, tune
 from hubless.store.durable import check_place
 
@@ -34,7 +33,7 @@ def tune_command(
         list[str] | None,
         typer.Option(
             metavar="NAME.KEY=VALUES",
-            help="Try these values, as nnn.k=1,2,4, or a large grid, as nnn; repeatable.",
+            help="Try these values, as nnn.k=1,2,4; repeatable.",
         ),
     ] = None,
     output: Annotated[
@@ -76,18 +75,15 @@ def tune_command(
 
 
 def _grids(given: list[str]) -> dict[str, dict[str, Sequence[Any]]]:
-    """Return grids that are written as NAME.KEY=VALUE,VALUE, or as the name of a preset."""
+    """Return grids that are written as NAME.KEY=VALUE,VALUE."""
     grids: dict[str, dict[str, Sequence[Any]]] = {}
     for one in given:
         name, dot, rest = one.partition(".")
         key, equals, values = rest.partition("=")
-        if one in PRESETS:
-            grids.setdefault(one, {}).update(PRESETS[one])
-        elif dot and key and equals and values:
+        if dot and key and equals and values:
             grids.setdefault(name, {})[key] = [parse_value(value) for value in values.split(",")]
         else:
-            expected = f"NAME.KEY=VALUE,VALUE or one of {', '.join(PRESETS)}"
-            raise typer.BadParameter(f"expected {expected}, got {one}", param_hint="--grid")
+            raise typer.BadParameter(f"expected NAME.KEY=VALUE,VALUE, got {one}", param_hint="--grid")
     return grids
 
 

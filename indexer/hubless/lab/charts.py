@@ -25,13 +25,7 @@ LINE = 19
 """Height of a line of text."""
 TOP = 12
 """Room above the plot."""
-MARKERS = {
-    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-    "s": "M-4-4h8v8h-8z",
-    "^": "M0-5L5 4H-5z",
-    "v": "M0 5L5-4H-5z",
-    "D": "M0-5L5 0L0 5L-5 0z",
-}
+DOT = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
 
 logarithm: Callable[[F64], F64] = np.log10
 
@@ -108,33 +102,16 @@ class Chart:
         self._height = size[1] - 2 * TOP - LINE * bool(x.ticks) - LINE * bool(x.label)
         self._draw_frame()
 
-    def __repr__(self) -> str:
-        return f"<Chart of {self.y.label or 'rows'} by {self.x.label}>"
-
     def line(
-        self,
-        x: ArrayLike,
-        y: ArrayLike,
-        colour: str,
-        name: str = "",
-        *,
-        width: float = 2.4,
-        dash: str = "",
-        marker: str = "",
+        self, x: ArrayLike, y: ArrayLike, colour: str, name: str = "", *, width: float = 2.4, dash: str = ""
     ) -> None:
         """Draw a line through points."""
-        across, up = self._pixels(x, y)
         look = {"fill": "none", "stroke": colour, "stroke-width": width, "stroke-linejoin": "round"}
         look |= {"stroke-dasharray": dash} if dash else {}
-        _add(self._plot, "path", d=_path(across, up), **look)
-        for place in zip(across, up, strict=True) if marker else ():
-            _mark(self._plot, marker, colour, *place)
+        _add(self._plot, "path", d=_path(*self._pixels(x, y)), **look)
         if name:
             self.lines[name] = (np.asarray(x), np.asarray(y))
-            sample = self._sample(name)
-            _add(sample, "path", d="M0 0h26", **look)
-            if marker:
-                _mark(sample, marker, colour, 13, 0)
+            _add(self._sample(name), "path", d="M0 0h26", **look)
 
     def rule(
         self, colour: str, name: str = "", *, x: float | None = None, y: float | None = None, dash: str = ""
@@ -144,18 +121,14 @@ class Chart:
         up = [self.y.low, self.y.high] if y is None else [y, y]
         self.line(across, up, colour, name, width=1.5, dash=dash)
 
-    def point(
-        self, x: float, y: float, colour: str, marker: str = "o", *, name: str = "", low: float = 0, high: float = 0
-    ) -> None:
+    def point(self, x: float, y: float, colour: str, *, low: float = 0, high: float = 0) -> None:
         """Draw a point, with a bar from `low` to `high` where they differ."""
         [left, right, across], [up, *_] = self._pixels([low, high, x], [y, y, y])
         if high > low:
             ends = f"M{left:.1f} {up:.1f}H{right:.1f}M{left:.1f} {up - 5:.1f}v10M{right:.1f} {up - 5:.1f}v10"
             _add(self._plot, "path", d=ends, stroke=colour, **{"stroke-width": 2})
         self.points.append((x, y, low, high))
-        _mark(self._plot, marker, colour, across, up)
-        if name:
-            _mark(self._sample(name), marker, colour, 13, 0)
+        _add(self._plot, "path", d=DOT, transform=f"translate({across:.1f} {up:.1f})", fill=colour)
 
     def text(self, x: float, y: float, words: str, colour: str = INK, *, up: float = 0) -> None:
         """Write words at a position, `up` pixels above it, on a white ground."""
@@ -253,10 +226,6 @@ def _write(parent: Element, words: str, across: float, up: float, anchor: str = 
         height = up + LINE * (number - (len(lines) - 1) / 2)
         place = {"x": f"{across:.1f}", "y": f"{height:.1f}", "text-anchor": anchor}
         _add(parent, "text", **place, **look).text = line
-
-
-def _mark(parent: Element, marker: str, colour: str, across: float, up: float) -> None:
-    _add(parent, "path", d=MARKERS[marker], transform=f"translate({across:.1f} {up:.1f})", fill=colour)
 
 
 def _path(across: Iterable[float], up: Iterable[float]) -> str:

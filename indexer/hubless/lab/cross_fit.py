@@ -33,8 +33,7 @@ On sets that were left out of the fit it held 98 % of the measured gains, and 89
 class HeldOut:
     """The first k targets of m bank queries (rows `rows` of the bank), raw and corrected by fits without the query.
 
-    `similarities`, `raw` and `corrected` are (m, k), best first; `offsets` (n,) the mean of the fits, centred;
-    `details` those of the first fit.
+    `similarities`, `raw` and `corrected` are (m, k), best first; `offsets` (n,) the centred mean of the fits.
     """
 
     rows: I64
@@ -73,10 +72,7 @@ def held_out_rankings(
     seed: int = 0,
     advance: Advance = no_progress,
 ) -> HeldOut:
-    """Rank all targets (n, d) for at most 2,000 bank queries (b, d), fold by fold, by a fit on the rest of the bank.
-
-    `advance` is called after each fold.
-    """
+    """Rank all targets (n, d) for at most 2,000 bank queries (b, d), fold by fold, by a fit on the rest of the bank."""
     count = bank.shape[0]
     if count < 2 * FOLDS:
         raise InputError(bank.name, f"at least {2 * FOLDS} queries, as some are held out in turn", count)

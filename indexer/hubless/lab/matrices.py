@@ -41,15 +41,14 @@ COMPARE_TARGETS = ("dual_is", "dual_dis")
 
 @dataclass(frozen=True)
 class SimilarityMatrices:
-    """Similarities in place of vectors. Each matrix is a file or an array, as vectors are; `.npy` is memory-mapped.
+    """Similarities in place of vectors. Each matrix is a file or an array; `.npy` is memory-mapped.
 
     Parameters
     ----------
     queries : (m, n) of the labelled queries with the targets
     bank : (b, n) of the bank queries with the targets
     target_bank : (b, g) of the bank queries with the target bank, for `dbsn` and `auto`
-    between : (g, n) of the target bank with the targets, for `dual_is` and `dual_dis`; under the strict protocol
-        (n, n), of the targets with each other
+    between : (g, n) of target bank and targets, for `dual_is` and `dual_dis`; under the strict protocol (n, n)
     """
 
     queries: Vectors | None = None

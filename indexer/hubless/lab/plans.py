@@ -34,11 +34,10 @@ CONVERGED = 1e-12
 
 
 def otn(similarities: Matrix) -> F64:
-    """Exact optimal transport: the plan P that maximises Σ P_ij·s_ij.
+    """Exact optimal transport: the plan P that maximises Σ P_ij·s_ij; rows sum to 1/m, columns to 1/n.
 
-    The rows of P sum to 1/m, its columns to 1/n. At most m + n − 1 of its entries are above 0, so most targets tie.
-
-    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, compares with it; `ot.emd` of POT.
+    At most m + n − 1 of its entries are above 0, so most targets tie.
+    Source: compared with in Pan et al., ACM MM 2025; `ot.emd` of POT.
     """
     checked = _checked(similarities)
     plan: F64 = ot.emd(*_even(checked), 1 - checked, numItermax=MOST_PIVOTS)
@@ -48,11 +47,8 @@ def otn(similarities: Matrix) -> F64:
 def l2n(similarities: Matrix, temperature: float = 0.05, iterations: int = 10_000) -> F64:
     """Transport with a squared penalty: the plan P that maximises Σ P_ij·s_ij − τ/2·Σ P_ij².
 
-    Rows sum to 1/m and columns to 1/n once it has converged; at the 500 iterations of the published code they can be
-    off by a tenth.
-
-    Source: Blondel et al., "Smooth and Sparse Optimal Transport", AISTATS 2018; compared with in Pan et al., 2025;
-    `ot.smooth.smooth_ot_dual` of POT.
+    At the 500 iterations of the published code its sums can be off by a tenth.
+    Source: Blondel et al., "Smooth and Sparse Optimal Transport", AISTATS 2018; `ot.smooth.smooth_ot_dual` of POT.
     """
     check_between("temperature", temperature, 0, float("inf"), open_low=True)
     check_at_least("iterations", iterations, 1)
@@ -70,7 +66,6 @@ def hn(similarities: Matrix) -> F64:
     """Hungarian assignment: 1 where a query is matched with a target, and else 0, so that the sum of s_ij is largest.
 
     Each query and each target has one match at most; of more queries than targets some have none, and tie throughout.
-
     Source: compared with in Pan et al., ACM MM 2025; `scipy.optimize.linear_sum_assignment`.
     """
     checked = _checked(similarities)
@@ -84,11 +79,9 @@ def sn(
     temperature: float | Literal["auto"] = "auto",
     iterations: int = PUBLISHED_ITERATIONS,
 ) -> F64:
-    """Sinkhorn normalisation, query-aware: the correction `sn`, with the test queries themselves as the query bank.
+    """Sinkhorn normalisation, query-aware: the correction `sn` with the test queries as the query bank, s + τ·c.
 
-    s + τ·c, with the log-potentials c of the targets: it ranks as the entropic plan exp(s/τ + a + c) does.
-    The published τ is 0.01.
-
+    It ranks as the entropic plan exp(s/τ + a + c) does. The published τ is 0.01.
     Source: Pan et al., ACM MM 2025.
     """
     checked, temperature = _with_temperature(similarities, temperature)
@@ -104,11 +97,10 @@ def sn(
 
 
 def dsl(similarities: Matrix, temperature: float | Literal["auto"] = "auto") -> F64:
-    """Dual softmax: s·exp(s/τ)/Z, with Z the sum of exp(s/τ) over all queries, for each target.
+    """Dual softmax: τ·log of s·exp(s/τ)/Z, with Z the sum of exp(s/τ) over all queries, for each target.
 
-    The scores are τ·log of that. Where s < 0 the published score is negative; such targets come last, in its order.
-    Figure 1 of the SIGIR paper comes out at τ = 1.
-
+    Where s < 0 the published score is negative; such targets come last, in its order. Figure 1 of the SIGIR paper comes
+    out at τ = 1.
     Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021.
     """
     checked, temperature = _with_temperature(similarities, temperature)
@@ -125,11 +117,8 @@ def sinkhorn(
     """Sinkhorn as in the SIGIR paper, with all test queries as rows: columns first, then rows.
 
     From A = s/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. The scores are
-    τ·A after k steps.
-    The paper states neither.
-
-    Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video Retrieval", SIGIR
-    2023.
+    τ·A after k steps. The paper states neither.
+    Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing", SIGIR 2023.
     """
     checked, temperature = _with_temperature(similarities, temperature)
     check_at_least("iterations", iterations, 1)

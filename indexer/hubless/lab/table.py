@@ -1,12 +1,20 @@
-"""A table of texts, and each way to write one: terminal, Markdown, HTML and LaTeX."""
+"""A table of texts, and each way to write one: terminal, Markdown, HTML and LaTeX. Files of a measured result."""
 
-from collections.abc import Callable, Collection, Sequence
+import csv
+import io
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 from rich.table import Table
 from rich.text import Text
 
+from hubless.errors import InputError, storage_errors
+from hubless.lab.charts import Chart
 from hubless.lab.pages import render
+from hubless.store.durable import replace_text
 
 _LATEX = {mark: f"\\{mark}" for mark in "_%&#{}$"}
 _LATEX |= {"\\": r"\textbackslash{}", "Δ": r"$\Delta$", "±": r"$\pm$", "–": "--"}
@@ -60,6 +68,53 @@ class TextTable:
             [mark(write(text)) if (row, place) in self.best else write(text) for place, text in enumerate(line)]
             for row, line in enumerate(self.lines)
         ]
+
+
+class Writable(Protocol):
+    """What was measured, as `write_result` takes it."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values."""
+        ...
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return unrounded numbers, a dictionary a row."""
+        ...
+
+    def plot(self) -> Chart:
+        """Draw it."""
+        ...
+
+
+FORMATS: Mapping[str, Callable[[Writable, TextTable], str]] = {
+    ".json": lambda result, table: json.dumps(result.as_json(), indent=2, ensure_ascii=False, default=str) + "\n",
+    ".csv": lambda result, table: _csv(result.records()),
+    ".md": lambda result, table: table.markdown(),
+    ".tex": lambda result, table: table.latex(),
+    ".svg": lambda result, table: result.plot().svg("#fff") + "\n",
+}
+
+
+def check_output(path: Path) -> None:
+    """Raise `InputError` unless the path ends in a known format."""
+    if path.suffix not in FORMATS:
+        raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
+
+
+def write_result(result: Writable, table: TextTable, path: Path) -> None:
+    """Write a result, or its table, in the format of the path's ending."""
+    check_output(path)
+    with storage_errors(path):
+        replace_text(path, FORMATS[path.suffix](result, table))
+
+
+def _csv(records: Sequence[Mapping[str, Any]]) -> str:
+    written = io.StringIO()
+    names = list(dict.fromkeys(name for record in records for name in record))
+    writer = csv.DictWriter(written, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return written.getvalue()
 
 
 def _escaped(text: str) -> str:

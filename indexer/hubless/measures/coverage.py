@@ -12,21 +12,12 @@ FOUND = 10
 
 
 def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
-    """Return the share of the targets that a bank covers, from 0 to 1.
+    """Return the share of the targets (n, d) that a bank (b, d) covers; None for fewer than 200 or 20 rows.
 
     The targets are cut into 20 clusters. With p_c the share of the targets in cluster c, and q_c the share of the
     bank's first ten finds in it, the overlap is Σ_c min(p_c, q_c): 1 if each cluster is found as often as it has
     targets. Coverage is the overlap relative to that of a bank of equally many right queries, for which random targets
     stand in, and at most 1. Finds are those of `csls`, so that a hub does not count for its cluster.
-
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-
-    Returns
-    -------
-    None with fewer than 20 queries or 200 targets: that says too little.
     """
     if len(bank) < FEWEST_QUERIES or len(targets) < FEWEST_TARGETS:
         return None
@@ -44,7 +35,7 @@ def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
 
 
 def _finds(similarities: F32) -> I64:
-    """The first ten targets of each query (b, 10), by `csls`, in any order."""
+    """Return the first ten targets of each query (b, 10), by `csls`, in any order."""
     k = min(FOUND, len(similarities))
     nearest = np.partition(similarities, len(similarities) - k, axis=0)[-k:]
     offsets = np.where(np.isfinite(nearest), nearest, 0).mean(axis=0) / 2
@@ -58,7 +49,7 @@ def _overlap(cluster: I64, finds: I64) -> float:
 
 
 def _clusters(rows: F32, rng: np.random.Generator) -> I64:
-    """The cluster of each row: k-means of the centred rows on the sphere."""
+    """Return the cluster of each row: k-means of the centred rows on the sphere."""
     directions = rows - rows.mean(axis=0)
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     directions /= np.where(lengths > 0, lengths, 1)

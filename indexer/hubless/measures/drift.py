@@ -14,18 +14,11 @@ STALE = 3.0
 
 
 def energy_drift(live: F32, bank: F32, seed: int = 0) -> float:
-    """Return how far live queries are from bank queries, beyond chance: 0 is no further, 1 is the border of chance.
+    """Return how far live queries (r, d) are from bank queries (s, d), beyond chance: 1 is the border of chance.
 
     (E − mean E₀) / (q − mean E₀), at least 0. E = 2·mean|x−y| − mean|x−x'| − mean|y−y'| is the energy distance, E₀ the
     same after live and bank queries are shuffled, and q the value that E₀ exceeds in 1 % of shuffles. For a given shift
     it grows in proportion to the number of queries. Repeated queries count once: a popular query is no drift.
-
-    Parameters
-    ----------
-    live : (r, d)
-    bank : (s, d)
-    seed : of the shuffles
-
     Source: Székely and Rizzo, "Testing for equal distributions in high dimension", InterStat 2004, section 2.
     """
     live, bank = np.unique(live, axis=0), np.unique(bank, axis=0)

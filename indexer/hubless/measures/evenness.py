@@ -31,19 +31,11 @@ State = Literal["too_few", "few", "enough"]
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenStrength:
-    """The strength that live queries speak for, and why.
+    """The strength λ that live queries speak for: `current` unless another one is more even by more than chance.
 
-    Attributes
-    ----------
-    strength : λ; `current` unless another one is more even by more than chance
-    current : λ that is kept in doubt
-    state : "too_few" keeps `current` always; "few" are less than 200 different queries; "enough"
-    queries : how many there were
-    different : how many are left when those with nearly the same raw answers count once
-    strengths : λ that were compared
-    entropy : of N_k at each of them, in nats: higher is more even
-    error : standard error, over the queries, of how far each entropy is below the highest
-    skewness : of N_k at each of them
+    Of m `queries`, `different` are left when those with nearly the same raw answers count once. For each of `strengths`
+    there are the `entropy` of N_k in nats (higher is more even), its standard `error` below the highest, and the
+    `skewness`.
     """
 
     strength: float
@@ -62,17 +54,10 @@ def most_even(
 ) -> ChosenStrength:
     """Choose the strength nearest to the current one of which the answers are as even as those of the most even.
 
-    How even they are is the entropy of N_k, H = −Σ p·log p with p = N_k/ΣN_k. Chance alone makes the entropies differ,
-    so a strength counts as as even as the most even if its entropy is within one standard error of their difference,
-    which comes from resampling the queries. With fewer than 20 different queries the current one stays.
-
-    Parameters
-    ----------
-    answers : (s, m, k) rows of the targets that each query finds at each strength; −1 where it finds fewer
-    targets : n
-    strengths : (s,) λ of the answers; 0, the raw ranking, is one of them
-    current : λ that is kept in doubt
-    seed : of the resampling
+    How even they are is the entropy of N_k. A strength is as even as the most even if its entropy is within one
+    standard error of their difference, which comes from resampling the queries. With fewer than 20 different queries
+    the current one stays. `answers` (s, m, k) are rows of the n targets found at each of `strengths` (s,), 0 among
+    them.
     """
     places = list(strengths)
     kept = distinct(answers[places.index(0.0)])
@@ -100,10 +85,9 @@ def most_even(
 
 
 def distinct(raw: Answers) -> I64:
-    """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave; −1 stands for no target.
+    """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave, by 80 % of its targets.
 
-    Many people ask the same: what they find is popular, and no hub. Nearly the same answers share 80 % of their
-    targets.
+    Many people ask the same: what they find is popular, and no hub.
     """
     stands = alike(raw, SAME_ANSWERS)
     return np.flatnonzero(stands == np.arange(len(stands)))
@@ -134,7 +118,7 @@ def alike(answers: Answers, same: float) -> I64:
 
 
 def _errors(answers: Answers, best: int, seed: int) -> F64:
-    """Standard errors (s,) of how far the entropies are below the best. All strengths are resampled alike."""
+    """Return standard errors (s,) of how far the entropies are below the best. All strengths are resampled alike."""
     rng = np.random.default_rng(seed)
     s, m, k = answers.shape
     found = np.unique(answers, return_inverse=True)[1].reshape(s, m * k)  # few of many targets are found

@@ -33,10 +33,7 @@ class Groups:
 def as_groups(values: Sequence[Any], attribute: str) -> Groups:
     """Return the groups of targets by a column of strings, whole numbers or booleans. None is a group too.
 
-    Raises
-    ------
-    InputError
-        if the column is of another type, has one group only, or more than 50.
+    Raises `InputError` if the column is of another type, has one group only, or more than 50.
     """
     for row, value in enumerate(values):
         if value is not None and not isinstance(value, str | int | np.integer | np.bool_):
@@ -52,19 +49,9 @@ def as_groups(values: Sequence[Any], attribute: str) -> Groups:
 
 
 def group_shares(rows: I64, groups: Groups) -> F64:
-    """Return the share of each group among the first targets of each query.
+    """Return the share (m, g) of each group among the first targets of each query, rows (m, top).
 
-    The difference of two columns is the bias (#a − #b)/top of each query, as measured with VisoGender. Its mean over
-    the queries is 0 if both groups are shown equally often.
-
-    Parameters
-    ----------
-    rows : (m, top) rows of the targets found
-
-    Returns
-    -------
-    (m, g) float64; each row sums to 1
-
+    The difference of two columns is the bias (#a − #b)/top of each query, as measured with VisoGender.
     Source: Chowdhury et al. (NNN), EMNLP 2024; Hall et al. (VisoGender), NeurIPS 2023.
     """
     m, top = rows.shape
@@ -75,10 +62,7 @@ def group_shares(rows: I64, groups: Groups) -> F64:
 
 
 def group_histogram(shares: F64, top: int) -> I64:
-    """Return how many queries show 0, 1, … `top` targets of each group, (g, top + 1), from their shares (m, g).
-
-    With two groups, (2·count − top)/top is the bias of a query, so this is the distribution of the bias.
-    """
+    """Return how many queries show 0, 1, … `top` targets of each group, (g, top + 1), from their shares (m, g)."""
     counts = np.rint(shares * top).astype(np.int64)
     histogram: I64 = np.stack([np.bincount(column, minlength=top + 1) for column in counts.T])
     return histogram

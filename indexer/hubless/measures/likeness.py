@@ -41,13 +41,10 @@ def share_among(rows: F32, others: VectorSource) -> float:
 
 
 def told_apart(first: F32, second: F32) -> float:
-    """Return how well a linear classifier tells two clouds apart, as AUC: near 0.5 it can only guess, 1 is perfect.
+    """Return how well a linear classifier tells two clouds (m, d), (n, d) apart, as AUC: near 0.5 it can only guess.
 
-    A ridge discriminant is trained on one half of either cloud and tested on the other half, both ways.
-
-    Parameters
-    ----------
-    first, second : (m, d) and (n, d), in random order, at least 4 rows each
+    A ridge discriminant is trained on one half of either cloud and tested on the other half, both ways. Rows are in
+    random order, at least 4 of each.
     """
     found = []
     for train in (0, 1):
@@ -58,18 +55,10 @@ def told_apart(first: F32, second: F32) -> float:
 
 
 def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
-    """Return how much nearer queries are to their nearest target than strangers are, as AUC: 0.5 is no nearer.
+    """Return how much nearer queries (m, d) are to a target (n, d) than strangers are, as AUC: 0.5 is no nearer.
 
     Both sides are centred, so that only what differs within a side counts. A stranger is a query with its dimensions
-    shuffled, and their signs drawn anew.
-
-    Parameters
-    ----------
-    queries, targets : (m, d) and (n, d)
-
-    Returns
-    -------
-    None where strangers are near as well: with few dimensions, or many targets for them.
+    shuffled, and their signs drawn anew. None where strangers are near as well: with few dimensions, or many targets.
     """
     rng = np.random.default_rng(seed)
     dim = queries.shape[1]
@@ -80,7 +69,7 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
 
 
 def _discriminant(one: F32, other: F32) -> F64:
-    """The direction that tells two clouds apart; the ridge is the mean variance."""
+    """Return the direction that tells two clouds apart; the ridge is the mean variance."""
     means = one.mean(axis=0, dtype=np.float64) - other.mean(axis=0, dtype=np.float64)
     covariance = np.atleast_2d((np.cov(one, rowvar=False) + np.cov(other, rowvar=False)) / 2)
     ridge = np.trace(covariance) / len(covariance)
@@ -103,7 +92,7 @@ def _nearest(rows: F32, others: F32) -> F32:
 
 
 def _auc(high: NDArray[np.floating], low: NDArray[np.floating]) -> float:
-    """The probability that one of `high` is above one of `low`, ties counted half."""
+    """Return the probability that one of `high` is above one of `low`, ties counted half."""
     ordered = np.sort(low)
     below, up_to = (np.searchsorted(ordered, high, side) for side in ("left", "right"))
     return float(np.mean(below + up_to) / (2 * len(low)))

@@ -15,16 +15,7 @@ Occurrence = NDArray[np.integer] | NDArray[np.floating]
 
 
 def k_occurrence(rows: I64, targets: int) -> I64:
-    """Return N_k: how often each target is among the first k of a query.
-
-    Parameters
-    ----------
-    rows : (m, k) rows of the targets found
-    targets : n, so that targets never found count too
-
-    Returns
-    -------
-    (n,) int64; its sum is m·k
+    """Return N_k (n,): how often each of n targets is among the first k of a query, from rows (m, k) of targets found.
 
     Source: Radovanović et al., JMLR 2010.
     """
@@ -32,16 +23,9 @@ def k_occurrence(rows: I64, targets: int) -> I64:
 
 
 def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
-    """Return N_k from scores. Targets tied at the last place share the places left, so ties make no hub.
+    """Return N_k (n,) from scores (m, n). Targets tied at the last place share the places left, so ties make no hub.
 
-    Parameters
-    ----------
-    scores : (m, n), higher is better
-    k : at most n counts
-
-    Returns
-    -------
-    (n,) float64; its sum is m·k, and all are whole numbers unless scores are tied
+    All are whole numbers unless scores are tied.
     """
     n = scores.shape[1]
     k = min(k, n)
@@ -77,9 +61,7 @@ def _standardised_moment(occurrence: Occurrence, power: int) -> float:
 def truncated_skewness(occurrence: Occurrence) -> float:
     """Return the skewness of a normal distribution with the mean and spread of the occurrence, cut at 0 as counts are.
 
-    As in scikit-hubness: the third moment about zero, E[X³], of a standard normal X ≥ −μ/σ, with σ of the sample (n−1).
-    It is 0 if all are equal.
-
+    As in scikit-hubness: E[X³] of a standard normal X ≥ −μ/σ, with σ of the sample (n−1); 0 if all are equal.
     Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
     """
     spread = float(np.std(occurrence, ddof=1)) if len(occurrence) > 1 else 0.0
@@ -140,10 +122,9 @@ def antihub_occurrence(occurrence: Occurrence) -> float:
 
 
 def hub_occurrence(occurrence: Occurrence, size: float = HUB_SIZE) -> float:
-    """Return the share of the m·k places that hubs take: targets found at least `size` times as often as the mean.
+    """Return the share of the m·k places that hubs take: targets found `size` times as often as the mean, or more.
 
-    The mean is m·k/n: with as many queries as targets, a hub is found at least 2k times, as in scikit-hubness. That
-    keeps 2k for other numbers of queries, and divides the sum by n·k.
+    With as many queries as targets, that is 2k times, as in scikit-hubness, which divides the sum by n·k.
     """
     total = float(occurrence.sum())
     return float(occurrence[occurrence >= size * occurrence.mean()].sum()) / total if total else 0.0

@@ -84,21 +84,11 @@ def project(
     occurrence: NDArray[np.integer[Any]] | None = None,
     method: str = PCA,
 ) -> Projection | None:
-    """Project targets and queries on the first two principal components of the targets; None without targets.
+    """Project n targets, of which `vectors` gives some rows, and queries (b, d) on a plane; None without targets.
 
-    UMAP (McInnes et al., arXiv 1802.03426) keeps neighbours together instead, and takes half a minute. It places the
-    queries among targets that are placed already.
-
-    The components come from subspace iteration (Halko et al., SIAM Review 2011, algorithm 4.4), always the same for
-    the same rows. It takes 24 products with the centred rows (s, d), so it costs as much as 300 queries among them.
-
-    Parameters
-    ----------
-    count : n
-    vectors : gives the targets (r, d) of some rows
-    queries : (b, d), or None
-    occurrence : N_10 (2, n), or None; see `mapped_rows`
-    method : "pca" or "umap"; see `check_method`
+    `pca` takes the first two principal components of the targets, from subspace iteration (Halko et al., SIAM Review
+    2011, algorithm 4.4), always the same for the same rows. `umap` (McInnes et al., arXiv 1802.03426) keeps neighbours
+    together instead, takes half a minute, and places the queries among targets that are placed already.
     """
     if not count:
         return None
@@ -116,7 +106,7 @@ def project(
 
 
 def _neighbourly(targets: F32, queries: F32) -> tuple[F32, F32]:
-    """Places (s, 2) and (b, 2) by UMAP."""
+    """Return places (s, 2) and (b, 2) by UMAP."""
     import umap  # an extra; to import it takes seconds
 
     # begun at the principal components, as groups may lie apart; one thread, so that equal rows give equal places
@@ -127,7 +117,7 @@ def _neighbourly(targets: F32, queries: F32) -> tuple[F32, F32]:
 
 
 def _principal(centred: F32) -> F32:
-    """The first two principal components (d, 2) of centred rows, each so that its largest number is positive."""
+    """Return the first two principal components (d, 2), each so that its largest number is positive."""
     dim = centred.shape[1]
     basis = np.random.default_rng(_SEED).normal(size=(dim, min(_BASIS, dim))).astype(np.float32)
     for _ in range(_ROUNDS):

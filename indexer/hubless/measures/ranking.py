@@ -13,21 +13,9 @@ from hubless.vectors.arrays import F64, I64
 
 
 def ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64]) -> F64:
-    """Rank of the best relevant target of each query; tied targets share their average rank.
+    """Return the rank of the best relevant target of each query (m,), from scores (m, n); 1 is the first place.
 
-    Parameters
-    ----------
-    scores : (m, n), higher is better
-    relevant : for each query the rows of the targets that are right, at least one
-
-    Returns
-    -------
-    (m,) float64, 1 is the first place
-
-    Raises
-    ------
-    InputError
-        if there is not one entry a query.
+    Raises `InputError` unless there is one entry a query, the rows of at least one right target.
     """
     counts = [len(rows) for rows in relevant]
     if len(counts) != len(scores):
@@ -44,13 +32,7 @@ def ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64])
 
 
 def relevant_ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64]) -> list[F64]:
-    """Ranks of all relevant targets of each query, ascending; tied targets share their average rank.
-
-    Parameters
-    ----------
-    scores : (m, n), higher is better
-    relevant : for each query the rows of the targets that are right, at least one
-    """
+    """Return the ranks of all relevant targets of each query, ascending, from scores (m, n)."""
     if all(len(rows) == 1 for rows in relevant):
         return list(ranks(scores, relevant)[:, np.newaxis])
     found = []
@@ -64,12 +46,12 @@ def relevant_ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int
 
 
 def recall_at(rank: F64, k: int) -> float:
-    """R@k: share of the queries with a relevant target among the first k, from the ranks (m,) of their best ones."""
+    """Return R@k: the share of the queries with a relevant target among the first k, from their best ranks (m,)."""
     return float(np.mean(rank <= k))
 
 
 def geometric_mean_recall(rank: F64, ks: Sequence[int] = (1, 5, 10)) -> float:
-    """Geometric mean of R@1, R@5 and R@10, from the ranks (m,) of the best relevant targets.
+    """Return the geometric mean of R@1, R@5 and R@10, from the ranks (m,) of the best relevant targets.
 
     Source: Bogolin et al. (QB-Norm), CVPR 2022, the column "Geom" of its tables.
     """
@@ -77,40 +59,22 @@ def geometric_mean_recall(rank: F64, ks: Sequence[int] = (1, 5, 10)) -> float:
 
 
 def precision_at(found: Sequence[F64], k: int) -> F64:
-    """P@k of each query: the share of its first k targets that are relevant.
-
-    Parameters
-    ----------
-    found : for each query the ranks of all its relevant targets, as `relevant_ranks` gives them
-
-    Returns
-    -------
-    (m,) float64, from 0 to 1
-    """
+    """Return P@k of each query (m,): the share of its first k targets that are relevant, from `relevant_ranks`."""
     rank, of_query, _ = _flat(found)
     precision: F64 = np.minimum(np.bincount(of_query, rank <= k, minlength=len(found)) / k, 1.0)
     return precision
 
 
 def median_rank(rank: F64) -> float:
-    """MdR: median of the ranks (m,)."""
+    """Return MdR: the median of the ranks (m,)."""
     return float(np.median(rank))
 
 
 def average_precision_at(found: Sequence[F64], k: int) -> F64:
-    """AP@k of each query: the sum of the precisions at its relevant targets among the first k, over min(k, how many).
+    """Return AP@k of each query (m,): the sum of the precisions at its relevant targets within k, over min(k, all).
 
-    The mean over the queries is mAP@k. The precision at a relevant target of rank r is the number of relevant ones up
-    to it divided by r; where relevant targets are tied, that number is averaged over them, as r is.
-
-    Parameters
-    ----------
-    found : for each query the ranks of all its relevant targets, ascending, as `relevant_ranks` gives them
-
-    Returns
-    -------
-    (m,) float64, from 0 to 1
-
+    The precision at a relevant target of rank r is the number of relevant ones up to it, divided by r. Where relevant
+    targets are tied, that number is averaged over them, as r is. `found` is from `relevant_ranks`.
     Source: Manning et al., Introduction to Information Retrieval, chapter 8, cut at k.
     """
     rank, of_query, counts = _flat(found)
@@ -126,16 +90,9 @@ def average_precision_at(found: Sequence[F64], k: int) -> F64:
 
 
 def ndcg_at(found: Sequence[F64], k: int) -> F64:
-    """nDCG@k of each query: Σ 1/log2(1 + rank) over its relevant targets among the first k, over the best such sum.
+    """Return nDCG@k of each query (m,): Σ 1/log2(1 + rank) over its relevant targets within k, over the best such sum.
 
-    Parameters
-    ----------
-    found : for each query the ranks of all its relevant targets, as `relevant_ranks` gives them
-
-    Returns
-    -------
-    (m,) float64, from 0 to 1
-
+    `found` is from `relevant_ranks`.
     Source: Järvelin and Kekäläinen, ACM TOIS 2002, with binary gains and a logarithmic discount from the first rank.
     """
     rank, of_query, counts = _flat(found)
@@ -146,6 +103,6 @@ def ndcg_at(found: Sequence[F64], k: int) -> F64:
 
 
 def _flat(found: Sequence[F64]) -> tuple[F64, I64, I64]:
-    """All ranks in a row, the query of each, and how many each query has."""
+    """Return all ranks in a row, the query of each, and how many each query has."""
     counts = np.array([len(rank) for rank in found])
     return np.concatenate(found), np.repeat(np.arange(len(found)), counts), counts

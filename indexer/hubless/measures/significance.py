@@ -51,12 +51,7 @@ class McNemar:
 def bootstrap_means(
     values: F64, seed: int = 0, resamples: int = RESAMPLES, weights: F64 | None = None
 ) -> list[Interval]:
-    """Return 95 % percentile intervals of the means of columns, by resampling the rows (queries).
-
-    Parameters
-    ----------
-    values : (m, c); all columns are resampled alike
-    weights : (m,) weights of the rows, such as how often a query was tested
+    """Return 95 % percentile intervals of the weighted means of columns (m, c), by resampling the rows (queries) alike.
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
     """
@@ -64,13 +59,7 @@ def bootstrap_means(
 
 
 def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = None) -> Interval:
-    """Return the 95 % percentile interval of the geometric mean of the columns' means, by resampling the rows.
-
-    Parameters
-    ----------
-    columns : (m, c), such as hits at 1, 5 and 10
-    weights : (m,) weights of the rows
-    """
+    """Return the 95 % interval of the geometric mean of the columns' means, such as hits at 1, 5 and 10."""
     means = _resampled_means(columns, seed, RESAMPLES, weights)
     return _percentiles(np.prod(means, axis=1, keepdims=True) ** (1 / columns.shape[1]))[0]
 
@@ -78,12 +67,7 @@ def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = 
 def bootstrap_interval(
     values: F64, statistic: Statistic | None = None, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
-    """Return the 95 % percentile interval of a statistic of values (m,), by resampling the values.
-
-    Parameters
-    ----------
-    statistic : (r, m) → (r,), such as a median over the last axis; None for the mean
-    """
+    """Return the 95 % interval of a statistic (r, m) → (r,) of values (m,), by resampling; None is the mean."""
     if statistic is None:
         return bootstrap_means(values[:, np.newaxis].astype(np.float64), seed, resamples)[0]
     rng, count = np.random.default_rng(seed), len(values)
@@ -94,12 +78,7 @@ def bootstrap_interval(
 def paired_difference(
     first: NDArray[np.generic], second: NDArray[np.generic], seed: int = 0, weights: F64 | None = None
 ) -> PairedDifference:
-    """Return how much better the second ranking is, by values (m,) of the same queries, such as hits at 1.
-
-    Parameters
-    ----------
-    weights : (m,) weights of the queries, such as how often each was tested
-    """
+    """Return how much better the second ranking is, by values (m,) of the same queries, such as hits at 1."""
     _check_paired(first, second)
     differences = second.astype(np.float64) - first.astype(np.float64)
     given = np.ones(len(differences)) if weights is None else weights

@@ -1,7 +1,6 @@
 """Which queries should be answered: confidence beside a cut at the cosine, on labelled pairs that it has not seen."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.builder.recipe import Metric
 from hubless.corrections import corrected_scores
-from hubless.errors import InputError, storage_errors
+from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, RAW, Axis, Chart
 from hubless.lab.experiments.compare import SEEDS
 from hubless.lab.experiments.methods import Method
@@ -25,7 +24,6 @@ from hubless.measures.confidence.quality import auroc, calibration_error, covera
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.store.durable import replace_text
 from hubless.vectors.arrays import F32, F64, I64, check_between
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import in_memory
@@ -36,15 +34,53 @@ _POINTS = 200
 """Of a curve, at most."""
 
 
+class TrialAnswers(NamedTuple):
+    """The answers to the test queries of a trial, raw and at a strength, and the model of confidence of its bank."""
+
+    model: ConfidenceModel
+    raw: Answers
+    found: Answers
+    strength: float
+
+    def outcomes(self, rows: slice | I64 = slice(None), model: ConfidenceModel | None = None) -> "Outcomes":
+        """Return how sure the answers to some of the queries are, and whether they are right."""
+        model = model or self.model
+        raw, found = self.raw.some(rows), self.found.some(rows)
+        there, gone = (
+            model.assess(found.queries, best, best[:, :1], self.strength) for best in (found.best, found.without)
+        )
+        return Outcomes(
+            confidence=there.confidence.astype(np.float64),
+            right=found.right,
+            cosine=raw.best[:, 0].astype(np.float64),
+            raw_right=raw.right,
+            presence=np.concatenate([there.presence, gone.presence]).astype(np.float64),
+            presence_cosine=np.concatenate([raw.best[:, 0], raw.without[:, 0]]).astype(np.float64),
+            present=np.repeat([True, False], len(found.right)),
+            pairs=np.full(len(found.right), model.pairs),
+        )
+
+
+class Outcomes(NamedTuple):
+    """Answers to some queries, (m,) each; presence is over the same queries with and without right targets, (2m,)."""
+
+    confidence: F64
+    right: NDArray[np.bool_]
+    cosine: F64
+    raw_right: NDArray[np.bool_]
+    presence: F64
+    presence_cosine: F64
+    present: NDArray[np.bool_]
+    pairs: I64
+
+
 @dataclass(frozen=True)
 class CutQuality:
     """Measures of one number that tells right answers from wrong ones.
 
-    Attributes
-    ----------
-    auroc : how likely a right answer has the higher number
-    threshold, answered : the cut at which the wanted share of answers is right, and how many queries are above it
-    shares, accuracies : the curve of coverage: share of the queries answered, and how many of these are right
+    `auroc` is how likely a right answer has the higher number, `threshold` the cut at which the wanted share of answers
+    is right, `answered` the share of queries above it. `shares` of the queries answered and the `accuracies` of these
+    are the curve of coverage.
     """
 
     auroc: float
@@ -65,18 +101,12 @@ class CutQuality:
 
 @dataclass(frozen=True)
 class Abstention:
-    """Worth of confidence on labelled queries.
+    """Worth of confidence on labelled queries, of which `accuracy` is the share of answers that should be right.
 
-    Attributes
-    ----------
-    accuracy : share of the answers that should be right
-    answers_right : share of all queries whose first hit is right, raw and corrected
-    cosine, confidence : a cut at the best cosine of the raw ranking, and at confidence
-    presence_cosine, presence : AUROC of "is a right target there?", over each query with and without its right targets
-    pairs : labelled pairs that calibrated confidence; 0 for none
-    error : calibration error of confidence, with its 95 % interval; None if it is not calibrated
-    error_of_one : the mean of that of each calibration alone, which is larger by the chance of fewer queries
-    presence_error : that of presence, where half of the queries have an answer
+    `answers_right` are shares of first hits that are right, raw and corrected; `cosine` and `confidence` cuts at the
+    best cosine of the raw ranking and at confidence; `presence_cosine` and `presence` AUROC of "is a right target
+    there?", over each query with and without its right targets. `pairs` calibrated confidence; without any there is no
+    calibration `error`, whose 95 % `interval` is over the queries.
     """
 
     correction: str
@@ -90,22 +120,36 @@ class Abstention:
     pairs: int
     error: float | None
     interval: Interval | None
-    error_of_one: float | None
-    presence_error: float | None
     notes: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, label: str, accuracy: float, outcomes: Sequence[Outcomes], notes: Sequence[str] = ()) -> "Abstention":
+        """Measure all queries of all trials together."""
+        whole = Outcomes(*map(np.concatenate, zip(*outcomes, strict=True)))
+        calibrated = bool(whole.pairs.all())
+        return cls(
+            correction=label,
+            accuracy=accuracy,
+            queries=len(whole.right),
+            answers_right=(float(whole.raw_right.mean()), float(whole.right.mean())),
+            cosine=CutQuality.of(whole.cosine, whole.raw_right, accuracy),
+            confidence=CutQuality.of(whole.confidence, whole.right, accuracy),
+            presence_cosine=auroc(whole.presence_cosine, whole.present),
+            presence=auroc(whole.presence, whole.present),
+            pairs=round(float(np.mean([each.pairs[0] for each in outcomes]))),
+            error=calibration_error(whole.confidence, whole.right) if calibrated else None,
+            interval=_interval(whole.confidence, whole.right) if calibrated else None,
+            notes=list(notes),
+        )
+
     def table(self) -> TextTable:
-        """Return the numbers as a table."""
+        """Return the numbers as a table; its caption says what they cannot."""
         headings = ["cut at", "AUROC", f"answered at {self.accuracy:.0%} right", "threshold", "presence AUROC"]
         rows = (("best cosine", self.cosine, self.presence_cosine), ("confidence", self.confidence, self.presence))
         lines = []
         for name, cut, there in rows:
             threshold = f"{cut.threshold:.3f}" if cut.answered else "–"
             lines.append([name, f"{cut.auroc:.3f}", f"{cut.answered:.1%}", threshold, f"{there:.3f}"])
-        return TextTable(headings, lines, " ".join(f"{sentence}." for sentence in self.sentences()))
-
-    def sentences(self) -> list[str]:
-        """Return what the table cannot say."""
         raw, corrected = self.answers_right
         said = [f"{self.queries:,} queries; the first hit is right for {corrected:.1%} ({raw:.1%} raw)"]
         if self.error is None or self.interval is None:
@@ -115,7 +159,7 @@ class Abstention:
             said.append(
                 f"Calibrated by {self.pairs} labelled pairs; calibration error {self.error:.3f} {ends} on others"
             )
-        return [*said, *self.notes]
+        return TextTable(headings, lines, " ".join(f"{sentence}." for sentence in [*said, *self.notes]))
 
     def threshold_sentence(self) -> str:
         """Return the threshold at which enough answers are right, and how many queries it answers."""
@@ -140,47 +184,14 @@ class Abstention:
         """Return all of it as plain JSON values."""
         return asdict(self)
 
-
-FORMATS: dict[str, Callable[[Abstention], str]] = {
-    ".json": lambda made: json.dumps(made.as_json(), indent=2, ensure_ascii=False) + "\n",
-    ".md": lambda made: made.table().markdown(),
-    ".svg": lambda made: made.plot().svg("#fff") + "\n",
-}
-
-
-def check_chart(path: Path) -> None:
-    """Raise `InputError` unless the path ends in a known format."""
-    if path.suffix not in FORMATS:
-        raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
-
-
-def write_abstention(made: Abstention, path: Path) -> None:
-    """Write the numbers, the table or the picture, by the ending of the path."""
-    check_chart(path)
-    with storage_errors(path):
-        replace_text(path, FORMATS[path.suffix](made))
-
-
-class TrialAnswers(NamedTuple):
-    """The answers to the test queries of a trial, raw and at a strength, and the model of confidence of its bank."""
-
-    model: ConfidenceModel
-    raw: Answers
-    found: Answers
-    strength: float
-
-
-@dataclass(frozen=True)
-class _Outcomes:
-    """Answers to some queries, (m,) each, and presence over the same queries with and without right targets, (2m,)."""
-
-    confidence: F64
-    right: NDArray[np.bool_]
-    cosine: F64
-    raw_right: NDArray[np.bool_]
-    presence: F64
-    presence_cosine: F64
-    pairs: int
+    def records(self) -> list[dict[str, Any]]:
+        """Return the points of both curves of coverage."""
+        cuts = {"best cosine": self.cosine, "confidence": self.confidence}
+        return [
+            {"cut": name, "answered": share, "right": right}
+            for name, cut in cuts.items()
+            for share, right in zip(cut.shares, cut.accuracies, strict=True)
+        ]
 
 
 def abstain(
@@ -198,23 +209,13 @@ def abstain(
     accuracy: float = ACCURACY,
     progress: bool | None = None,
 ) -> Abstention:
-    """Measure confidence on labelled queries, beside a cut at the best cosine.
+    """Measure confidence on labelled queries, beside a cut at the best cosine. Parameters are as for `compare`.
 
     In each trial the model is fitted on the bank, without labels. Half of the test queries calibrate it, the other half
-    is assessed, and the other way round.
+    is assessed, and the other way round. `pairs` calibrate instead of half, 0 for none. `accuracy` is the share of
+    answers that should be right.
 
-    Parameters
-    ----------
-    queries, targets, relevant, metric, query_bank, target_bank, seeds : as for `compare`
-    correction : its name, or a method
-    strength : λ
-    pairs : how many labelled pairs calibrate; None for half of the test queries of a trial, 0 for none
-    accuracy : share of answers that should be right
-
-    Raises
-    ------
-    InputError
-        as `compare`; if there are fewer than 20 labelled pairs.
+    Raises `InputError` as `compare` does, and for fewer than 20 labelled pairs.
     """
     check_between("accuracy", accuracy, 0, 1)
     if pairs and pairs < FEWEST_PAIRS:
@@ -228,28 +229,19 @@ def abstain(
     method.check()
     with progress_bars(progress) as steps:
         advance = steps.step("measuring confidence", seeds if given.query_bank is None else 1)
-        trials = []
-        for trial in given.trials(seeds):
-            trials.append(trial_answers(trial, method, strength))
+        outcomes: list[Outcomes] = []
+        for seed, trial in enumerate(given.trials(seeds)):
+            outcomes += folds(trial_answers(trial, method, strength), pairs, seed)
             advance(1)
-    return measured(method.label, trials, pairs, accuracy, given.notes())
+    return Abstention.of(method.label, accuracy, outcomes, given.notes())
 
 
 def abstain_collection(
     collection: Collection, queries: Vectors, relevant: str | Path | Relevant, *, accuracy: float = ACCURACY
 ) -> Abstention:
-    """Measure the confidence of a collection, as it is served, on labelled queries that are not in its bank.
+    """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank.
 
-    Parameters
-    ----------
-    queries : (m, d)
-    relevant : for each query the row number of its right target, or a list of several, or an empty one
-    accuracy : share of answers that should be right
-
-    Raises
-    ------
-    InputError
-        if they do not fit the collection or each other, or it has no model of confidence.
+    Raises `InputError` if they do not fit the collection or each other, or it has no model of confidence.
     """
     check_between("accuracy", accuracy, 0, 1)
     model, strength = collection.parts.confidence, collection.strength
@@ -262,8 +254,8 @@ def abstain_collection(
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, right)))
     raw, found = (collection.query(asked, depth, each, prepared=True) for each in (0.0, strength))
     before, after = (Answers.of(asked, each.scores, each.rows, right) for each in (raw, found))
-    outcomes = [_outcomes(model, before, after, strength)]
-    return _together(collection.manifest.correction.name, accuracy, outcomes, [])
+    outcomes = TrialAnswers(model, before, after, strength).outcomes()
+    return Abstention.of(collection.manifest.correction.name, accuracy, [outcomes])
 
 
 def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialAnswers:
@@ -278,18 +270,10 @@ def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialA
     return TrialAnswers(model, raw, found, strength)
 
 
-def measured(
-    label: str, trials: Sequence[TrialAnswers], pairs: int | None, accuracy: float, notes: Sequence[str] = ()
-) -> Abstention:
-    """Measure confidence on the answers of some trials: see `abstain`."""
-    outcomes = [each for seed, trial in enumerate(trials) for each in _folds(trial, pairs, seed)]
-    return _together(label, accuracy, outcomes, list(notes))
-
-
-def _folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[_Outcomes]:
-    """Calibrate by some answers of a trial, and assess the others."""
+def folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[Outcomes]:
+    """Calibrate by some answers of a trial, and assess the others: see `abstain`."""
     if pairs == 0:
-        yield _outcomes(trial.model, trial.raw, trial.found, trial.strength)
+        yield trial.outcomes()
         return
     count = len(trial.found.right)
     order = np.random.default_rng(seed).permutation(count)
@@ -298,13 +282,12 @@ def _folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[_Outco
         expected = f"at least {FEWEST_PAIRS} labelled pairs to calibrate by in each trial"
         raise InputError("relevant", expected, labelled)
     for fold in (order[:labelled], order[labelled:]) if pairs is None else (order[:labelled],):
-        others = np.setdiff1d(order, fold)
-        model = trial.model.calibrate(_some(trial.found, fold), trial.strength)
-        yield _outcomes(model, _some(trial.raw, others), _some(trial.found, others), trial.strength)
+        model = trial.model.calibrate(trial.found.some(fold), trial.strength)
+        yield trial.outcomes(np.setdiff1d(order, fold), model)
 
 
 def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
-    """Return the rows of the best targets of a trial for queries (m, d), and their scores by folded offsets alone."""
+    """Return scores by folded offsets alone, and rows, of the best targets of a trial for queries (m, d)."""
     targets, depth = trial.targets, min(depth, len(trial.targets))
     scores, rows = [], []
     step = max(1, SCORES_HELD // len(targets))
@@ -318,53 +301,6 @@ def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: floa
         scores.append(np.take_along_axis(folded, order, axis=1))
         rows.append(order)
     return np.concatenate(scores), np.concatenate(rows)
-
-
-def _some(answers: Answers, rows: I64) -> Answers:
-    return Answers(answers.queries[rows], answers.best[rows], answers.right[rows], answers.without[rows])
-
-
-def _outcomes(model: ConfidenceModel, raw: Answers, found: Answers, strength: float) -> _Outcomes:
-    there, gone = (model.assess(found.queries, best, best[:, :1], strength) for best in (found.best, found.without))
-    return _Outcomes(
-        confidence=there.confidence.astype(np.float64),
-        right=found.right,
-        cosine=raw.best[:, 0].astype(np.float64),
-        raw_right=raw.right,
-        presence=np.concatenate([there.presence, gone.presence]).astype(np.float64),
-        presence_cosine=np.concatenate([raw.best[:, 0], raw.without[:, 0]]).astype(np.float64),
-        pairs=model.pairs,
-    )
-
-
-def _together(label: str, accuracy: float, outcomes: list[_Outcomes], notes: list[str]) -> Abstention:
-    """Measure all queries of all trials together."""
-    confidence, right, cosine, raw_right = (
-        np.concatenate([getattr(each, name) for each in outcomes])
-        for name in ("confidence", "right", "cosine", "raw_right")
-    )
-    presence, presence_cosine = (
-        np.concatenate([getattr(each, name) for each in outcomes]) for name in ("presence", "presence_cosine")
-    )
-    present = np.concatenate([np.repeat([True, False], len(each.right)) for each in outcomes])
-    calibrated = all(each.pairs for each in outcomes)
-    errors = [calibration_error(each.confidence, each.right) for each in outcomes]
-    return Abstention(
-        correction=label,
-        accuracy=accuracy,
-        queries=len(right),
-        answers_right=(float(raw_right.mean()), float(right.mean())),
-        cosine=CutQuality.of(cosine, raw_right, accuracy),
-        confidence=CutQuality.of(confidence, right, accuracy),
-        presence_cosine=auroc(presence_cosine, present),
-        presence=auroc(presence, present),
-        pairs=round(float(np.mean([each.pairs for each in outcomes]))),
-        error=calibration_error(confidence, right) if calibrated else None,
-        interval=_interval(confidence, right) if calibrated else None,
-        error_of_one=float(np.mean(errors)) if calibrated else None,
-        presence_error=calibration_error(presence, present) if calibrated else None,
-        notes=notes,
-    )
 
 
 def _interval(confidence: F64, right: NDArray[np.bool_]) -> Interval:

@@ -140,7 +140,7 @@ def compare(
     if plans := [method.label for method in methods if method.name in PLAN_NAMES]:
         notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
     return Comparison(
-        protocol=given.protocol,
+        protocol="strict" if given.query_bank is None else "query bank",
         queries=len(first.rows),
         targets=len(first.targets),
         query_bank=len(first.query_bank),

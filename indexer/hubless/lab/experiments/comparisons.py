@@ -1,23 +1,18 @@
-"""A comparison of methods, and its tables: for the terminal, notebooks, Markdown, LaTeX, CSV and JSON."""
+"""A comparison of methods, and its tables."""
 
-import csv
-import io
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from rich.table import Table
 
-from hubless.errors import InputError, storage_errors
+from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, MIDDLE, RAW, SIZE, Axis, Chart, even_axis
-from hubless.lab.experiments.tally import Row
+from hubless.lab.experiments.tally import Quality, Row
 from hubless.lab.experiments.trials import LEAK
 from hubless.lab.table import TextTable
 from hubless.measures.chance import antihubs_by_chance
-from hubless.store.durable import replace_text
 
 _CHANGE = "ΔR@1 [95 %]"
 _FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
@@ -73,8 +68,8 @@ MEASURES = {
 class Comparison:
     """Methods side by side on the same queries. A notebook shows it as a table.
 
-    Sizes are those of the first split; `draws` is how often its bank was drawn. `depths` are the k of N_k: measures of
-    hubness are of the first, and of the others with a name that ends in `_at_k`.
+    Sizes are those of the first split; `draws` is how often its bank was drawn. Measures of hubness are of the first of
+    `depths`, those of the others have a name that ends in `_at_k`.
     """
 
     protocol: Literal["strict", "query bank", "collection"]
@@ -101,9 +96,23 @@ class Comparison:
         """Return all of it as plain JSON values."""
         return asdict(self)
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return all measures of each row, with intervals, spread and tests beside them."""
+        return [_flat(row) for row in self.rows]
+
     def row(self, label: str) -> Row:
         """Return the row of this label."""
         return next(row for row in self.rows if row.label == label)
+
+    @property
+    def raw(self) -> Quality:
+        """The measures of the raw ranking of a collection."""
+        return self.row("raw").quality
+
+    @property
+    def corrected(self) -> Quality:
+        """The measures of a collection as it is served."""
+        return self.row("corrected").quality
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(row.label for row in self.rows)} on {self.queries:,} queries>"
@@ -112,16 +121,9 @@ class Comparison:
         return table_of(self).html()
 
     def plot(self, measure: str = "recall_at_1") -> Chart:
-        """Draw one measure of each method as a point, with its 95 % interval as a bar where there is one.
+        """Draw one measure of each method as a point, such as `recall_at_5`, with its 95 % interval where there is one.
 
-        Parameters
-        ----------
-        measure : as in `quality` of a row: "recall_at_5", "skewness"
-
-        Raises
-        ------
-        InputError
-            if the measure was not measured, or stands for several.
+        Raises `InputError` if it was not measured, or stands for several.
         """
         shown = columns(self, [measure])
         if measure not in shown:
@@ -207,39 +209,6 @@ def caption(comparison: Comparison) -> str:
 def as_table(comparison: Comparison, measures: Measures = None) -> Table:
     """Return a table for the terminal. The usual columns that matter most stand first."""
     return table_of(comparison, measures).rich(_FIRST if measures is None else ())
-
-
-def as_csv(comparison: Comparison) -> str:
-    """Return all measures, a line a correction, unrounded; with intervals, spread and tests in columns of their own."""
-    lines = [_flat(row) for row in comparison.rows]
-    written = io.StringIO()
-    writer = csv.DictWriter(written, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return written.getvalue()
-
-
-FORMATS: dict[str, Callable[[Comparison, Measures], str]] = {
-    ".json": lambda comparison, measures: (
-        json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
-    ),
-    ".csv": lambda comparison, measures: as_csv(comparison),
-    ".md": lambda comparison, measures: table_of(comparison, measures).markdown(),
-    ".tex": lambda comparison, measures: table_of(comparison, measures).latex(),
-}
-
-
-def check_output(path: Path) -> None:
-    """Raise `InputError` unless the path ends in a known format."""
-    if path.suffix not in FORMATS:
-        raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
-
-
-def write(comparison: Comparison, path: Path, measures: Measures = None) -> None:
-    """Write a comparison in the format of the path's ending."""
-    check_output(path)
-    with storage_errors(path):
-        replace_text(path, FORMATS[path.suffix](comparison, measures))
 
 
 def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:

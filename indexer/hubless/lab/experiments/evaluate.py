@@ -1,19 +1,16 @@
 """Quality of a collection's ranking, raw and corrected, on queries whose relevant targets are known."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hubless.errors import InputError
-from hubless.lab.charts import Chart
-from hubless.lab.experiments.comparisons import Comparison, table_of
+from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Tally
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Result, Tally
 from hubless.lab.experiments.trials import LEAK
-from hubless.lab.pages import render
 from hubless.measures import as_groups
 from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
@@ -29,71 +26,6 @@ LOOKED_UP = 2000
 """Test queries, and right targets, that are looked up in the bank."""
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """Raw and corrected quality of a collection, as the rows `raw` and `corrected` of a comparison."""
-
-    collection: str
-    version: str
-    strength: float
-    comparison: Comparison
-
-    @property
-    def targets(self) -> int:
-        return self.comparison.targets
-
-    @property
-    def queries(self) -> int:
-        """Number of queries with a relevant target."""
-        return self.comparison.queries
-
-    @property
-    def left_out(self) -> int:
-        """Number of queries without one."""
-        return len(self.comparison.left_out)
-
-    @property
-    def raw(self) -> Quality:
-        return self.comparison.row("raw").quality
-
-    @property
-    def corrected(self) -> Quality:
-        return self.comparison.row("corrected").quality
-
-    def __repr__(self) -> str:
-        before, after = (100 * quality["recall_at_1"] for quality in (self.raw, self.corrected))
-        return f"<Evaluation of {self.collection} {self.version}: R@1 {before:.1f} % raw, {after:.1f} % corrected>"
-
-    def _repr_html_(self) -> str:
-        said = f"Collection {self.collection}, version {self.version}, strength {self.strength:g}."
-        return render("notebook.html", sentences=[said], tables=[table_of(self.comparison)])
-
-    def plot(self, measure: str = "recall_at_1") -> Chart:
-        """Draw one measure, raw and corrected, as `Comparison.plot` does."""
-        return self.comparison.plot(measure)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values; `change` is that of R@1."""
-        rows = {row.label: asdict(row) for row in self.comparison.rows}
-        return {
-            "collection": self.collection,
-            "version": self.version,
-            "strength": self.strength,
-            "targets": self.targets,
-            "queries": self.queries,
-            "left_out": self.left_out,
-            "raw": self.raw,
-            "corrected": self.corrected,
-            "intervals": {label: row["intervals"] for label, row in rows.items()},
-            "change": rows["corrected"]["change"],
-            "mcnemar": rows["corrected"]["mcnemar"],
-            "left_out_rows": self.comparison.left_out,
-            "notes": self.comparison.notes,
-            "group_shares": {"targets": self.comparison.group_shares}
-            | {label: row["group_shares"] for label, row in rows.items()},
-        }
-
-
 def evaluate(
     collection: Collection,
     queries: Vectors,
@@ -105,8 +37,8 @@ def evaluate(
     attribute: str | None = None,
     top: int = 10,
     progress: bool | None = None,
-) -> Evaluation:
-    """Rank all targets for each query, exactly, raw and corrected, and measure both.
+) -> Comparison:
+    """Rank all targets for each query, exactly, and measure both rankings: the rows `raw` and `corrected`.
 
     Parameters
     ----------
@@ -150,9 +82,8 @@ def evaluate(
         result.add(answered, tally, details)
     left_out = np.setdiff1d(np.arange(len(right)), answered).tolist()
     notes = [*_leak_notes(collection, source, right), *left_out_note(left_out, len(right))]
-    if strength is None and applied != 1:
-        notes.append(f"corrected is at strength {applied:g}, the default of the version")
-    comparison = Comparison(
+    notes.append(f"collection {collection.name}, version {collection.version}, strength {applied:g}")
+    return Comparison(
         protocol="collection",
         queries=len(answered),
         targets=collection.count,
@@ -168,7 +99,6 @@ def evaluate(
         group_shares={} if counted is None else counted.groups.by_name(),
         rows=[result.row(results[0]) for result in results],
     )
-    return Evaluation(collection.name, collection.version, applied, comparison)
 
 
 def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I64]) -> list[str]:

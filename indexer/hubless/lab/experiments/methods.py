@@ -38,12 +38,6 @@ Parameters: TypeAlias = Mapping[str, Any]
 Grid: TypeAlias = Mapping[str, Sequence[Any]]
 """Values of each parameter; every combination is tried, in this order."""
 
-PRESETS: dict[str, Grid] = {
-    "nnn": {"k": tuple(2**power for power in range(10)), "weight": tuple(0.25 + step / 8 for step in range(11))}
-}
-"""Large grids by the name of their correction. The NNN paper tries 11 × 10 settings; that these are its values was not
-checked."""
-
 
 @dataclass(frozen=True)
 class Method:

@@ -49,11 +49,10 @@ class Attribute:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """The quality of one method.
+    """The quality of one method: the mean over the splits, with their standard deviation as `spread`.
 
-    `quality` is the mean over the splits, if there are several, and `spread` their standard deviation. Intervals are
-    over the queries. `group_histogram` says how many queries show 0, 1, … of each group of an attribute. `change` is
-    that of R@1 against the baseline; McNemar's test needs that each query is tested once.
+    Intervals are over the queries. `group_histogram` says how many queries show 0, 1, … of each group of an attribute.
+    `change` is that of R@1 against the baseline.
     """
 
     label: str

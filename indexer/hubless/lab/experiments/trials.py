@@ -1,15 +1,13 @@
 """Labelled pairs, and the trials that measure corrections on them without a leak.
 
-A bank query's own target must not be in the searched gallery, or a correction gets credit for pushing down what is
-known to be a distractor. So either the banks are given and have nothing to do with the pairs, or the pairs are split:
-**the strict protocol**.
+If a bank query's own target is in the searched gallery, a correction pushes down what is known to be a distractor. So
+either the banks have nothing to do with the pairs, or the pairs are split: **the strict protocol**.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,16 +68,8 @@ class Labelled:
     query_bank: F32 | None
     target_bank: F32 | None
 
-    @property
-    def protocol(self) -> Literal["strict", "query bank"]:
-        """Name of what keeps test queries out of the bank."""
-        return "strict" if self.query_bank is None else "query bank"
-
     def trials(self, seeds: int, bank_size: int | None = None, draws: int = 1) -> Iterator["Trial"]:
-        """Yield all trials: strict splits with seeds 0, 1, …, or one with the banks.
-
-        With a bank size, each has so many queries of its bank, drawn at random `draws` times.
-        """
+        """Yield strict splits with seeds 0, 1, …, or one trial with the banks; each with `draws` smaller banks."""
         check_at_least("seeds", seeds, 1)
         check_at_least("draws", draws, 1)
         if bank_size is not None:
@@ -93,7 +83,7 @@ class Labelled:
                 yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw)
 
     def notes(self) -> list[str]:
-        """Return what the reader of the numbers should know of the input."""
+        """Return notes on leaks, repetitions and queries without an answer."""
         pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
@@ -132,8 +122,7 @@ class Scorer:
 class Trial:
     """One gallery of targets, the queries that test it, and banks without a leak: (b, d) and (g, d).
 
-    `rows` (m,) and `target_rows` (n,) are those of the pairs; `between` (g, n) similarities of target bank and all
-    targets.
+    `rows` (m,) and `target_rows` (n,) are those of the pairs; `between` (g, n) compares target bank and targets.
     """
 
     pairs: Pairs
@@ -155,8 +144,8 @@ class Trial:
 
     @cached_property
     def relevant(self) -> list[I64]:
-        """For each query the rows of its relevant targets within the gallery; empty without labels."""
-        inside = [self._places[self.pairs.relevant[row]] for row in self.rows] if self.pairs.relevant else []
+        """For each query the rows of its relevant targets within the gallery."""
+        inside = [self._places[self.pairs.relevant[row]] for row in self.rows]
         return [places[places >= 0] for places in inside]
 
     @property
@@ -194,8 +183,7 @@ class Trial:
     ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
         """Yield scores of all targets by each scorer: (its number, which test queries, scores), block by block.
 
-        Similarities of a block are computed once. A query's own item scores −∞. A rescorer looks at `candidates`
-        targets, None for all.
+        A query's own item scores −∞. A rescorer looks at `candidates` targets, None for all.
         """
         planned = any(scorer.plan is not None for scorer in scorers)
         step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
@@ -223,7 +211,7 @@ class Trial:
 def open_pairs(
     queries: Vectors, targets: Vectors, relevant: str | Path | Relevant | None, metric: Metric = "cosine"
 ) -> Pairs:
-    """Read labelled queries (m, d) and targets (n, d) into memory."""
+    """Read labelled queries (m, d) and targets (n, d)."""
     asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
     check_dim(asked.shape[1], found.shape[1], "queries", "targets")
     return Pairs(asked, found, as_relevant(relevant, len(asked), len(found)))

@@ -41,15 +41,9 @@ class Candidate:
 class Tuned:
     """The choice, and how good it is on queries that had no part in it.
 
-    Parameters
-    ----------
-    correction, parameters : the choice
-    gain : change of R@1 against the raw ranking, of choices made without the fold on which they are measured
-    why : in words
-    best : label of the candidate with the highest R@1
-    tried : number of candidates
-    candidates : all of them, from the simplest to the strongest
-    abstention : confidence with the choice, if an accuracy was asked for: its threshold, and how many it answers
+    `gain` is the change of R@1 against raw, of choices made without the fold on which they are measured; `best` the
+    label with the highest R@1; `candidates` stand from the simplest to the strongest; `abstention` says at which
+    threshold enough answers are right.
     """
 
     correction: str
@@ -72,12 +66,7 @@ class Tuned:
         return {name: evidence.pop(name) for name in ("correction", "parameters")} | {"tuned": evidence}
 
     def save(self, path: str | Path) -> None:
-        """Write the parameter file that `read_correction` reads.
-
-        Raises
-        ------
-        StorageError
-        """
+        """Write the parameter file that `read_correction` reads, or raise `StorageError`."""
         with storage_errors(Path(path)):
             replace_text(Path(path), json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n")
 
@@ -101,28 +90,21 @@ def tune(
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
 
-    All candidates are fitted on the same splits, and rank the same test queries by the same similarities. Chosen is, by
-    the one-standard-error rule, the simplest candidate that is not worse than the best one by more than the standard
-    error of their paired difference. To say what that brings, the choice is repeated without each fold of the queries
+    All candidates rank the same test queries on the same splits. Chosen is the simplest that is not worse than the best
+    by more than the standard error of their paired difference. The choice is repeated without each fold of the queries
     and measured on that fold. If the interval of that gain reaches down to zero, the choice is `none`.
 
     Parameters
     ----------
-    queries, targets, relevant, metric, query_bank, target_bank : as for `compare`
+    queries, targets, relevant, metric, query_bank, target_bank, bank_of_targets, target_prior : as for `compare`
     corrections : names of those to try; by default all that fold into the index
-    grids : values of parameters to try instead of the usual ones, by correction; give them from weak to strong. Without
-        `corrections` only these are tried
-    seeds : how many splits
-    folds : of the queries; those with the same relevant target are in the same fold
-    bank_of_targets : take a query bank that holds targets
-    target_prior : (n,) how often each target should be found, for the corrections that take one
-    accuracy : share of answers that should be right, such as 0.9: also measure at which confidence that is so, and how
-        many queries are answered then
+    grids : values of parameters to try, by correction, from weak to strong; without `corrections` only these are tried
+    seeds, folds : how many splits, and folds of the queries; those with the same relevant target are in one fold
+    accuracy : share of answers that should be right, such as 0.9: also find the confidence at which that is so
 
     Returns
     -------
-    The choice: `correction` and `parameters` go into `Index` or `build`; `gain` is measured on queries that had no
-    part in the choice.
+    The choice: `correction` and `parameters` go into `Index` or `build`.
 
     Raises
     ------
@@ -183,10 +165,7 @@ def tune(
 
 
 def best_of(hits: F64, weights: F64) -> int:
-    """Return the first candidate within one standard error of the best one, the error being that of their difference.
-
-    `hits` (candidates, m), from the simplest to the strongest, say how often each query found its target first.
-    """
+    """Return the first candidate within one standard error of the best one, by hits (candidates, m) of the queries."""
     _, below, errors = _below_best(hits, weights)
     return int(np.argmax(below <= errors))
 

@@ -25,21 +25,14 @@ GROUPED = 500
 class Examination:
     """The targets, scored: near-duplicates count as one, and share what is measured of them.
 
-    `rows` (n,) are those of the targets in the whole gallery, `similarities` and `ranked` (m, k) the first targets of
-    each query (m, d), best first, and `topics` clusterings of the queries.
+    `similarities` and `ranked` (m, k) are the first targets of each query (m, d), best first, and `topics` clusterings
+    of the queries.
     """
 
     def __init__(
-        self,
-        gallery: Gallery,
-        rows: I64,
-        queries: F32,
-        similarities: F32,
-        ranked: I64,
-        topics: list[Topics],
-        seed: int,
+        self, gallery: Gallery, queries: F32, similarities: F32, ranked: I64, topics: list[Topics], seed: int
     ) -> None:
-        self._gallery, self._rows, self._queries, self._topics = gallery, rows, queries, topics
+        self._gallery, self._queries, self._topics = gallery, queries, topics
         self._similarities = similarities
         self._count = gallery.targets.shape[0]
         alone = Sightings.of(ranked)
@@ -54,20 +47,16 @@ class Examination:
         self._expected = by_chance(len(queries), self._count)
         self.correction, self._corrected, self._offsets, self._offsets_of = self._correct(seed)
 
-    @property
-    def scores(self) -> F64:
-        """Scores of all targets, (n,)."""
-        return self._measured.score
+    def suspects(self, budget: int) -> tuple[list[Suspect], F64]:
+        """Return the first places of the list, and the scores of all targets (n,).
 
-    def suspects(self, budget: int) -> list[Suspect]:
-        """Return the first places of the list: the best of three lists in turn, so that none fills it alone."""
+        The best of three lists stand there in turn, so that none fills it alone.
+        """
         found, centrality = self._measured, self._centrality.of_targets
         central = np.where(centrality >= CENTRAL, centrality, 0.0)
         places = np.min([_dense_places(values) for values in (found.overall, found.topical, central)], axis=0)
         order = np.lexsort((np.arange(self._count), -found.score, places))[:budget]
-        copies = [
-            self._rows[np.setdiff1d(np.flatnonzero(self._group == self._group[row]), row)].tolist() for row in order
-        ]
+        copies = [np.setdiff1d(np.flatnonzero(self._group == self._group[row]), row).tolist() for row in order]
         columns: dict[str, NDArray[np.floating]] = {
             "centrality": centrality,
             "stability": self._stability.of_targets(self._group),
@@ -75,13 +64,11 @@ class Examination:
             "raw": self._exposure,
             "corrected": self._corrected,
         }
-        return self._listed(self._gallery.describe(order.tolist()), order, found, columns, copies)
+        listed = self._listed(self._gallery.describe(order.tolist()), order, found, columns, copies)
+        return listed, found.score
 
     def admit(self, new: Gallery, budget: int) -> tuple[list[Suspect], F64]:
-        """Return new items, each as if it alone were added, and all their scores.
-
-        An item stands where it would stand among the first 20 of each query.
-        """
+        """Return new items, each as if it alone were added, and all their scores."""
         vectors = in_memory(self._gallery.queries(new.targets, "new items"))
         items = len(vectors)
         parts = []
@@ -105,7 +92,7 @@ class Examination:
         order = np.lexsort((np.arange(items), -centrality, -found.score))[:budget]
         copies = [alike(self._gallery.targets, vectors[row]) for row in order]
         listed = self._listed(new.describe(order.tolist()), order, found, columns, copies)
-        there = np.sort(self.scores)
+        there = np.sort(self._measured.score)
         above = [float(np.searchsorted(there, one.measured.score) / self._count) for one in listed]
         return [replace(one, above=share) for one, share in zip(listed, above, strict=True)], found.score
 
@@ -140,10 +127,7 @@ class Examination:
         return listed
 
     def _correct(self, seed: int) -> tuple[str, F64, F32, Callable[[VectorSource], F32]]:
-        """Return name, exposure, offsets and offsets of other rows by the correction of the collection, or by `auto`.
-
-        `auto` is fitted on the queries.
-        """
+        """Return name, exposure, offsets, and what gives offsets of other rows, of the correction in use."""
         targets, collection = self._gallery.targets, self._gallery.collection
         k = min(MOST_DEPTH, self._count)
         if collection is None:
@@ -155,10 +139,10 @@ class Examination:
         found = []
         for start in range(0, len(self._queries), step):
             (scores,) = all_scores(collection.parts, self._queries[start : start + step], (1.0,))
-            found.append(np.argsort(-scores[:, self._rows], axis=1, kind="stable")[:, :k])
+            found.append(np.argsort(-scores, axis=1, kind="stable")[:, :k])
         exposure = Sightings.of(np.concatenate(found)).exposure(self._count, len(self._queries))
         name = f"{collection.manifest.correction.name}, of the collection"
-        return name, exposure, collection.offsets[self._rows], collection.correction().offsets
+        return name, exposure, collection.offsets, collection.correction().offsets
 
     def _shifted_offsets(self, vectors: F32) -> F32:
         """Return offsets of new items, on the scale of the centred ones of the targets."""

@@ -27,18 +27,11 @@ class Topic:
 class Evidence:
     """Measures of a target.
 
-    Parameters
-    ----------
-    score : 0 is no more often than by chance, 1 is first for every query, or for every query of a topic
-    overall : the same over all queries alone
-    counts : N_k by k
-    topic : the one in which it is seen most; None if no topic is large enough
-    centrality : deviations above the median of the cosine with the centroid of the targets
-    stability : share of the queries with it among their first 10 that keep it with noise on the query; None if there
-        are none
-    offset_percentile : share of the targets whose offset is lower
-    near_duplicates : rows of the targets that are almost the same; they are counted as one
-    exposure : mean of 1/log2(1 + rank) over the queries, raw and corrected
+    `score` is 0 if it is found no more often than by chance, and 1 if it is first for every query, or for every query
+    of a topic; `overall` the same over all queries. `counts` are N_k by k, `topic` where it is seen most. `centrality`
+    counts deviations above the median of the cosine with the centroid. `stability` is the share of the queries that
+    keep it with noise on them, `offset_percentile` the share of targets with a lower offset, `near_duplicates` rows
+    that count as one with it, `exposure` the mean of 1/log2(1 + rank), raw and corrected.
     """
 
     score: float
@@ -57,8 +50,7 @@ class Evidence:
 class Suspect:
     """A target on the list, its place counted from 1, and why it stands there.
 
-    `above` is of new items only: the share of targets with a lower score; `modality` the payload value it was scored
-    with.
+    `above` is of new items only: the share of targets with a lower score.
     """
 
     place: int
@@ -66,7 +58,6 @@ class Suspect:
     why: str
     measured: Evidence
     above: float | None = None
-    modality: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain JSON values."""
@@ -84,8 +75,6 @@ class Scan:
     topics: list[int]
     correction: str
     admitted: int | None
-    modalities: dict[str, int]
-    """Number of targets of each modality, where they were looked at apart."""
     threshold: float | None
     alerts: int
     """Number of targets, on the list or not, that reach the threshold."""

@@ -34,12 +34,7 @@ class LabelledPairs(NamedTuple):
 def relevant_rows(given: RelevantIds, queries: int, row_of: RowOf) -> list[I64]:
     """Return the rows of the right targets of each query.
 
-    Raises
-    ------
-    InputError
-        if there is not one entry a query, for an id that no target has, or if fewer than 20 queries have one.
-    StorageError
-        if there is no such file.
+    Raises `InputError` for an id that no target has, a wrong number of entries, or labels for fewer than 20 queries.
     """
     entries = _read(Path(given)) if isinstance(given, str | Path) else given
     if isinstance(entries, np.ndarray):

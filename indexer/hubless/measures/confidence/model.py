@@ -33,12 +33,9 @@ _MOST_KNOWN = 8
 
 
 class Assessment(NamedTuple):
-    """Confidence in the answers of m queries.
+    """Confidence in the answers of m queries: probabilities if `calibrated` by labels, else they order answers only.
 
-    Attributes
-    ----------
-    numbers : of each query confidence, presence and the shares of its k hits, (m, 2 + k)
-    calibrated : whether these are probabilities, as labelled pairs made them; else they order answers only
+    `numbers` (m, 2 + k) are confidence, presence and the shares of k hits.
     """
 
     numbers: F32
@@ -70,8 +67,8 @@ class Level(NamedTuple):
     def numbers(self, queries: F32, best: F32) -> tuple[F64, F64]:
         """Return x and z (m,) of queries (m, d) by their best scores (m, b), b from 1 to 11, best first.
 
-        A score that is missing, as there are fewer targets, counts as a tenth of that of a usual second hit. All is in
-        float64, and each query has a product of its own, so that a query gets the same answer alone and in a batch.
+        A missing score, as there are fewer targets, counts as a tenth of that of a usual second hit. Each query has a
+        product of its own in float64, so that it gets the same answer alone and in a batch.
         """
         scores, per = best.astype(np.float64), 1 / self.temperature
         over = (scores - scores[:, :1]) * per
@@ -99,12 +96,8 @@ class Level(NamedTuple):
 class ConfidenceModel:
     """Turns the best scores of queries into confidence and presence.
 
-    Attributes
-    ----------
-    levels : for strengths 0 and 1; what is usual at others lies on the line through both
-    confidence, presence : of x and of z
-    pairs : the number of labelled pairs that it is calibrated by; 0 for none
-    strength : of the answers that it is calibrated by
+    `levels` are for strengths 0 and 1, `confidence` and `presence` curves of x and z, `pairs` the number of labelled
+    pairs that calibrate it, at `strength`.
     """
 
     levels: tuple[Level, Level]
@@ -127,15 +120,7 @@ class ConfidenceModel:
         return made
 
     def assess(self, queries: F32, best: F32, scores: F32, strength: float = 1.0) -> Assessment:
-        """Return how sure answers are.
-
-        Parameters
-        ----------
-        queries : (m, d)
-        best : (m, b) their best scores, best first; what comes after the first 11 does not count
-        scores : (m, k) of the hits
-        strength : that the scores have
-        """
+        """Return how sure answers are, by scores (m, b) best first and the scores (m, k) of the hits, at a strength."""
         if not best.shape[1]:
             return Assessment(np.zeros((len(best), 2 + scores.shape[1]), np.float32), self.pairs > 0)
         level, calibrated = self.level(strength), self.pairs > 0 and strength == self.strength
@@ -154,8 +139,7 @@ class ConfidenceModel:
     def calibrate(self, answers: "Answers", strength: float) -> Self:
         """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
 
-        Presence is the probability if half of all queries have a right target in the collection: labelled pairs say
-        nothing about how many do.
+        Presence is the probability if half of all queries have a right target: labelled pairs do not say how many do.
         """
         level = self.level(strength)
         x, z = level.numbers(answers.queries, answers.best)
@@ -206,11 +190,8 @@ class ConfidenceModel:
 class Answers(NamedTuple):
     """Answers to p labelled queries (p, d).
 
-    Attributes
-    ----------
-    best : (p, b) the best scores, best first, b at most 11
-    right : whether the first hit is right, (p,)
-    without : (p, b) the best scores of targets that are not right
+    These are the `best` scores (p, b), whether the first hit is `right`, and the best scores of targets that are not,
+    `without`.
     """
 
     queries: F32
@@ -229,6 +210,10 @@ class Answers(NamedTuple):
         without = np.take_along_axis(scores, others, axis=1)[:, :width]
         return cls(queries, best, np.any(tied & among[:, :DEPTH], axis=1), without)
 
+    def some(self, rows: slice | NDArray[np.integer]) -> "Answers":
+        """Return the answers to some of the queries."""
+        return Answers(self.queries[rows], self.best[rows], self.right[rows], self.without[rows])
+
 
 def fit_confidence(queries: F32, raw: F32, full: F32) -> ConfidenceModel:
     """Fit the model on bank queries (b, d) with their best scores (b, k) at strengths 0 and 1, without labels."""
@@ -236,10 +221,7 @@ def fit_confidence(queries: F32, raw: F32, full: F32) -> ConfidenceModel:
 
 
 def _level(queries: F32, scores: F32) -> Level:
-    """Fit the score of the second hit by ridge regression on the query.
-
-    τ is the median over the queries of the standard deviation of their scores 2 to 11.
-    """
+    """Fit the score of the second hit by ridge regression on the query; τ is the median spread of scores 2 to 11."""
     second = scores[:, min(1, scores.shape[1] - 1)].astype(np.float64)
     spread = scores[:, 1:DEPTH].astype(np.float64).std(axis=1) if scores.shape[1] > 2 else np.zeros(len(scores))
     temperature: float = np.median(spread).item()
@@ -251,9 +233,9 @@ def _level(queries: F32, scores: F32) -> Level:
 
 
 def _ridge(rows: F64, values: F64) -> F64:
-    """Return the weights (d,) of a ridge regression of values (b,) on rows (b, d), both centred.
+    """Return the weights (d,) of a ridge regression of centred values (b,) on rows (b, d).
 
-    The penalty is that of `PENALTIES`, in units of the mean squared singular value, whose error is the smallest where
+    The penalty, in units of the mean squared singular value, is the one of `PENALTIES` with the smallest error where
     each row is predicted without itself (Allen, Technometrics 1974).
     """
     left, singular, right = np.linalg.svd(rows, full_matrices=False)

@@ -36,7 +36,7 @@ class Example:
     after: list[ExampleHit]
 
 
-def examples(
+def examples_of(
     gallery: Gallery, queries: Items, rows: Sequence[int], bank: VectorSource, relevant: Sequence[I64] | None
 ) -> list[Example]:
     """Return the first hits of chosen rows of the queries among all targets.
