@@ -20,16 +20,14 @@ from hubless.knn.base import (
     with_storage,
 )
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
-from hubless.knn.leading import leading_half
+from hubless.knn.leading import leading_directions, most_codes
 from hubless.vectors.arrays import F32
 
-CODED_DIMENSIONS = 4
-"""Dimensions that share a code."""
+CODED_TOGETHER = 4
+"""Dimensions that share a code if none is the offset: then they are not turned."""
 TRAINING_ROWS = 16_384
 K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 IVF_K_FACTORS = (4, 8, 16, 64, 256)
-HALVED_FROM = 10_000
-"""From this number of targets on, coding the leading half saves more time than it takes to turn the query."""
 SCANS_A_K = 2000
 """Rescoring the 10 candidates of one `k_factor` takes as long as scanning this many codes."""
 
@@ -52,8 +50,7 @@ class FastScan(IndexType):
     known: ClassVar[tuple[str, ...]] = ("k_factor",)
 
     def size(self, count: int, dim: int) -> int:
-        code = dim // CODED_DIMENSIONS // 2
-        return count * (dim * NUMBER_BYTES[self.precision] + code + 8) + self.lists(count) * dim * 4
+        return count * (dim * NUMBER_BYTES[self.precision] + most_codes(dim) // 2 + 8) + self.lists(count) * dim * 4
 
     def lists(self, count: int) -> int:
         """Return the number of lists that hold the codes."""
@@ -63,15 +60,15 @@ class FastScan(IndexType):
         return min(count, TRAINING_ROWS)
 
     def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
-        leading = None
-        if sample is not None and sample.folded is not None and count >= HALVED_FROM:
-            leading = leading_half(sample.vectors, sample.folded, CODED_DIMENSIONS)
-        coded = dim if leading is None else leading.d_out
-        codes = f"IVF{self.lists(count)},PQ{coded // CODED_DIMENSIONS}x4fs"
+        turned, coded, together = None, dim, CODED_TOGETHER
+        if sample is not None and sample.folded is not None:
+            turned, together = leading_directions(sample.vectors, sample.folded)
+            coded = turned.d_out
+        codes = f"IVF{self.lists(count)},PQ{coded // together}x4fs"
         compressed = faiss.index_factory(coded, codes, faiss.METRIC_INNER_PRODUCT)
         compressed.cp.seed = compressed.pq.cp.seed = seed
-        if leading is not None:
-            compressed = faiss.IndexPreTransform(leading, compressed)
+        if turned is not None:
+            compressed = faiss.IndexPreTransform(turned, compressed)
         return with_storage(compressed, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
