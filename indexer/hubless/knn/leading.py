@@ -33,10 +33,9 @@ def _directions_a_code(kept: int) -> int:
 
 
 def leading_directions(sample: F32, dim: int) -> tuple[faiss.LinearTransform, int]:
-    """Return a transform of augmented vectors (n, d') to their leading directions, the offset last, and directions a
-    code.
+    """Return a transform of augmented vectors (n, d') to the directions to code, and how many share a code.
 
-    `dim` is d, the column of the offset.
+    `dim` is d, the column of the offset. The offset comes last.
     """
     centred = sample[:, :dim] - sample[:, :dim].mean(axis=0)
     variances, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))
