@@ -12,6 +12,7 @@ from time import thread_time
 import hubless
 from benchmarks import harness
 from benchmarks.index_recipes import BANK, DIM, QUERIES, open_folder
+from hubless.kernels.threads import one_blas_thread
 from hubless.knn import openmp_threads
 
 SINGLES, BATCH = 100, 32
@@ -33,7 +34,7 @@ def built(folder, name, targets, bank, **options):
 def measured(name, targets, bank, queries, repeats):
     """Return the figures of both sides."""
     lines, sides, (count, dim) = [], {}, targets.shape
-    with tempfile.TemporaryDirectory() as folder, openmp_threads(1):
+    with tempfile.TemporaryDirectory() as folder, openmp_threads(1), one_blas_thread:
         for dims in (None, dim // 2):
             opened, told = built(folder, f"d{dims}", targets, bank, dims=dims)
             lines.append({"data": name, "targets": count, "dims": dims or dim, **told})

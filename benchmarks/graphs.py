@@ -1,0 +1,177 @@
+"""Graphs from the query bank: `python -m benchmarks.graphs [--targets 100000] [--jittered FOLDER ...]`.
+
+Text queries lie apart from the images that they look for, and a graph of the images' neighbours leads them past. The
+bank's lists of nearest targets are edges between targets that the same query finds: written over part of the edges of
+Faiss' HNSW (`bank`, `half`), offsets folded in. Processor time of single queries on one thread, for the cheapest
+setting that reaches the recall@10; `raw` is without offsets.
+
+Sources: Chen et al., "RoarGraph", VLDB 2024; Jaiswal et al., "OOD-DiskANN", 2022.
+"""
+
+import argparse
+from pathlib import Path
+from time import thread_time
+
+import faiss
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.index_recipes import DIM, K, QUERIES, open_folder
+from hubless import CORRECTIONS
+from hubless.kernels.reductions import rankings
+from hubless.knn import INDEXES, agreement, make_index, openmp_threads
+from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot_of
+from hubless.progress import Silent
+from hubless.vectors.sources import as_source
+
+BANK, LIST, DEGREE, CONSIDERED = 20_000, 32, 64, 128
+RECALLS = (0.95, 0.99)
+EF = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+COLUMNS = ("data, targets", "index", *(f"ms at {recall}" for recall in RECALLS), "best recall", "build s")
+
+
+def chosen(candidates, vectors, row, most):
+    """Return the nearest candidates that are not nearer to one that was taken (RoarGraph's edge selection)."""
+    distances = ((vectors[candidates] - vectors[row]) ** 2).sum(axis=1)
+    order = np.argsort(distances)[:CONSIDERED]
+    candidates, distances = candidates[order], distances[order]
+    rows = vectors[candidates]
+    between = distances_between(rows)
+    free, taken = np.ones(len(rows), bool), []
+    while free.any() and len(taken) < most:
+        nearest = int(np.argmax(free))
+        taken.append(nearest)
+        free &= between[nearest] >= distances
+        free[nearest] = False
+    return candidates[taken]
+
+
+def distances_between(rows):
+    """Return squared distances of all pairs of rows."""
+    lengths = (rows * rows).sum(axis=1)
+    return lengths[:, np.newaxis] + lengths - 2 * rows @ rows.T
+
+
+def bank_edges(lists, vectors, most):
+    """Return for each target the targets to lead to: those that stand in a bank query's list with it.
+
+    The list's first leads to the others and they to it, as RoarGraph projects its graph of queries and targets.
+    """
+    found = {}
+    for line in lists:
+        for place, row in enumerate(line):
+            found.setdefault(int(row), []).append(line if place == 0 else line[:place])
+    return {
+        row: chosen(candidates, vectors, row, most)
+        for row, some in found.items()
+        if len(candidates := np.setdiff1d(np.concatenate(some), [row]))
+    }
+
+
+def with_edges(graph, edges, share):
+    """Write edges into the ground level of a copy: at most `share` of a target's places, before its own."""
+    copy = faiss.clone_index(graph)
+    hnsw = copy.hnsw
+    offsets = faiss.vector_to_array(hnsw.offsets).astype(np.int64)
+    links = faiss.vector_to_array(hnsw.neighbors)
+    places = hnsw.nb_neighbors(0)
+    for row, more in edges.items():
+        own = links[offsets[row] : offsets[row] + places]
+        first = more[: int(share * places)]
+        kept = own[(own >= 0) & ~np.isin(own, first)]
+        line = np.concatenate([first, kept])[:places]
+        links[offsets[row] : offsets[row] + places] = -1
+        links[offsets[row] : offsets[row] + len(line)] = line
+    faiss.copy_array_to_vector(links, hnsw.neighbors)
+    return copy
+
+
+def measured(name, targets, bank, queries, parts):
+    """Return a line for each index of the targets."""
+    source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
+    offsets = centre(CORRECTIONS["auto"]().fit(bank_source, source).offsets(source))
+    pivot = pivot_of(bank_source, source, offsets)
+    lines, made = [], {}
+
+    def folded(values, steered):
+        return AugmentedVectors(source, values, steered)
+
+    def add(label, kind, index, asked, exact, build):
+        lines.append({"data": name, "targets": len(targets), "index": label, "build_s": build})
+        lines[-1]["at"] = {str(recall): at_recall(kind, index, asked, exact, recall) for recall in RECALLS}
+        lines[-1]["best"] = max(found[2] for found in lines[-1]["at"].values())
+        print(lines[-1], flush=True)
+
+    for label, values in (("raw", np.zeros_like(offsets)), ("folded", offsets)):
+        ((_, rows),) = rankings(queries, source, K, values)
+        for kind in ("fastscan", "hnsw"):
+            steered = pivot if kind == "fastscan" and label == "folded" else None
+            vectors, asked = folded(values, steered), augment_queries(queries, 1.0, steered)
+            exact = -np.sort(-np.einsum("md,mkd->mk", asked, vectors.take(rows.ravel()).reshape(*rows.shape, -1)))
+            start = thread_time()
+            made[kind] = make_index(INDEXES[kind], vectors, 0, Silent(), targets.shape[1])
+            add(f"{kind}, {label}", kind, made[kind], asked, exact, thread_time() - start)
+    start = thread_time()
+    ((_, lists),) = rankings(bank, source, LIST, offsets)
+    edges = bank_edges(lists, targets, DEGREE)
+    took = thread_time() - start
+    for label, share in parts.items():
+        add(f"hnsw and {label}", "hnsw", with_edges(made["hnsw"], edges, share), asked, exact, took)
+    return lines
+
+
+def at_recall(kind, index, queries, exact, recall):
+    """Return the cheapest setting that reaches the recall, milliseconds a query (None if none does), and its recall."""
+    ladder = [{"ef": ef} for ef in EF] if kind == "hnsw" else INDEXES[kind].ladder(index.ntotal)
+
+    def search(rows, how):
+        return INDEXES[kind].search(index, rows, K, how)[0]
+
+    for how in ladder:
+        if (found := agreement(search(queries, how), exact)) >= recall:
+            times = harness.interleaved(
+                {"it": lambda: [search(row[np.newaxis], how) for row in queries[:100]]}, 5, thread_time
+            )
+            return how, 10 * min(times["it"]), found
+    return how, None, found
+
+
+def jittered(folder, count):
+    """Return real vectors, mixed in pairs and jittered, so that there are as many as wanted."""
+    rng = np.random.default_rng(0)
+
+    def many(rows, number, share):
+        first, second = rng.integers(len(rows), size=(2, number))
+        spread = 0.3 * rng.standard_normal((number, rows.shape[1]), np.float32) * rows.std(axis=0)
+        mixed = rows[first] + share * (rows[second] - rows.mean(axis=0)) + spread
+        return (mixed / np.linalg.norm(mixed, axis=1, keepdims=True)).astype(np.float32)
+
+    targets, bank, queries = open_folder(folder)
+    return many(targets, count, 0.7), many(bank, BANK, 0.5), many(queries, QUERIES, 0.5)
+
+
+def tables(result):
+    rows = []
+    for line in result["lines"]:
+        times = ["–" if line["at"][str(each)][1] is None else f"{line['at'][str(each)][1]:.3f}" for each in RECALLS]
+        size = f"{line['data']}, {line['targets']:,}"
+        rows.append([size, line["index"], *times, f"{line['best']:.3f}", f"{line['build_s']:.0f}"])
+    return [[COLUMNS, *rows]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--targets", type=int, nargs="*", default=[100_000])
+    parser.add_argument("--jittered", type=Path, nargs="*", default=[])
+    given = parser.parse_args()
+    lines, parts = [], {"half bank": 0.5, "bank": 1.0}
+    with openmp_threads(1):
+        for count in given.targets:
+            lines += measured("low rank", *harness.with_hubs(count, BANK, QUERIES, DIM), parts)
+            for folder in given.jittered:
+                lines += measured(folder.resolve().name, *jittered(folder, count), parts)
+    harness.write("graphs", {"lines": lines}, tables=tables)
+
+
+if __name__ == "__main__":
+    main()
