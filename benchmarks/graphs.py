@@ -9,6 +9,7 @@ Sources: Chen et al., "RoarGraph", VLDB 2024; Jaiswal et al., "OOD-DiskANN", 202
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 from time import thread_time
 
@@ -16,7 +17,7 @@ import faiss
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.index_recipes import DIM, K, QUERIES, open_folder
+from benchmarks.index_recipes import DIM, QUERIES, K, open_folder
 from hubless import CORRECTIONS
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, agreement, make_index, openmp_threads
@@ -129,11 +130,14 @@ def at_recall(kind, index, queries, exact, recall):
 
     for how in ladder:
         if (found := agreement(search(queries, how), exact)) >= recall:
-            times = harness.interleaved(
-                {"it": lambda: [search(row[np.newaxis], how) for row in queries[:100]]}, 5, thread_time
-            )
-            return how, 10 * min(times["it"]), found
+            singles = partial(singly, search, queries[:100], how)
+            return how, 10 * min(harness.interleaved({"it": singles}, 5, thread_time)["it"]), found
     return how, None, found
+
+
+def singly(search, queries, how):
+    for row in queries:
+        search(row[np.newaxis], how)
 
 
 def jittered(folder, count):
