@@ -25,7 +25,7 @@ EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/t
 	tests/measures/test_umap.py tests/vectors/test_array_likes.py tests/vectors/test_lance.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack extras clouds milvus lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack extras stores clouds milvus lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -56,10 +56,11 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready .venv-generators/.ready .venv-milvus/.ready  ## test, and the slow checks too
+test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-generators/.ready .venv-milvus/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 	$(MAKE) --no-print-directory extras
+	$(MAKE) --no-print-directory stores
 	$(MAKE) --no-print-directory clouds
 
 attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
@@ -107,11 +108,14 @@ haystack: setup .venv-haystack/.ready  ## test the Haystack adapter, in an envir
 extras: .venv-extras/.ready  ## test what needs large packages, such as Ray and UMAP, in an environment that has them
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
 
-.venv-extras/.ready: requirements/dev.txt requirements/extras.txt pyproject.toml clients/python/pyproject.toml
-	$(PYTHON) -m venv .venv-extras
-	.venv-extras/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-		-r requirements/dev.txt -r requirements/extras.txt
-	.venv-extras/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whose clients are large
+	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest tests/databases $(ARGS)
+
+.venv-extras/.ready .venv-stores/.ready: .venv-%/.ready: requirements/dev.txt requirements/%.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements/dev.txt -r requirements/$*.txt
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		-e . -e clients/python
 	@touch $@
 
@@ -133,8 +137,7 @@ clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Az
 		-e clients/python -e clients/$*
 	@touch $@
 
-# databases that the scripts of `hubless export` are tried with
-.venv-stores/.ready .venv-generators/.ready .venv-milvus/.ready: .venv-%/.ready: requirements/%.txt
+.venv-generators/.ready .venv-milvus/.ready: .venv-%/.ready: requirements/%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
@@ -187,7 +190,7 @@ lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group node -o requirements/node.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--group stores -o requirements/stores.txt
+		-c requirements/dev.txt --group stores -o requirements/stores.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group generators -o requirements/generators.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

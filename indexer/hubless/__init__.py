@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hubless.builder.build import build
+    from hubless.builder.correct import correct, publish
     from hubless.builder.index import Index
     from hubless.builder.index import open_index as open
     from hubless.builder.lifecycle import calibrate, merge, refit
@@ -48,6 +49,7 @@ __all__ = [
     "calibrate",
     "choose_strength",
     "compare",
+    "correct",
     "diagnose",
     "evaluate",
     "export",
@@ -55,6 +57,7 @@ __all__ = [
     "offsets",
     "open",
     "plot_occurrence",
+    "publish",
     "refit",
     "reindex",
     "scan",
@@ -83,6 +86,7 @@ _PLACES = {
     "calibrate": "builder.lifecycle.calibrate",
     "choose_strength": "builder.offsets.choose_strength",
     "compare": "lab.experiments.compare.compare",
+    "correct": "builder.correct.correct",
     "diagnose": "lab.diagnose.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
     "export": "exporting.export.export",
@@ -90,6 +94,7 @@ _PLACES = {
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",
     "plot_occurrence": "lab.diagnose.plot_occurrence",
+    "publish": "builder.correct.publish",
     "refit": "builder.lifecycle.refit",
     "reindex": "builder.reindex.run.reindex",
     "scan": "lab.scan.scanning.scan",

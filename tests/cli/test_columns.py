@@ -31,7 +31,7 @@ def at_width(run, monkeypatch, prepared):
     return run_at
 
 
-NO_TABLE = {"rollback", "alias", "prune", "delete", "merge", "report", "bank forget", "reindex", "export"}
+NO_TABLE = {"rollback", "alias", "prune", "delete", "merge", "report", "bank forget", "reindex", "correct"}
 
 
 @pytest.mark.parametrize("command", sorted({*WORDS, *VARIANTS} - NO_TABLE))

@@ -1,6 +1,4 @@
-import base64
 import json
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -121,19 +119,13 @@ def test_correction_that_does_more_than_offsets_is_refused(tmp_path):
 
 
 def test_ending_of_no_format_is_refused_naming_those_there_are(whole, tmp_path):
-    with pytest.raises(InputError, match=r"output: .* \.parquet, \.jsonl, \.lance, got out\.csv"):
+    with pytest.raises(InputError, match=r"output: .* \.parquet, \.jsonl, got out\.csv"):
         hubless.export(whole, tmp_path / "out.csv")
 
 
-def test_unknown_database_is_refused_naming_those_there_are(whole, tmp_path):
-    with pytest.raises(InputError, match=r"to: expected one of qdrant, pgvector, .*lancedb, got oracle"):
-        hubless.export(whole, tmp_path / "out", to="oracle")
-
-
 def test_output_in_a_folder_that_is_not_there_is_refused(whole, tmp_path):
-    for name, to in (("no/out.parquet", None), ("no/out", "qdrant")):
-        with pytest.raises(StorageError, match="no such file or folder"):
-            hubless.export(whole, tmp_path / name, to=to)
+    with pytest.raises(StorageError, match="no such file or folder"):
+        hubless.export(whole, tmp_path / "no" / "out.parquet")
 
 
 def test_failed_export_leaves_the_old_file_and_nothing_else(whole, tmp_path, monkeypatch):
@@ -146,34 +138,5 @@ def test_failed_export_leaves_the_old_file_and_nothing_else(whole, tmp_path, mon
     monkeypatch.setattr(rows_module.TargetRows, "blocks", fail)
     with pytest.raises(InputError, match="payload"):
         hubless.export(whole, tmp_path / "out.jsonl")
-    with pytest.raises(InputError, match="payload"):
-        hubless.export(whole, tmp_path / "folder", to="chroma")
     assert small.contents(tmp_path) == {"out.jsonl": b"old"}
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
-
-
-def test_folder_that_is_there_is_not_replaced(whole, tmp_path):
-    (tmp_path / "out").mkdir()
-    with pytest.raises(StorageError, match="is there already"):
-        hubless.export(whole, tmp_path / "out", to="qdrant")
-
-
-def test_lance_without_its_package_says_how_to_install_it(whole, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "lance", None)
-    with pytest.raises(InputError, match=r"pylance for \.lance \(pip install '\.\[lance\]'"):
-        hubless.export(whole, tmp_path / "out.lance")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bytes_and_maps_become_json_where_a_database_has_no_type(tmp_path):
-    data = pa.table(
-        {
-            "raw": pa.array([bytes([row]) for row in range(exports.COUNT)]),
-            "pairs": pa.array([[("a", row)] for row in range(exports.COUNT)], pa.map_(pa.string(), pa.int64())),
-        }
-    )
-    index = exports.build(tmp_path / "catalog", payload=data)
-    hubless.export(index, tmp_path / "out", to="pgvector")
-    table = pq.read_table(tmp_path / "out" / "targets.parquet")
-    assert base64.b64decode(json.loads(table["raw"][5].as_py())) == bytes([5])
-    assert json.loads(table["pairs"][5].as_py()) == [["a", 5]]

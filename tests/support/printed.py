@@ -48,7 +48,7 @@ WORDS = {
     "bank thin": f"{_ON} --queries {{}}/live/things --bank {{}}/bank.npy --set share=.5 --output {{}}/live.npy",
     "bank check": f"{_ON} --bank {{}}/bank.npy --live-queries {{}}/queries.npy",
     "bank forget": "--queries {}/live/things --all",
-    "export": f"{_ON} --to qdrant --output {{}}/things-qdrant",
+    "correct": "qdrant://{}/qdrant/things --query-bank {}/bank.npy --set bank_of_targets=true",
     "query": f"{_ON} --vectors {{}}/one.npy",
     "evaluate": f"{_TARGETS} {_LABELS} --strict --set seeds=2 --correction none --correction auto",
     "tune": f"{_TARGETS} {_LABELS} --set seeds=1 --set folds=2 --set corrections=none,csls",
@@ -73,6 +73,7 @@ def write_files(folder):
     """Files that the commands read."""
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)
     np.save(folder / "targets.npy", targets[:COUNT])
+    _write_qdrant(folder / "qdrant", targets[:40])
     np.save(folder / "bank.npy", queries[COUNT:])
     np.save(folder / "queries.npy", queries[:COUNT])
     np.save(folder / "one.npy", queries[:1])
@@ -92,3 +93,12 @@ def write_sample(folder, vectors, clients=("shop", "phone"), collection="things"
     for row, vector in enumerate(vectors):
         writer.record(collection, "cosine", vector, clients[row % len(clients)], 0.0)
     writer.flush()
+
+
+def _write_qdrant(folder, targets):
+    from qdrant_client import QdrantClient, models
+
+    client = QdrantClient(path=str(folder))
+    client.create_collection("things", models.VectorParams(size=targets.shape[1], distance=models.Distance.COSINE))
+    client.upsert("things", [models.PointStruct(id=n, vector=row.tolist()) for n, row in enumerate(targets)])
+    client.close()

@@ -24,6 +24,7 @@ PANELS = {
     "Commands": {
         "demo": "demo.demo_command:demo",
         "diagnose": "cli.hubs:diagnose_command",
+        "correct": "cli.correcting:correct_command",
         "build": "cli.build:build_command",
         "query": "cli.query:query_command",
     },
@@ -39,7 +40,6 @@ PANELS = {
         "list": "cli.catalog:list_command",
         "reindex": "cli.reindexing:reindex_command",
         "merge": "cli.catalog:merge_command",
-        "export": "cli.exporting:export_command",
         "rollback": "cli.catalog:rollback_command",
         "alias": "cli.catalog:alias_command",
         "prune": "cli.catalog:prune_command",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -18,9 +19,11 @@ from hubless.cli.options import (
     SetOption,
     TargetsIfAny,
     examined_from,
+    refuse,
 )
 from hubless.cli.parameters import SET, parameters_of, read_settings
 from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
+from hubless.databases.spool import rows_of
 from hubless.errors import InputError
 from hubless.lab.diagnose import diagnose
 from hubless.lab.diagnosis import Diagnosis
@@ -39,6 +42,9 @@ ALERT = 3
 
 
 def diagnose_command(
+    address: Annotated[
+        str | None, typer.Argument(metavar="[ADDRESS]", help="A database, such as qdrant://localhost:6333/photos.")
+    ] = None,
     targets: TargetsIfAny = None,
     query_bank: BankOption = None,
     catalog: CatalogIfAny = None,
@@ -50,12 +56,27 @@ def diagnose_command(
 
     Says how unevenly targets are found, whether the query bank is good, and what
     auto changes; with --set queries=FILE and relevant=FILE also what it gains.
-    Give --targets, or --catalog and --collection, or --set bank_similarities=FILE.
+    Give --targets, an address, a --collection, or --set bank_similarities=FILE.
 
     \b
     Example:
       hubless diagnose --targets images.npy --query-bank captions.npy
     """
+    with TemporaryDirectory() as folder:
+        if address is not None:
+            refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
+            targets = rows_of(address, Path(folder))
+        _diagnose(targets, query_bank, catalog, collection, set_, json_)
+
+
+def _diagnose(
+    targets: Path | None,
+    query_bank: Path | None,
+    catalog: Path | None,
+    collection: str | None,
+    set_: list[str] | None,
+    json_: bool,
+) -> None:
     known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
     values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
     gallery = examined_from(values, targets, catalog, collection, query_bank)

@@ -1,4 +1,4 @@
-"""Takes the offsets to another vector database: rows → files → a script that loads them and asks.
+"""Takes targets with their offsets to a file, for other programs.
 
 Stands on search, beside builder.
 """

@@ -1,25 +1,25 @@
-"""Exports a collection: to a file, or to a folder with a script for another database."""
+"""Exports a collection to a file: Parquet or JSON lines, written block by block, whole or not at all."""
 
-import json
-import shutil
+import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, time
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import orjson
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from hubless.errors import InputError
-from hubless.exporting.databases import DATABASES, SCRIPTS
-from hubless.exporting.exported_types import ExportedType
-from hubless.exporting.target_rows import ID, TargetRows
-from hubless.exporting.writers import check_new, check_output, new_folder, write_parquet, write_rows
+from hubless.errors import InputError, storage_errors
+from hubless.exporting.target_rows import FREE, ID, VECTOR, TargetRows
 from hubless.progress import Advance, progress_bars
 from hubless.search.collection import Collection
 from hubless.store.bundle import BASIS
+from hubless.store.durable import check_place, replaced
 
-DATA, SCRIPT, SETTINGS = "targets.parquet", "recipe.py", "settings.json"
-_STEP = "Writing targets"
+GROUP = 10_000
+"""Rows of a group of Parquet, so that a reader needs no more in memory."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,8 @@ class Exported:
     notes: tuple[str, ...] = ()
 
 
-def export(
-    collection: Collection, output: str | Path, *, to: str | None = None, progress: bool | None = None
-) -> Exported:
-    """Write the targets with their offsets in the vectors, for another vector database.
+def export(collection: Collection, output: str | Path, *, progress: bool | None = None) -> Exported:
+    """Write the targets with their offsets in the vectors, for another program.
 
     Each vector is [t, −h], d + 1 numbers. Ask with [q, λ] by inner product: the score is q·t − λh. Targets have
     length 1 under metric cosine, and so must queries.
@@ -44,72 +42,25 @@ def export(
     Parameters
     ----------
     collection : what `hubless.open` gave, with a correction that folds into offsets
-    output : a file that ends in `.parquet`, `.jsonl` or `.lance`, with the columns `id`, `vector` and those of the
-        payload; or with `to` a new folder for Parquet and a script that loads it and asks
-    to : a database: `qdrant`, `pgvector`, `milvus`, `chroma` or `lancedb`
+    output : a file that ends in `.parquet` or `.jsonl`, with the columns `id`, `vector` and those of the payload
     progress : show a bar; None shows it on a terminal
 
     Raises
     ------
     InputError
-        if the correction does more than offsets can, or the database cannot hold the vectors, ids or payload.
+        if the correction does more than offsets can, or the file has another ending.
     StorageError
         if the disk or the folder refuses; nothing is left then.
     """
     path = Path(output)
-    if to is not None and to not in DATABASES:
-        raise InputError("to", f"one of {', '.join(DATABASES)}", to)
-    database = DATABASES["lancedb" if to is None else to]
-    with progress_bars(progress) as steps:
-        if to is None:
-            rows = TargetRows(collection, database) if path.suffix == ".lance" else TargetRows(collection)
-            check_output(path)
-            write_rows(rows, path, steps.step(_STEP, rows.count))
-            return Exported(path, rows.count, rows.width, rows.left_out, tuple(_notes(rows)))
-        rows = TargetRows(collection, database)
-        check_new(path)
-        return _for_database(rows, to, path, steps.step(_STEP, rows.count))
-
-
-def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Exported:
-    """Write the targets, the script of the database, and what it has to know of this export."""
-    collection, database = rows.collection, DATABASES[to]
-    name = database.collection.fitted(collection.name)
-    notes = list(_notes(rows))
-    if name != collection.name:
-        notes.insert(0, f"{collection.name} is named {name}, as {database.title} allows names.")
-    types = database.types or {}
-    settings = {
-        "from": _origin(collection),
-        "notes": notes,
-        "name": name,
-        "count": rows.count,
-        "width": rows.width,
-        "dim": collection.dim,
-        "metric": collection.manifest.metric,
-        "strength": collection.strength,
-        "whole_ids": pa.types.is_integer(rows.schema.field(ID).type),
-        "json_columns": [new for new in rows.columns.values() if _is_json(rows, new)],
-        "columns": {new: types[kind] for new, kind in rows.types.items() if kind in types},
-    }
-    with new_folder(path) as folder:
-        write_parquet(rows, folder / DATA, advance)
-        (folder / SETTINGS).write_text(json.dumps(settings, indent=1, ensure_ascii=False), "utf-8")
-        if collection.parts.basis is not None:
-            np.save(folder / BASIS, collection.parts.basis.directions)
-        shutil.copyfile(SCRIPTS / "recipe_base.py", folder / "recipe_base.py")
-        shutil.copyfile(SCRIPTS / f"{to}.py", folder / SCRIPT)
-    return Exported(path, rows.count, rows.width, rows.left_out, tuple(notes))
-
-
-def _origin(collection: Collection) -> str:
-    writes = f", with writes up to {collection.seq}" if collection.seq > collection.manifest.log_seq else ""
-    return f"Collection {collection.name}, version {collection.version}{writes}."
-
-
-def _is_json(rows: TargetRows, column: str) -> bool:
-    """Return True if a column is text that holds JSON."""
-    return rows.types[column] is ExportedType.JSON and pa.types.is_large_string(rows.schema.field(column).type)
+    writers = {".parquet": _write_parquet, ".jsonl": _write_jsonl}
+    rows = TargetRows(collection)
+    if path.suffix not in writers:
+        raise InputError("output", f"a name that ends in {', '.join(writers)}", path.name)
+    check_place(path)
+    with progress_bars(progress) as steps, storage_errors(path), replaced(path) as temporary:
+        writers[path.suffix](rows, temporary, steps.step("writing targets", rows.count))
+    return Exported(path, rows.count, rows.width, rows.left_out, tuple(_notes(rows)))
 
 
 def _notes(rows: TargetRows) -> Iterator[str]:
@@ -118,3 +69,44 @@ def _notes(rows: TargetRows) -> Iterator[str]:
     for old, new in rows.columns.items():
         if new != old and not rows.is_free:
             yield f"Payload column {old!r} is named {new!r}."
+
+
+def _write_parquet(rows: TargetRows, path: Path, advance: Advance) -> None:
+    """Write a Parquet file. The vector is a fixed-size list of float32."""
+    # random numbers have no shorter form, and dictionaries of them cost memory
+    texts = [name for name in rows.schema.names if name != VECTOR]
+    with pq.ParquetWriter(path, rows.schema, use_dictionary=texts, compression="zstd") as writer:
+        for block in _counted(rows, advance):
+            writer.write_batch(block, row_group_size=GROUP)
+
+
+def _write_jsonl(rows: TargetRows, path: Path, advance: Advance) -> None:
+    """Write lines of JSON: `id`, `vector` and the payload columns. Free payload is the object `payload`."""
+    free = rows.columns[FREE] if rows.is_free else None
+    with path.open("wb") as file:
+        for block in _counted(rows, advance):
+            vectors = block.column(VECTOR).flatten().to_numpy().reshape(-1, rows.width)
+            ids = block.column(ID).to_pylist()
+            payload = block.drop_columns([ID, VECTOR]).to_pylist() if rows.columns else [{}] * len(ids)
+            for wanted, vector, row in zip(ids, vectors, payload, strict=True):
+                if free is not None:
+                    row[free] = orjson.Fragment(row[free])
+                file.write(_json_of({ID: wanted, VECTOR: vector, **row}) + b"\n")
+
+
+def _counted(rows: TargetRows, advance: Advance) -> Iterator[pa.RecordBatch]:
+    for block in rows.blocks():
+        yield block
+        advance(block.num_rows)
+
+
+def _json_of(row: dict[str, Any]) -> bytes:
+    options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
+    return orjson.dumps(row, _plain, options)
+
+
+def _plain(value: object) -> object:
+    """Return what stands in JSON for a value without a type there: as a service sends it, or as Python writes it."""
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

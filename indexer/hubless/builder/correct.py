@@ -1,0 +1,187 @@
+"""Corrects vectors where they are: reads them from a database, and writes the offsets beside them."""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from hubless.builder.build import build
+from hubless.builder.index import open_index
+from hubless.corrections import FITTED
+from hubless.corrections.centred import CENTRE, CentredCorrection
+from hubless.databases.addresses import open_database
+from hubless.databases.base import PAGE, Asking, Database, RowId
+from hubless.databases.spool import ID, database_errors, spool
+from hubless.errors import InputError, one_line
+from hubless.progress import progress_bars
+from hubless.search.collection import Collection
+from hubless.vectors.arrays import F32
+from hubless.vectors.basis import as_compared
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.sources import VectorSource
+
+INTO = "hubless"
+_ABOUT = "about"
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Result of a correction in a database: rows written, rows without a vector or unknown, and how to ask."""
+
+    title: str
+    into: str
+    written: int
+    left_out: int
+    query: str
+    verdict: str = ""
+
+
+def correct(
+    address: str,
+    query_bank: Vectors | None = None,
+    *,
+    into: str = INTO,
+    sync: bool = False,
+    metric: Literal["cosine", "dot"] = "cosine",
+    correction: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Corrected:
+    """Measure the hubness of the vectors in a database, and write a corrected vector [t, −h] beside each.
+
+    Nothing that is there changes. The current correction of this name serves until the new one is whole.
+
+    Parameters
+    ----------
+    address : such as `qdrant://localhost:6333/photos`; see docs/your-database.md
+    query_bank : (b, d) example queries
+    into : name of the correction, and of the column, field or vector that it is written to
+    sync : give rows that came since an offset by the fit that is stored in the database; takes no query bank
+    metric, correction, parameters : as for `hubless.build`, of which `options` has others, such as `target_bank`
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with the address, the table, the vectors or the query bank.
+    EngineError
+        if the database refuses.
+    """
+    _check_name(into)
+    with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
+        if sync:
+            if query_bank is not None:
+                raise InputError("query bank", "none with sync, which keeps the stored fit", "one")
+            return _sync(database, into, Path(folder))
+        if query_bank is None:
+            raise InputError("query bank", "example queries", "none")
+        file = Path(folder) / "rows.parquet"
+        if not spool(database, file):
+            raise InputError("address", "rows with a vector", "none")
+        build(
+            Path(folder) / "catalog",
+            INTO,
+            as_items(file, "targets").vectors,
+            query_bank,
+            ids=pq.read_table(file, columns=[ID])[ID].combine_chunks(),
+            metric=metric,
+            correction=correction,
+            parameters=parameters,
+            index="flat",
+            progress=progress,
+            **options,
+        )
+        with open_index(Path(folder) / "catalog", INTO) as index:
+            return _publish(database, index, into, progress)
+
+
+def publish(collection: Collection, address: str, *, into: str = INTO, progress: bool | None = None) -> Corrected:
+    """Write the offsets of a collection beside the rows of a database that have its ids. See `correct`."""
+    _check_name(into)
+    with closing(open_database(address)) as database, database_errors(database):
+        return _publish(database, collection, into, progress)
+
+
+def _publish(database: Database, index: Collection, into: str, progress: bool | None) -> Corrected:
+    if not index.parts.is_folded or index.parts.basis is not None:
+        name = "fewer dimensions" if index.parts.basis is not None else index.manifest.correction.name
+        raise InputError("correction", "one that folds into offsets, such as auto, of all dimensions", name)
+    asking = Asking(index.manifest.metric, index.strength, index.dim + 1)
+    rows = np.flatnonzero(index.parts.targets.have_vectors(np.arange(index.count)))
+    written = 0
+    with progress_bars(progress) as steps:
+        advance = steps.step(f"writing to {database.title}", len(rows))
+        database.begin(into, asking.width)
+        for start in range(0, len(rows), PAGE):
+            some = rows[start : start + PAGE]
+            augmented = np.column_stack([index.vectors(some), -index.offsets[some]])
+            written += database.write(into, index.ids(some), augmented)
+            advance(len(some))
+        if not written:
+            raise InputError("address", "rows with the ids of the collection", "none")
+        steps.step("swapping")
+        database.swap(into, _packed(index, asking), asking)
+    return Corrected(database.title, into, written, database.count() - written, database.query_lines(into, asking))
+
+
+def _sync(database: Database, into: str, folder: Path) -> Corrected:
+    packed = database.fit(into)
+    if packed is None:
+        raise InputError("into", "a correction that is there; make it with a query bank first", repr(into))
+    correction, asking = _unpacked(packed)
+    file, written = folder / "rows.parquet", 0
+    if spool(database, file, lacking=into):
+        vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None)
+        if vectors.shape[1] != asking.width - 1:
+            raise InputError("new rows", f"{asking.width - 1} dimensions, as the correction has", vectors.shape[1])
+        for ids, block in _blocks(file, vectors):
+            augmented = np.column_stack([block, -correction.offsets(block)])
+            written += database.write(into, ids, augmented, live=True)
+    database.finish(into)
+    return Corrected(database.title, into, written, 0, database.query_lines(into, asking))
+
+
+def _blocks(file: Path, vectors: VectorSource) -> Iterator[tuple[list[RowId], F32]]:
+    ids = pq.read_table(file, columns=[ID])[ID].to_pylist()
+    start = 0
+    for block in vectors.blocks(PAGE):
+        yield ids[start : start + len(block)], block
+        start += len(block)
+
+
+def _packed(index: Collection, asking: Asking) -> bytes:
+    """Return the fitted correction as bytes: arrays, and what they are in JSON."""
+    correction = index.correction()
+    about = {
+        "version": 1,
+        "correction": index.manifest.correction.name,
+        "details": correction.details,
+        "asking": vars(asking),
+    }
+    held = io.BytesIO()
+    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(held, **{**correction.state(), _ABOUT: text})  # type: ignore[arg-type]
+    return held.getvalue()
+
+
+def _unpacked(packed: bytes) -> tuple[CentredCorrection, Asking]:
+    try:
+        with np.load(io.BytesIO(packed), allow_pickle=False) as held:
+            state = {name: held[name] for name in held.files}
+        about = json.loads(state.pop(_ABOUT).tobytes())
+        fitted = FITTED[about["correction"]].from_state(state, about["details"])
+        return CentredCorrection(fitted, float(state[CENTRE])), Asking(**about["asking"])
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise InputError("stored fit", "one of this hubless; make the correction again", one_line(error)) from error
+
+
+def _check_name(into: str) -> None:
+    if not into.isidentifier() or not into.isascii() or len(into) > 40:
+        raise InputError("into", "a name of up to 40 letters, digits and _, that begins with a letter", repr(into))

@@ -1,0 +1,4 @@
+"""Vector databases as sources of vectors, and as places for the correction; one file a database.
+
+Stands on vectors.
+"""

@@ -1,0 +1,110 @@
+"""Addresses of databases: scheme://user@host:port/database/table?vector=column."""
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from hubless.databases.base import Database
+from hubless.errors import InputError, how_to_install
+
+MODULES = {
+    "qdrant": ("qdrant", "QdrantCollection", "qdrant://HOST:6333/COLLECTION"),
+    "pgvector": ("pgvector", "PgvectorTable", "pgvector://USER@HOST:5432/DATABASE/TABLE"),
+}
+"""The module and the class of each scheme, and how its addresses look. A folder in place of the host is local."""
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class DatabaseAddress:
+    """The parts of an address. `path` is what stands before the table: a database, a folder or a file."""
+
+    scheme: str
+    host: str | None
+    port: int | None
+    user: str | None
+    password: str | None
+    path: str
+    table: str
+    options: dict[str, str]
+
+    @property
+    def url(self) -> str:
+        """Return the address of the server over HTTP."""
+        scheme = "https" if self.options.get("tls") in ("1", "true") else "http"
+        return f"{scheme}://{self.host}:{self.port}" if self.port else f"{scheme}://{self.host}"
+
+    @property
+    def place(self) -> Path | None:
+        """Return the folder or file of a local database; None for a server."""
+        return None if self.host else Path(self.path)
+
+
+def is_database(given: object) -> bool:
+    """Return True if a text is the address of a database."""
+    found = _ADDRESS.match(given) if isinstance(given, str) else None
+    return found is not None and found[1].lower() in MODULES
+
+
+def open_database(address: str) -> Database:
+    """Connect to the table or collection of an address.
+
+    Raises `InputError` naming what is wrong: the scheme, the address, a package that is missing, or what is not there.
+    """
+    parsed = parse_address(address)
+    module, name, _ = MODULES[parsed.scheme]
+    try:
+        database: Database = getattr(import_module(f"hubless.databases.{module}"), name)(parsed)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("hubless"):
+            raise
+        expected = f"the package {error.name} for {parsed.scheme}:// ({how_to_install(parsed.scheme)})"
+        raise InputError("address", expected, "none") from error
+    try:
+        database.find()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def parse_address(address: str) -> DatabaseAddress:
+    """Return the parts of an address. Raises `InputError` if it is none."""
+    forms = ", ".join(form for *_, form in MODULES.values())
+    if not is_database(address):
+        raise InputError("address", f"one of {forms}", shown(address))
+    scheme, _, rest = address.partition("://")
+    scheme, form = scheme.lower(), MODULES[scheme.lower()][2]
+    try:
+        parts = urlsplit(f"//{rest}")
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InputError("address", form, shown(address)) from error
+    if host in (".", "..", "~"):  # a folder relative to this one
+        rest, host = rest.partition("?")[0], None
+        before, _, table = str(Path(rest).expanduser()).rpartition("/")
+    else:
+        before, _, table = unquote(parts.path).rstrip("/").rpartition("/")
+        before = before if host is None else before.lstrip("/")
+    if not table or (not before and (host is None or scheme == "pgvector")):
+        raise InputError("address", f"{form}, or {scheme}:///FOLDER/NAME on this machine", shown(address))
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return DatabaseAddress(scheme, host, port, parts.username, _plain(parts.password), before, table, options)
+
+
+def shown(address: str) -> str:
+    """Return an address without its password."""
+    return re.sub(r"(//[^/:@]*):[^/@]*@", r"\1:…@", str(address))
+
+
+def check_options(address: DatabaseAddress, *known: str) -> None:
+    """Raise `InputError` if an address has an option that its database does not know."""
+    for name in address.options:
+        if name not in known:
+            raise InputError(f"address, option {name}", f"one of {', '.join(known)}", name)
+
+
+def _plain(given: str | None) -> str | None:
+    return None if given is None else unquote(given)

@@ -1,0 +1,98 @@
+"""The protocol of a database: read pages, write a correction beside the current one, swap, and say how to ask."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from hubless.errors import InputError
+from hubless.vectors.arrays import F32
+
+PAGE = 1_000
+"""Rows that are read or written at once."""
+
+RowId = str | int
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some rows: their ids, vectors (r, d), and payload where it was asked for."""
+
+    ids: list[RowId]
+    vectors: F32
+    payload: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What the query lines depend on: the metric, the strength, and the numbers of a vector with its offset, d + 1."""
+
+    metric: str
+    strength: float
+    width: int
+
+    @property
+    def vector(self) -> str:
+        """The query in Python, of length 1 if the metric asks for it, and the strength behind it."""
+        unit = "q / np.linalg.norm(q)" if self.metric == "cosine" else "q"
+        return f"[*({unit}).tolist(), {self.strength:g}]"
+
+
+class Database(Protocol):
+    """A table or a collection of a database.
+
+    A correction has a name, `into`. It is written beside the current one of that name, and `swap` replaces that by one
+    step of the database. A process that is killed before leaves the current one whole; `begin` removes its remains.
+    """
+
+    title: str
+
+    def find(self) -> None:
+        """Find the table and its columns. Raises `InputError` naming what is not there, and what is."""
+
+    def count(self) -> int:
+        """Return the number of rows."""
+
+    def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
+        """Yield the rows that have a vector; with `lacking` only those without the correction of this name."""
+
+    def begin(self, into: str, width: int) -> None:
+        """Make an empty place for a correction, of vectors of `width` numbers."""
+
+    def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:
+        """Write vectors (r, width) to the new place, or to the current correction. Return how many ids are there."""
+
+    def swap(self, into: str, fit: bytes, asking: Asking) -> None:
+        """Replace the current correction and its fit by those that are new."""
+
+    def fit(self, into: str) -> bytes | None:
+        """Return the fit of the current correction; None if there is none."""
+
+    def finish(self, into: str) -> None:
+        """Remove from the current correction what the rows no longer have, after new rows were written."""
+
+    def query_lines(self, into: str, asking: Asking) -> str:
+        """Return lines that ask for ten rows, with a filter."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+def as_matrix(rows: Sequence[Any], what: str) -> F32:
+    """Return vectors of a page (r, d). Raises `InputError` if they have different lengths."""
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        raise InputError(what, "vectors of one length", " and ".join(map(str, sorted(lengths)[:3])))
+    return np.array(rows, np.float32)
+
+
+def pieces(content: bytes, size: int) -> list[str]:
+    """Return content as texts of at most `size` characters, for databases that hold no bytes."""
+    text = content.hex()
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def joined(texts: Sequence[str]) -> bytes | None:
+    """Return the content of `pieces`, and None of none."""
+    return bytes.fromhex("".join(texts)) if texts else None

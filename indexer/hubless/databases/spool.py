@@ -1,0 +1,118 @@
+"""The rows of a database as a Parquet file, which everything else reads: ids, vectors and payload."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hubless.databases.addresses import open_database
+from hubless.databases.base import Database, Page
+from hubless.errors import EngineError, HublessError, InputError, one_line
+
+ID, VECTOR = "id", "vector"
+_PLAIN = (bool, int, float, str, date, datetime, type(None))
+
+
+def spool(database: Database, path: Path, *, lacking: str | None = None, payload: bool = False) -> int:
+    """Write the rows to a Parquet file, in pages. Return their number; 0 writes none.
+
+    Whole numbers as ids stay, others become text. A payload column with values of several types becomes text, too.
+    """
+    folder = path.with_suffix(".pages")
+    folder.mkdir()
+    files: list[Path] = []
+    width = None
+    for page in database.pages(lacking=lacking, payload=payload):
+        width = width or page.vectors.shape[1]
+        if page.vectors.shape[1] != width:
+            raise InputError("vector", f"{width} numbers, as the first rows have", page.vectors.shape[1])
+        files.append(folder / f"{len(files):06}.parquet")
+        pq.write_table(_table(page), files[-1])
+    if not files:
+        return 0
+    schemas = [pq.read_schema(file) for file in files]
+    schema, count = _unified(schemas), 0
+    with pq.ParquetWriter(path, schema) as writer:
+        for file in files:
+            table = pq.read_table(file)
+            columns = [_column(table, field) for field in schema]
+            writer.write_table(pa.table(columns, schema=schema))
+            count += len(table)
+            file.unlink()
+    return count
+
+
+def rows_of(address: str, folder: Path) -> Path:
+    """Return a file with the rows of the database at an address, and their payload."""
+    with closing(open_database(address)) as database, database_errors(database):
+        path = folder / "rows.parquet"
+        if not spool(database, path, payload=True):
+            raise InputError("address", "rows with a vector", "none")
+        return path
+
+
+@contextmanager
+def database_errors(database: Database) -> Iterator[None]:
+    """Turn an error of a database's client into an `EngineError`."""
+    try:
+        yield
+    except (HublessError, OSError):
+        raise
+    except Exception as error:
+        raise EngineError(f"{database.title}: {one_line(error)}") from error
+
+
+def _table(page: Page) -> pa.Table:
+    whole = all(isinstance(each, int) and -(2**63) <= each < 2**63 for each in page.ids)
+    ids = pa.array(page.ids, pa.int64()) if whole else pa.array(map(str, page.ids), pa.string())
+    flat = pa.array(np.ascontiguousarray(page.vectors).reshape(-1))
+    table = pa.table({ID: ids, VECTOR: pa.FixedSizeListArray.from_arrays(flat, page.vectors.shape[1])})
+    names = dict.fromkeys(name for row in page.payload for name in row)
+    for name in names:
+        values = [row.get(name) for row in page.payload]
+        free = name
+        while free in table.column_names:
+            free += "_2"
+        table = table.append_column(free, _values(values))
+    return table
+
+
+def _values(values: list[Any]) -> pa.Array:
+    if all(isinstance(each, _PLAIN) for each in values):
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, OverflowError):
+            pass
+    return pa.array([each if isinstance(each, str | None) else _text(each) for each in values], pa.string())
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _unified(schemas: list[pa.Schema]) -> pa.Schema:
+    """Return the columns of all pages. Types that do not go together become text."""
+    found: dict[str, pa.DataType] = {}
+    for field in (field for schema in schemas for field in schema):
+        known = found.get(field.name, pa.null())
+        both = {known, field.type}
+        if pa.types.is_null(known) or both == {pa.int64(), pa.float64()}:
+            found[field.name] = pa.float64() if len(both) == 2 and pa.float64() in both else field.type
+        elif known != field.type and not pa.types.is_null(field.type):
+            found[field.name] = pa.string()
+    return pa.schema(list(found.items()))
+
+
+def _column(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    if field.name not in table.column_names:
+        return pa.nulls(len(table), field.type)
+    column = table[field.name]
+    if column.type == field.type or not pa.types.is_string(field.type):
+        return column.cast(field.type)
+    return pa.array([None if each is None else _text(each) for each in column.to_pylist()], pa.string())

@@ -1,0 +1,153 @@
+"""Corrections in the real databases, in their local modes: what they find is what hubless finds."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import stores
+
+import hubless
+from hubless.builder import correct as correcting
+from hubless.databases import base
+from hubless.databases.addresses import open_database
+from hubless.databases.spool import rows_of
+from hubless.errors import HublessError, InputError
+
+
+def correct(store, **options):
+    options = {"query_bank": stores.BANK_QUERIES, "bank_of_targets": True, "progress": False} | options
+    return hubless.correct(store.address, **options)
+
+
+def asked(store, lines, below=None):
+    return [store.ask(lines, query, below) for query in stores.QUERIES]
+
+
+def test_corrected_database_finds_what_hubless_finds_also_with_filters_and_after_new_rows(store, fitted, whole, best):
+    done = correct(store)
+    assert (done.written, done.left_out, done.into) == (stores.FIRST, 0, "hubless")
+    assert asked(store, done.query) == best(fitted)
+    assert best(fitted) != best(fitted, strength=0)
+    assert asked(store, done.query, below=50) == best(fitted, below=50)
+    store.fill(stores.FIRST)
+    synced = hubless.correct(store.address, sync=True)
+    assert (synced.written, synced.query) == (stores.COUNT - stores.FIRST, done.query)
+    assert asked(store, done.query) == best(whole)
+    assert hubless.correct(store.address, sync=True).written == 0
+    # again, with all rows; the dot product of the same vectors is another correction
+    again = correct(store, metric="dot", into="other")
+    index = hubless.Index(metric="dot", index="flat").fit(stores.BANK_QUERIES, stores.TARGETS, bank_of_targets=True)
+    assert asked(store, again.query) == best(index)
+    assert asked(store, done.query) == best(whole)
+
+
+def test_pages_have_ids_vectors_and_payload(store, monkeypatch, tmp_path):
+    monkeypatch.setattr(base, "PAGE", 64)
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(rows_of(store.address, tmp_path)).sort_by("id")
+    assert table["id"].to_pylist() == list(range(stores.FIRST))
+    vectors = np.stack(table["vector"].to_numpy())
+    np.testing.assert_allclose(vectors @ vectors[0], stores.TARGETS[: stores.FIRST] @ stores.TARGETS[0], rtol=10)
+    assert table["title"].to_pylist()[3] == stores.payload(3)["title"]
+    assert table["stock"].to_pylist() == list(range(stores.FIRST))
+
+
+class Killed(BaseException):
+    """Not caught, like kill -9."""
+
+
+def kill_at(number, kind, names, patched):
+    """Let the call of this number end the run, of those that change something."""
+    calls = itertools.count(1)
+
+    def counted(real):
+        def call(*given, **named):
+            if next(calls) == number:
+                raise Killed
+            return real(*given, **named)
+
+        return call
+
+    for name in names:
+        patched.setattr(kind, name, counted(getattr(kind, name)))
+
+
+def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted, best, monkeypatch):
+    monkeypatch.setattr(correcting, "PAGE", 50)
+    done = hubless.publish(fitted, store.address, progress=False)
+    other = hubless.Index("nnn", metric="cosine", parameters={"k": 1, "weight": 3}, index="flat")
+    other.fit(stores.BANK_QUERIES, stores.TARGETS[: stores.FIRST], ids=range(stores.FIRST), bank_of_targets=True)
+    assert best(other) != best(fitted)
+    number, killed = 0, True
+    while killed:
+        number += 1
+        with monkeypatch.context() as patched:
+            kill_at(number, *store.changing(), patched)
+            try:
+                hubless.publish(other, store.address, progress=False)
+                killed = False
+            except Killed:
+                assert asked(store, done.query) in (best(fitted), best(other)), number
+    assert number > 5
+    assert asked(store, done.query) == best(other)
+
+
+def test_ids_that_the_database_lacks_are_left_out(store, whole, best, fitted):
+    done = hubless.publish(whole, store.address, progress=False)
+    assert (done.written, done.left_out) == (stores.FIRST, 0)
+    strange = hubless.Index(metric="cosine", index="flat")
+    strange.fit(stores.BANK_QUERIES, stores.TARGETS, ids=range(9000, 9000 + stores.COUNT), bank_of_targets=True)
+    with pytest.raises(InputError, match="expected rows with the ids of the collection"):
+        hubless.publish(strange, store.address, progress=False)
+    rows = asked(store, done.query)
+    assert rows == [[row for row in line if row < stores.FIRST][:10] for line in rows]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"query_bank": np.ones((20, 3), np.float32)}, "16"),
+        ({"query_bank": None}, "query bank: expected example queries, got none"),
+        ({"sync": True}, "query bank: expected none with sync"),
+        ({"sync": True, "query_bank": None}, "into: expected a correction that is there"),
+        ({"into": "a b"}, "into: expected a name of up to 40 letters"),
+        ({"correction": "gc"}, "correction: expected one that folds"),
+    ],
+)
+def test_wrong_options_are_named(store, options, said):
+    with pytest.raises(InputError, match=said):
+        correct(store, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda address: address.replace("photos", "fotos"), "expected one of .*photos, got fotos"),
+        (lambda address: address + ("&" if "?" in address else "?") + "vector=nothing", "vector: expected .*nothing"),
+        (lambda address: address + ("&" if "?" in address else "?") + "color=red", "option color: expected one of"),
+    ],
+)
+def test_address_of_nothing_is_named(store, change, said):
+    with pytest.raises(InputError, match=said):
+        open_database(change(store.address))
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("photos", "expected one of qdrant://HOST"),
+        ("oracle://h/t", "expected one of qdrant://HOST.*got oracle://h/t"),
+        ("qdrant://host:6333", "expected qdrant://HOST:6333/COLLECTION"),
+        ("qdrant://host:many/photos", "expected qdrant://HOST:6333/COLLECTION"),
+        ("pgvector://me:secret@127.0.0.1:1/db", "got pgvector://me:…@127.0.0.1:1/db"),
+        ("pgvector://me:secret@127.0.0.1:1/db/t", "expected a PostgreSQL that lets you in"),
+        ("qdrant://127.0.0.1:1/photos", "expected a Qdrant at http://127.0.0.1:1"),
+    ],
+)
+def test_wrong_addresses_are_named_without_passwords(address, said):
+    pytest.importorskip("qdrant_client")
+    pytest.importorskip("psycopg")
+    with pytest.raises(HublessError, match=said) as raised:
+        hubless.correct(address, stores.BANK_QUERIES)
+    assert "secret" not in str(raised.value)
