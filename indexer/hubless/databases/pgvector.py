@@ -45,13 +45,10 @@ class PgvectorTable:
 
     def __init__(self, address: DatabaseAddress) -> None:
         check_options(address, "vector", "id", "host")
-        given = {"host": address.host, "port": address.port, "user": address.user, "password": address.password}
-        given |= {"dbname": address.path.strip("/") or None, "host": address.options.get("host", address.host)}
+        given: dict[str, Any] = {"host": address.options.get("host", address.host), "port": address.port}
+        given |= {"user": address.user, "password": address.password, "dbname": address.path.strip("/")}
         try:
-            self._connection = psycopg.connect(
-                autocommit=True,
-                **{name: one for name, one in given.items() if one is not None},  # type: ignore[arg-type]
-            )
+            self._connection = psycopg.connect(autocommit=True, **{name: one for name, one in given.items() if one})
         except psycopg.Error as error:
             raise InputError("address", "a PostgreSQL that lets you in", one_line(error)) from error
         self.name, self._id, self._vector, self._options = address.table, "", "", address.options
@@ -179,7 +176,7 @@ class PgvectorTable:
             )
             kind = sql.SQL("halfvec" if self._kind(column) == "halfvec" else "vector")
             cursor.execute(self._composed(statement, column=column, type=kind, key=sql.SQL(self._id_type)))
-            return cursor.rowcount
+            return int(cursor.rowcount)
 
     def swap(self, into: str, fit: bytes, asking: Asking) -> None:
         new, kind = f"{into}_new", self._kind(f"{into}_new")

@@ -61,7 +61,7 @@ class QdrantCollection:
         return dict(self._client.get_collection(self.name).config.metadata or {})
 
     def count(self) -> int:
-        return self._client.count(self.name).count
+        return int(self._client.count(self.name).count)
 
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
         where = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector)])
