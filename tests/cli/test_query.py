@@ -110,15 +110,6 @@ def test_raw_and_corrected_stand_side_by_side(run, compare, prepared):
     assert [line[4] for line in cells] == [f"{hit['offset']:+.3f}" for hit in asked]
 
 
-@pytest.mark.parametrize("columns", [80, 200])
-def test_long_names_are_cut_so_that_each_hit_has_one_line(compare, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    printed = compare("--limit", "10").out.splitlines()
-    assert max(map(len, printed)) <= columns
-    assert len([line for line in printed if line.startswith("│")]) == 10
-    assert ("…" in "".join(printed)) == (columns == 80)
-
-
 def test_json_has_both_answers_and_the_raw_rank_of_corrected_hits(compare):
     ((pair,),) = (compare("--limit", "3", "--json").json["results"],)
     assert set(pair) == {"raw", "corrected"}

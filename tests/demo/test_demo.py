@@ -1,4 +1,3 @@
-import io
 import json
 import re
 import shlex
@@ -6,17 +5,13 @@ import signal
 import socket
 import subprocess
 import sys
-from urllib.parse import parse_qs
 
-import httpx
 import pytest
 from demo.conftest import make_pairs
-from rich.console import Console
 
 import hubless
 from hubless.demo.pairs import find_pairs, installed_package
-from hubless.demo.server import DemoServer
-from hubless.demo.story import collection_name, invite, unique_names
+from hubless.demo.story import collection_name, unique_names
 
 PACKAGE = "http"  # of the standard library: 118 documented functions are enough to learn a little from
 
@@ -31,33 +26,24 @@ def demo(*arguments):
     return [sys.executable, "-m", "hubless", "demo", *map(str, arguments)]
 
 
-def assert_nobody_listens(port):
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0
-
-
 def test_demo_measures_builds_asks_and_serves_the_curl_line_that_it_prints_until_ctrl_c(tmp_path, free_port):
     catalog = tmp_path / "catalog"
     arguments = demo("--package", PACKAGE, "--catalog", catalog, "--port", free_port)
     owner = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        lines = []
-        for line in owner.stdout:
-            lines.append(line)
+        shown = ""
+        for line in owner.stderr:
             if line.startswith("curl "):
                 break
-        _, _, url, _, header, _, body = shlex.split(lines[-1])
-        answer = httpx.post(url, content=body, headers=dict([header.split(": ")]), trust_env=False)
-        assert answer.status_code == 200
-        assert len(answer.json()["hits"]) == 3
+        patient = [*shlex.split(line), "-f", "--retry", "60", "--retry-connrefused", "--retry-delay", "1"]
+        answer = json.loads(subprocess.run(patient, capture_output=True, text=True, check=True).stdout)
+        assert len(answer["hits"]) == 3
         owner.send_signal(signal.SIGINT)
-        _, errors = owner.communicate(timeout=60)
+        shown, _ = owner.communicate(timeout=60)
     finally:
         owner.kill()
         owner.communicate()
-    assert (owner.returncode, errors) == (0, "")
-    assert_nobody_listens(free_port)
-    shown = "".join(lines)
+    assert owner.returncode == 0
     for ranking in ("raw", "nnn", "is", "sn", "dbsn", "auto"):
         assert re.search(rf"│ {ranking} +│ +\d+\.\d │ +\d+\.\d │ +\d+\.\d │ +-?\d+\.\d\d │", shown), ranking
     assert "times among the first 10" in shown
@@ -77,7 +63,7 @@ def test_demo_as_json_is_one_document_with_measures_and_answers(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert [ranking["name"] for ranking in said["rankings"]] == ["raw", "nnn", "is", "sn", "dbsn", "auto"]
-    assert all(len(answer["raw"]) == len(answer["corrected"]) == 5 for answer in said["answers"])
+    assert all(len(answer["raw"]) == len(answer["corrected"]) == 3 for answer in said["answers"])
 
 
 def test_wrong_wish_ends_with_one_line_and_code_1(tmp_path):
@@ -101,15 +87,3 @@ def test_function_defined_twice_gets_its_line_into_its_id():
 )
 def test_collection_is_named_as_a_url_allows(package, name):
     assert collection_name(package) == name
-
-
-def test_curl_line_is_one_line_on_a_narrow_terminal_whatever_the_question():
-    screen = io.StringIO()
-    server = DemoServer("http://127.0.0.1:1234", process=None, client=None)
-    question = """What's "this" [red], in ümlauts?"""
-    invite(Console(file=screen, force_terminal=True, width=40), server, "made", question)
-    (curl,) = (line for line in screen.getvalue().splitlines() if line.startswith("curl "))
-    assert json.loads(shlex.split(curl)[-1])["text"] == question
-    address = screen.getvalue().splitlines()[-1]
-    assert address.startswith("http://127.0.0.1:1234/console/#/made/search?q=")
-    assert parse_qs(address.partition("?")[2])["q"] == [question]

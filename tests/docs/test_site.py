@@ -35,6 +35,13 @@ def test_every_page_is_built_and_every_link_between_them_leads_somewhere(site):
     assert {folder.parent.name for folder in site.glob("*/index.html")} == pages
 
 
+def test_pages_are_there_as_markdown_too_and_llms_txt_lists_them(site):
+    listed = re.findall(r"\((.+)\)", (site / "llms.txt").read_text("utf-8"))
+    assert set(listed) == {page.name for page in (ROOT / "docs").glob("*.md")}
+    for page in listed:
+        assert (site / page).read_text("utf-8").strip() == (ROOT / "docs" / page).read_text("utf-8").strip()
+
+
 @pytest.mark.parametrize(
     "mistake", ["[x](no-such-page.md)", "[x](concepts.md#no-such-heading)", "[x](#no-such-heading)", "[x](/absolute)"]
 )

@@ -132,7 +132,7 @@ class Index(Collection):
         query_bank : (b, d) example queries. All of them serve. Hubness is measured with a fit of its own, which a
             tenth of them, at most 1,000, is held out from
         targets : (n, d) what can be found
-        ids, payload, others : as for `hubless.build`
+        ids, payload : as for `hubless.build`, as is all that is not named here
         progress : show progress bars; None does if standard error is a terminal
 
         Raises

@@ -76,7 +76,7 @@ def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
     said = {name: f"{value:.1%}" if isinstance(value, float) else f"{value}" for name, value in shown.items()}
     print_table(facts({name.replace("_", " "): value for name, value in said.items()}))
     if clients:
-        table = table_of("client", "queries", "share", texts={"client"})
+        table = table_of("client", "queries", "share")
         for name, count in clients[:10]:
             table.add_row(name, f"{count:,}", f"{count / len(vectors):.1%}")
         print_table(table)

@@ -10,7 +10,6 @@ from rich.table import Table
 
 import hubless
 from hubless.builder.recipe import read_correction
-from hubless.cli.completion import one_of
 from hubless.cli.options import (
     CatalogOption,
     CollectionOption,
@@ -59,7 +58,6 @@ def build_command(
         str,
         typer.Option(
             metavar="NAME|FILE",
-            autocompletion=one_of(CORRECTIONS),
             help=f"How hubness is removed: the file of `tune`, or {listed(CORRECTIONS)}.",
         ),
     ] = "auto",
@@ -67,7 +65,6 @@ def build_command(
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=one_of(_INDEXES),
             help=f"Kind of index: {listed(_INDEXES)}; engines have others.",
         ),
     ] = "auto",
@@ -157,7 +154,7 @@ def inspect_command(
         return
     print_table(facts(_facts(manifest)))
     if len(manifest.index.curve) > 1:
-        print_table(_curve(manifest.index), names=2)
+        print_table(_curve(manifest.index))
     _print_payload(opened)
 
 
@@ -245,7 +242,7 @@ def _print_payload(collection: hubless.Collection) -> None:
     """The columns of the payload: name, type, and the first target's value."""
     if not collection.parts.payload_types or not collection.count:
         return
-    table = table_of("payload", "type", "example", texts=["payload", "type", "example"])
+    table = table_of("payload", "type", "example")
     (first,) = collection.payload([0])
     for name, kind in collection.parts.payload_types.items():
         example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)

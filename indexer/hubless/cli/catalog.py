@@ -9,7 +9,6 @@ from hubless.builder.backup import back_up, restore
 from hubless.builder.lifecycle import merge
 from hubless.builder.pipeline.places import delete, follow, prune
 from hubless.builder.verification import Verdict, verify_catalog
-from hubless.cli.completion import aliases, collections, versions
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.store.catalog import Catalog
@@ -31,7 +30,8 @@ def list_command(
             }
         )
         return
-    table = table_of("collection", "version", "", "targets", "correction", "index", texts=["collection", "correction"])
+    table = table_of("collection", "version", "", "targets", "correction", "index")
+    table.columns[1].no_wrap = True  # so that it can be copied
     for name, known_versions in found.items():
         for version in known_versions:
             known = version.manifest
@@ -49,9 +49,7 @@ def rollback_command(
     collection: CollectionOption,
     version: Annotated[
         str | None,
-        typer.Option(
-            "--version", metavar="ID", help="Version to take; by default the one before.", autocompletion=versions
-        ),
+        typer.Option("--version", metavar="ID", help="Version to take; by default the one before."),
     ] = None,
     json_: JsonOption = False,
 ) -> None:
@@ -69,12 +67,10 @@ def rollback_command(
 
 def alias_command(
     catalog: CatalogOption,
-    alias: Annotated[
-        str | None, typer.Argument(metavar="ALIAS", help="Alias to set or remove.", autocompletion=aliases)
-    ] = None,
+    alias: Annotated[str | None, typer.Argument(metavar="ALIAS", help="Alias to set or remove.")] = None,
     collection: Annotated[
         str | None,
-        typer.Argument(metavar="COLLECTION", help="Collection that it stands for.", autocompletion=collections),
+        typer.Argument(metavar="COLLECTION", help="Collection that it stands for."),
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
     json_: JsonOption = False,
@@ -96,7 +92,7 @@ def alias_command(
     if json_:
         print_json(found)
         return
-    table = table_of("alias", "collection", texts=["alias", "collection"])
+    table = table_of("alias", "collection")
     for known, standing_for in found.items():
         table.add_row(known, standing_for)
     print_table(table)

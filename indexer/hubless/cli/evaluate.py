@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from hubless.cli.completion import one_of
 from hubless.cli.options import (
     SIMILARITIES,
     BankOption,
@@ -61,7 +60,6 @@ def evaluate_command(
         typer.Option(
             metavar="NAME",
             help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {listed(KNOWN)}.",
-            autocompletion=one_of(KNOWN),
         ),
     ] = None,
     output: Annotated[

@@ -129,7 +129,7 @@ def scan_command(
     if json_:
         print_json(found.as_json())
     else:
-        print_table(_scan_table(found), names=2)
+        print_table(_scan_table(found))
     if keep and catalog is not None and gallery.collection is not None:
         scanned = gallery.collection
         keep_scan(Catalog(catalog).home(scanned.name), found.kept(scanned.version))
@@ -183,7 +183,7 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
         robin_hood = (f"{shape.robin_hood:.1%}" for shape in (raw, corrected))
         uneven.add_row(f"Robin Hood, N_{depth.k}", *robin_hood, "", end_section=True)
     headings = ["id", "found raw", "by auto", "offset", "payload"]
-    hubs = table_of(*headings, texts=["id", "payload"], title="The largest hubs, N_10")
+    hubs = table_of(*headings, title="The largest hubs, N_10")
     for hub in diagnosis.hubs:
         shown = _payload(hub.target.payload)
         hubs.add_row(str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}", shown)
@@ -204,7 +204,7 @@ def _scan_table(found: Scan) -> Table:
     listed = "New items" if found.admitted is not None else "Targets"
     headings = ["", "id", "score", "N_10", "offset", "exposure", "corrected", "why"]  # the rest is in the JSON
     title = f"{listed} that {found.queries:,} queries see too often"
-    table = table_of(*headings, texts=["id", "why"], title=title)
+    table = table_of(*headings, title=title)
     for finding in sorted(found.findings, key=lambda finding: -finding.measured.score):
         measured = finding.measured
         table.add_row(

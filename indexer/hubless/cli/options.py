@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 import hubless
-from hubless.cli.completion import collections, one_of, versions
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 
@@ -20,17 +19,15 @@ CatalogOption = Annotated[
     typer.Option("--catalog", metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder that holds collections."),
 ]
 CatalogIfAny = Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
-CollectionOption = Annotated[
-    str, typer.Option("--collection", metavar="NAME", help="Name of the collection.", autocompletion=collections)
-]
+CollectionOption = Annotated[str, typer.Option("--collection", metavar="NAME", help="Name of the collection.")]
 CollectionIfAny = Annotated[
     str | None,
-    typer.Option("--collection", metavar="NAME", help="A collection instead of files.", autocompletion=collections),
+    typer.Option("--collection", metavar="NAME", help="A collection instead of files."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 VersionOption = Annotated[
     str | None,
-    typer.Option("--version", metavar="ID", help="A version instead of the current one.", autocompletion=versions),
+    typer.Option("--version", metavar="ID", help="A version instead of the current one."),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -38,9 +35,7 @@ SetOption = Annotated[
 ]
 MetricOption = Annotated[
     Literal["cosine", "dot"],
-    typer.Option(
-        metavar="cosine|dot", help="cosine scales vectors to length 1.", autocompletion=one_of(("cosine", "dot"))
-    ),
+    typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1."),
 ]
 TargetsIfAny = Annotated[
     Path | None,

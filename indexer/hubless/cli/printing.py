@@ -3,24 +3,19 @@
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 
 import orjson
 import typer
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Column, Table
-from rich.text import Text, TextType
+from rich.table import Table
 
 from hubless.store.bundle import Hubness, Measured
 
 WITHOUT_TERMINAL, WIDEST = 100, 200
 """Columns of a table."""
-NARROWEST = 12
-"""Characters that a column of text keeps before other columns move to a table below."""
 _UNLIMITED = 100_000
-_BESIDE = 3
-"""Characters that a column takes beside its cells: a line and two spaces."""
 
 
 def print_json(value: object) -> None:
@@ -29,11 +24,11 @@ def print_json(value: object) -> None:
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY, default=str))
 
 
-def table_of(*headings: str, texts: Container[str] = (), title: str | None = None) -> Table:
-    """Return an empty table. Columns of `texts` may be wrapped; cells of the others stay on one line."""
+def table_of(*headings: str, title: str | None = None) -> Table:
+    """Return an empty table. Cells that do not fit go on in the next line."""
     table = Table(title=title)
     for heading in headings:
-        table.add_column(heading, overflow="fold" if heading in texts else "ellipsis")
+        table.add_column(heading, overflow="fold")
     return table
 
 
@@ -54,24 +49,22 @@ def beside_chance(measured: Measured, figure: Callable[[Hubness], str]) -> str:
     return f"{raw} raw, {corrected} corrected, {chance} by chance"
 
 
-def print_table(table: Table, names: int = 1) -> None:
+def print_table(table: Table) -> None:
     """Print a table as wide as the terminal, at most 200 columns. Without a terminal it has `COLUMNS`, or 100.
 
-    Columns that do not fit stand in a table below, which repeats the first `names` columns. Without a terminal no word
-    is broken, so that other programs find names and numbers whole.
+    Without a terminal no word is broken, so that other programs find names and numbers whole. On a narrow terminal the
+    last columns of figures are left out, and named.
     """
     console = _console()
-    wanted = console.width
-    for column in table.columns:
-        column.no_wrap = not _wraps(column)
-    for part in _parts(table, names, console):
-        if not console.file.isatty():
-            unbroken = Measurement.get(console, console.options.update(width=_UNLIMITED), part)
-            console.width = max(wanted, unbroken.minimum)
-        console.print(part)
-    if table.caption is not None:
-        console.width = wanted
-        console.print(table.caption)
+    unlimited = console.options.update(width=_UNLIMITED)
+    if not console.file.isatty():
+        console.width = max(console.width, Measurement.get(console, unlimited, table).minimum)
+    left_out: list[str] = []
+    while table.columns[-1].overflow != "fold" and Measurement.get(console, unlimited, table).minimum > console.width:
+        left_out.insert(0, str(table.columns.pop().header))
+    console.print(table)
+    if left_out:
+        console.print(f"Too narrow for {', '.join(left_out)}: see --json.")
 
 
 def print_item(text: str) -> None:
@@ -83,63 +76,12 @@ def print_item(text: str) -> None:
     typer.echo(wrapped)
 
 
-def table_width() -> int:
-    """Return the columns that a table may have."""
-    return _console().width
-
-
-def shortened(text: str, width: int) -> str:
-    """Return a text on one line that takes at most so many columns."""
-    line = Text(" ".join(text.split()))
-    line.truncate(width, overflow="ellipsis")
-    return line.plain
-
-
 def _console() -> Console:
     # stored text may contain [bold] or :smile:
     console = Console(markup=False, emoji=False, highlight=False)
     known = console.file.isatty() or os.environ.get("COLUMNS", "").isdigit()
     console.width = min(console.width if known else WITHOUT_TERMINAL, WIDEST)
     return console
-
-
-def _wraps(column: Column) -> bool:
-    return column.overflow == "fold"
-
-
-def _parts(table: Table, names: int, console: Console) -> list[Table]:
-    """Return tables that fit, each with the columns that name the lines."""
-    widths = [_least_width(column, console) + _BESIDE for column in table.columns]
-    named = list(range(names))
-    parts, taken = [named], sum(widths[:names]) + 1
-    for number in range(names, len(widths)):
-        if taken + widths[number] > console.width and len(parts[-1]) > names:
-            parts.append(named)
-            taken = sum(widths[:names]) + 1
-        parts[-1] = [*parts[-1], number]
-        taken += widths[number]
-    return [_part(table, part, title=table.title if part is parts[0] else None) for part in parts]
-
-
-def _least_width(column: Column, console: Console) -> int:
-    """Return the characters that a column needs at least."""
-    measured = [Measurement.get(console, console.options, cell) for cell in (column.header, *column.cells)]
-    if _wraps(column):
-        return min(NARROWEST, max(cell.minimum for cell in measured))
-    return max(cell.maximum for cell in measured)
-
-
-def _part(table: Table, numbers: list[int], title: TextType | None) -> Table:
-    """Return a table of some columns."""
-    columns = [table.columns[number] for number in numbers]
-    part = Table(title=title, show_header=table.show_header)
-    for column in columns:
-        part.add_column(
-            column.header, justify=column.justify, no_wrap=column.no_wrap, overflow=column.overflow, style=column.style
-        )
-    for row, cells in zip(table.rows, zip(*(column.cells for column in columns), strict=True), strict=True):
-        part.add_row(*cells, style=row.style, end_section=row.end_section)
-    return part
 
 
 def warn(message: str) -> None:

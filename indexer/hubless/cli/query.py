@@ -13,15 +13,15 @@ from rich.table import Table
 import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.parameters import read_settings
-from hubless.cli.printing import print_json, print_table, shortened, table_of, table_width
+from hubless.cli.printing import print_json, print_table, table_of
 from hubless.search.collection import filter_of
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import under_metric
 
 _BLOCK = 1024
+NAMED = 60
+"""Most characters of a hit beside others."""
 _SIDES = ("", "raw", "offset", "corrected", "offset", "was")
-_BESIDE_NAMES = len("│ 10 │  │ +0.000 │  │ +0.000 │ 1000 │")
-"""Characters of a line of the table with both rankings, without the names of the hits."""
 
 
 def query_command(
@@ -129,9 +129,9 @@ def _side_by_side(opened: hubless.Collection, both: hubless.SideBySide) -> list[
 
 
 def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
-    why = ("rank", "raw rank", "found", "raw found") if explain else ()
+    why = ("rank", "raw rank", "found", "raw found", "strength") if explain else ()
     headings = ("id", "score", "similarity", "offset", *why, "payload")
-    table = table_of(*headings, texts=["id", "payload"], title=title)
+    table = table_of(*headings, title=title)
     for hit in answer["hits"]:
         figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
         reasons = (_rank(value) for value in hit.get("explanation", {}).values())
@@ -144,12 +144,11 @@ def _print_sides(pairs: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json({"results": pairs})
         return
-    width = (table_width() - _BESIDE_NAMES) // 2
     for number, pair in enumerate(pairs):
         table = table_of(*_SIDES, title=f"query {number}{_switched(pair['corrected'])}")
         sides = zip(pair["raw"]["hits"], pair["corrected"]["hits"], strict=True)
         for rank, (raw, corrected) in enumerate(sides, 1):
-            cells = [cell for hit in (raw, corrected) for cell in (_named(hit, width), f"{hit['offset']:+.3f}")]
+            cells = [cell for hit in (raw, corrected) for cell in (_named(hit), f"{hit['offset']:+.3f}")]
             was = corrected["explanation"]["raw_rank"]
             table.add_row(str(rank), *cells, _rank(was), style="bold" if was != rank else "")
         print_table(table)
@@ -160,10 +159,11 @@ def _switched(answer: dict[str, Any]) -> str:
     return {True: ", corrected", False: ", not corrected", None: ""}[answer.get("corrected")]
 
 
-def _named(hit: dict[str, Any], width: int) -> str:
-    """Return the id of a hit and the values of its payload, as far as there is room."""
-    values = [str(value) for value in (hit.get("payload") or {}).values() if value is not None]
-    return shortened(" ".join([str(hit["id"]), *values]), width)
+def _named(hit: dict[str, Any]) -> str:
+    """Return the id of a hit and the beginning of its payload."""
+    values = dict.fromkeys([str(hit["id"]), *map(str, filter(None, (hit.get("payload") or {}).values()))])
+    text = " ".join(" ".join(values).split())
+    return text if len(text) <= NAMED else f"{text[: NAMED - 1]}…"
 
 
 def _rank(value: int | None) -> str:

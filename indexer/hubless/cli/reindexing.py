@@ -108,7 +108,7 @@ def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
     if json_:
         print_json({**plan.as_json(), "gates": [vars(each) for each in foreseen]})
         return
-    table = table_of("file", "", "targets", "new", "changed", "gone", texts=["file"], title=_headline(plan))
+    table = table_of("file", "", "targets", "new", "changed", "gone", title=_headline(plan))
     for each in plan.rows.files:
         counts = (each.rows, each.new, each.changed, each.gone)
         table.add_row(each.path, each.state, *(f"{count:,}" if count else "" for count in counts))
@@ -119,7 +119,7 @@ def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
 
 def _print_gates(measured: list[GateResult]) -> None:
     if measured:
-        table = table_of("gate", "measured", "bound", "", texts=["gate"])
+        table = table_of("gate", "measured", "bound", "")
         for each in measured:
             value = "" if each.value is None else f"{each.value:.4g}"
             table.add_row(each.gate, value, f"{each.bound:g}", "passed" if each.passed else "failed")

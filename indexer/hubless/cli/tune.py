@@ -93,7 +93,7 @@ def _tuned_table(tuned: Tuned) -> Table:
     best = sorted(tuned.candidates, key=lambda candidate: candidate.below_best)
     raw = tuned.candidates[0]
     shown = best[:_SHOWN] + ([] if raw in best[:_SHOWN] else [raw])
-    table = table_of("candidate", "R@1", "below the best", "± standard error", texts=["candidate"])
+    table = table_of("candidate", "R@1", "below the best", "± standard error")
     chosen = f"{tuned.correction} {parameters}".strip()
     for candidate in shown:
         figures = (f"{100 * value:.2f}" for value in (candidate.recall_at_1, candidate.below_best, candidate.error))

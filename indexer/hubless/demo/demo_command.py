@@ -15,14 +15,18 @@ def demo(
     catalog: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the index and the picture.")] = Path(
         "catalog"
     ),
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port of the server, 0 for a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port of the server, 0 for a free one.")
+    ] = 8000,
     json_: Annotated[bool, typer.Option("--json", help="Print what it found as JSON.")] = False,
 ) -> None:
     """Search a Python library in plain English, with and without hubs.
 
     Trains two small encoders on documentation and code, and measures hubness on
-    held-out functions. Then builds, serves and asks an index of all functions.
+    held-out functions. Then builds, asks and serves an index of all functions.
     """
-    from hubless.demo.story import Options, tell
+    from hubless.demo.story import serve, tell
 
-    tell(Options(package, once, catalog, port, json_))
+    collection = tell(package, catalog, json_)
+    if not once:
+        serve(catalog, collection, port)

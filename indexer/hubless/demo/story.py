@@ -1,47 +1,33 @@
-"""The demo from beginning to end: read, train, measure, build, serve, ask."""
+"""The demo from beginning to end: read, train, measure, build, ask, serve."""
 
 import json
+import os
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, urlencode
+from typing import Any, NoReturn
 
 import numpy as np
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 
-from hubless import Catalog, Manifest, build
+from hubless import Catalog, Collection, Hit, Manifest, build, open
 from hubless.demo.measuring import CORRECTED, RECALLS, K, Ranking, Split, encode_known, rank_by_all, split_pairs
 from hubless.demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
-from hubless.demo.server import DemoServer, running_server
 from hubless.demo.training import Encoders, train
 from hubless.lab.charts import occurrence_chart
 from hubless.progress import progress_bars
 
-QUESTIONS = (
-    "What is the name of the current user?",
-    "Which operating system is this?",
-    "Run a program and read its output",
-)
-HITS = 5
+QUESTIONS = ("Which operating system is this?", "Make a random number", "Run a program and read its output")
+HITS = 3
 WORST_HUBS = 5
 KEPT_VERSIONS = 2
 SEED = 0
 PICTURE = "k-occurrence.svg"
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of the command line."""
-
-    package: str | None
-    once: bool
-    catalog: Path
-    port: int
-    json: bool
+HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -55,37 +41,30 @@ class Findings:
     rankings: list[Ranking]
 
 
-def tell(options: Options) -> None:
-    """Run the demo. It serves until Ctrl-C, unless the options say `once`."""
-    console = Console(quiet=options.json)
-    picture = options.catalog / PICTURE
-    findings = learn_and_measure(options.package, SEED)
+def tell(package: str | None, catalog: Path, as_json: bool) -> str:
+    """Run the demo without its server. Return the name of the collection."""
+    console = Console(quiet=as_json)
+    findings = learn_and_measure(package, SEED)
     show_measures(console, findings)
     raw, corrected = findings.rankings[0], findings.rankings[-1]
+    collection = collection_name(package)
+    manifest = build_demo(catalog, collection, findings, SEED)
+    picture = catalog / PICTURE
     occurrence_chart({"raw": raw.occurrence, f"with {corrected.name}": corrected.occurrence}).save(picture)
-    collection = collection_name(options.package)
-    manifest = build_demo(options.catalog, collection, findings, SEED)
     say(
         console,
-        f"\nThe picture is {picture}. The index of all {manifest.count:,} functions is {options.catalog / collection}. "
-        "A server now answers questions over HTTP. Raw ranks by similarity, corrected by similarity − offset. "
-        "A positive offset marks a hub.",
+        f"\nThe picture is {picture}, the index of all {manifest.count:,} functions {catalog / collection}. Raw ranks "
+        "by similarity, corrected by similarity − offset. A positive offset marks a hub.",
     )
-    questions = QUESTIONS if options.package is None else documented_questions(findings)
-    with running_server(options.catalog, options.port) as server:
-        answers = [ask_both(server, collection, question) for question in questions]
-        for answer in answers:
-            show_answers(console, answer)
-        if options.json:
-            said = in_figures(findings) | {"collection": collection, "picture": str(picture), "url": server.url}
-            Console(soft_wrap=True).print_json(data=said | {"answers": answers})
-        if options.once:
-            return
-        invite(console, server, collection, questions[-1])
-        try:
-            server.wait()
-        except KeyboardInterrupt:
-            say(console, "\nStopping the server.")
+    questions = QUESTIONS if package is None else documented_questions(findings)
+    opened = open(catalog, collection)
+    answers = [ask_both(opened, question) for question in questions]
+    for answer in answers:
+        show_answers(console, answer)
+    if as_json:
+        said = in_figures(findings) | {"collection": collection, "picture": str(picture)}
+        Console(soft_wrap=True).print_json(data=said | {"answers": answers})
+    return collection
 
 
 def learn_and_measure(package: str | None, seed: int) -> Findings:
@@ -145,8 +124,9 @@ def show_measures(console: Console, findings: Findings) -> None:
         f"for code, are trained on {len(parts.training):,} of them, which are also the query bank and the target bank. "
         f"The test searches for each of the other {len(parts.held_out):,} functions by its documentation.\n",
     )
-    table = Table("", *(f"R@{k} %" for k in RECALLS), f"skewness N_{K}", f"largest N_{K}", "never found")
-    right_align(table.columns[1:])
+    table = Table()
+    for heading in ("", *(f"R@{k} %" for k in RECALLS), f"skewness N_{K}", f"largest N_{K}", "never found"):
+        table.add_column(heading, justify="right" if heading else "left")
     for ranking in rankings:
         recalls = (f"{100 * ranking.recall[k]:.1f}" for k in RECALLS)
         largest, never = ranking.occurrence.max(), np.count_nonzero(ranking.occurrence == 0)
@@ -164,8 +144,9 @@ def show_measures(console: Console, findings: Findings) -> None:
 
 def show_hubs(console: Console, raw: Ranking, corrected: Ranking, names: Sequence[str]) -> None:
     """Print the functions that are found most often, raw and corrected."""
-    table = Table(f"times among the first {K}", "raw", corrected.name)
-    right_align(table.columns[1:])
+    table = Table()
+    for heading in (f"times among the first {K}", "raw", corrected.name):
+        table.add_column(heading, justify="left" if " " in heading else "right")
     for ranking in (raw, corrected):
         for row in np.argsort(-ranking.occurrence, kind="stable")[:WORST_HUBS]:
             table.add_row(names[row], str(raw.occurrence[row]), str(corrected.occurrence[row]))
@@ -190,41 +171,41 @@ def in_figures(findings: Findings) -> dict[str, Any]:
     return {"library": library, "functions": functions, "held_out": held_out, "rankings": rankings}
 
 
-def ask_both(server: DemoServer, collection: str, question: str) -> dict[str, Any]:
+def ask_both(collection: Collection, question: str) -> dict[str, Any]:
     """Return a question with its raw and its corrected hits."""
-    raw, corrected = (server.ask(collection, question, strength=strength, limit=HITS) for strength in (0.0, 1.0))
-    return {"question": question, "raw": raw, "corrected": corrected}
+    both = collection.side_by_side(collection.encode([question]), limit=HITS)
+
+    def shown(hits: list[Hit]) -> list[dict[str, Any]]:
+        return [{"id": hit.id, "score": hit.score, "offset": hit.offset} for hit in hits]
+
+    return {"question": question, "raw": shown(both.raw[0]), "corrected": shown(both.corrected[0])}
 
 
 def show_answers(console: Console, answer: dict[str, Any]) -> None:
     """Print raw and corrected hits side by side."""
-    table = Table("raw", "offset", "corrected", "offset")
-    right_align(table.columns[1::2])
+    table = Table(title=f"\n{answer['question']}", title_justify="left", title_style="bold")
+    for heading in ("raw", "offset", "corrected", "offset"):
+        table.add_column(heading, overflow="fold")
     for hits in zip(answer["raw"], answer["corrected"], strict=True):
-        table.add_row(*(cell for hit in hits for cell in (hit["payload"]["name"], f"{hit['offset']:+.2f}")))
-    say(console, f"\n{answer['question']}", style="bold")
+        table.add_row(*(cell for hit in hits for cell in (str(hit["id"]), f"{hit['offset']:+.2f}")))
     console.print(table)
 
 
-def invite(console: Console, server: DemoServer, collection: str, question: str) -> None:
-    """Print a request to try while the server runs."""
-    body = json.dumps({"text": question, "limit": 3, "with": ["payload"]}, ensure_ascii=False)
-    url = f"{server.url}/v1/collections/{collection}/query"
-    say(console, f"\nServing until Ctrl-C. All requests are at {server.url}/docs. Try:\n")
-    # one line, so that it can be copied
-    curl = f"curl -s {url} -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
-    console.print(curl, soft_wrap=True, markup=False, highlight=False)
-    page = f"{server.url}/console/#/{collection}/search?{urlencode({'q': question}, quote_via=quote)}"
-    say(console, "Or look at it in a browser, raw beside corrected:\n")
-    console.print(page, soft_wrap=True, markup=False, highlight=False)
+def serve(catalog: Path, collection: str, port: int) -> NoReturn:
+    """Print a request to try, and become the server."""
+    url = f"http://{HOST}:{port}"
+    body = json.dumps({"text": QUESTIONS[0], "limit": HITS, "with": ["payload"]})
+    curl = f"curl -s {url}/v1/collections/{collection}/query -H 'Content-Type: application/json' -d {shlex.quote(body)}"
+    # one line each, so that they can be copied
+    sys.stderr.write(f"\nServing until Ctrl-C. Look at {url}/console/#/{collection}/search, or ask:\n\n{curl}\n\n")
+    sys.stdout.flush()
+    # the environment may have settings for another server
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
+    options = ["--catalog", str(catalog), "--host", HOST, "--port", str(port)]
+    environment = kept | {"HUBLESS_LOG_LEVEL": "warning"}
+    os.execve(sys.executable, [sys.executable, "-m", "hubless", "serve", *options], environment)  # noqa: S606
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
     """Print a text as it is. A terminal wraps it, a file gets whole lines."""
     console.print(text, style=style, soft_wrap=not console.is_terminal, markup=False, highlight=False)
-
-
-def right_align(columns: Sequence[Column]) -> None:
-    """Align columns of figures to the right."""
-    for column in columns:
-        column.justify = "right"

@@ -23,6 +23,7 @@ from hubless.lab.experiments.trials import refuse_beside_similarities
 from hubless.lab.gallery import Gallery, as_gallery, live_vectors
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices, Vectorless
 from hubless.lab.pages import render
+from hubless.lab.symptoms import Symptom, find_symptoms
 from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -86,7 +87,7 @@ def diagnose(
 
     Returns
     -------
-    The diagnosis: `verdict` says in sentences what it means.
+    The diagnosis: `verdict` says in sentences what it means, `symptoms` what speaks for broken vectors.
 
     Raises
     ------
@@ -128,11 +129,16 @@ def diagnose(
     if measured is None and relevant is not None:
         measured = _measure(gallery, queries, relevant)
     level = _level(main, health.queries)
+    symptoms: list[Symptom] = []
+    if record is not None:
+        symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
+        notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
     strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
     expected = None if health.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
     verdict = render(
         "verdict.txt",
         gain=None if measured is None else _gain(measured),
+        symptoms=symptoms,
         level=level,
         depth=main,
         bank=health,
@@ -160,6 +166,7 @@ def diagnose(
         expected=expected,
         strength=strength,
         level=level,
+        symptoms=symptoms,
         verdict=verdict.splitlines(),
         notes=notes,
         occurrences={"raw": raw, "corrected": corrected},

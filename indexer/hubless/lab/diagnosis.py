@@ -11,6 +11,7 @@ from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.cross_fit import ExpectedGain
 from hubless.lab.gallery import NamedTarget
 from hubless.lab.pages import render
+from hubless.lab.symptoms import Symptom
 from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
@@ -116,6 +117,8 @@ class Diagnosis:
     strength: ChosenStrength | None
     """The strength that live queries choose for the offsets of `auto`; None without any."""
     level: str
+    symptoms: list[Symptom]
+    """What speaks for broken vectors, which no correction mends."""
     verdict: list[str]
     notes: list[str]
     occurrences: dict[str, I64] = field(repr=False)

@@ -1,0 +1,86 @@
+"""Signs that queries or targets are broken, which no correction mends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LIKE_TARGETS, is_unusable
+from hubless.measures.likeness import told_apart
+from hubless.store.bundle import BankRecord
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import VectorSource, in_memory, sample
+
+LOOKED_AT = 2048
+"""So many vectors of a side are looked at."""
+SAME_QUERIES, SAME_TARGETS = 0.5, 0.1
+"""Shares of vectors that repeat others from which on texts were cut off or lost. Logs of queries repeat themselves."""
+ONE_DIRECTION = 0.95
+"""Mean cosine between different vectors; models with the most crowded vectors have 0.9."""
+ELSEWHERE = 0.95
+"""AUC from which on live queries and bank are two clouds."""
+LONG = 0.9
+"""Share of the targets that are shorter than the most found ones, from which on length decides."""
+MOST_FOUND = 10
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A sign of broken vectors: its name, a heading of docs/symptoms.md, and what it means."""
+
+    name: str
+    sentence: str
+
+
+def find_symptoms(
+    bank: VectorSource,
+    targets: VectorSource,
+    metric: str,
+    record: BankRecord,
+    found: I64,
+    live: F32 | None = None,
+    seed: int = 0,
+) -> list[Symptom]:
+    """Return what speaks for broken vectors. `found` (n,) is how often each target is found raw."""
+    symptoms = []
+    queries, items = (in_memory(sample(source, LOOKED_AT, seed)) for source in (bank, targets))
+    if is_unusable(record):
+        symptoms.append(
+            ("wrong-model", "Queries are no nearer to targets than random vectors: another model made them.")
+        )
+    for rows, side, most in ((queries, "query", SAME_QUERIES), (items, "target", SAME_TARGETS)):
+        different = np.unique(rows, axis=0)
+        if (same := 1 - len(different) / len(rows)) > most:
+            why = "texts are cut off, empty or read from a wrong field"
+            symptoms.append((f"identical-{side}-vectors", f"{same:.0%} of the {side} vectors repeat others: {why}."))
+        elif (cosine := mean_cosine(different)) > ONE_DIRECTION:
+            why = "a prompt outweighs the texts, the pooling is wrong, or texts are cut to a common beginning"
+            sentence = f"All {side} vectors are nearly one (mean cosine {cosine:.3f}): {why}."
+            symptoms.append((f"identical-{side}-vectors", sentence))
+    if record.apart_from_targets is not None and record.apart_from_targets <= LIKE_TARGETS:
+        sentence = "Queries lie where the targets lie. If the model wants a prefix for queries, it is missing."
+        symptoms.append(("missing-prefix", sentence))
+    enough = live is not None and min(len(live), len(queries)) >= ENOUGH_TO_COMPARE
+    if live is not None and enough and told_apart(_shuffled(live, seed), _shuffled(queries, seed)) >= ELSEWHERE:
+        why = "another prefix or model, or other questions"
+        symptoms.append(("missing-prefix", f"Live queries lie apart from the query bank: {why}."))
+    if metric == "dot" and found.sum():
+        lengths = np.linalg.norm(items, axis=1)
+        top = targets.take(np.argsort(-found, kind="stable")[:MOST_FOUND])
+        if np.mean(np.median(np.linalg.norm(top, axis=1)) > lengths) > LONG and np.ptp(lengths) > lengths.mean() / 10:
+            sentence = "The targets found most are the longest vectors. Is cosine the metric of the model?"
+            symptoms.append(("wrong-metric", sentence))
+    return [Symptom(*each) for each in symptoms]
+
+
+def mean_cosine(rows: F32) -> float:
+    """Return the mean cosine between different rows (m, d), at least 2."""
+    count = len(rows)
+    if count < 2:
+        return 1.0
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    total = np.divide(rows, lengths, where=lengths > 0, out=np.zeros_like(rows)).sum(axis=0, dtype=np.float64)
+    return float((total @ total - count) / (count * (count - 1)))
+
+
+def _shuffled(rows: F32, seed: int) -> F32:
+    return rows[np.random.default_rng(seed).permutation(len(rows))]
