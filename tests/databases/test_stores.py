@@ -45,19 +45,24 @@ def test_pages_have_ids_vectors_and_payload(store, monkeypatch, tmp_path):
     monkeypatch.setattr(base, "PAGE", 64)
     import pyarrow.parquet as pq
 
-    table = pq.read_table(rows_of(store.address, tmp_path)).sort_by("id")
-    assert table["id"].to_pylist() == list(range(stores.FIRST))
+    table = pq.read_table(rows_of(store.address, tmp_path)).sort_by("stock")
+    assert [int(each) for each in table["id"].to_pylist()] == list(range(stores.FIRST))
     vectors = np.stack(table["vector"].to_numpy())
     np.testing.assert_allclose(vectors @ vectors[0], stores.TARGETS[: stores.FIRST] @ stores.TARGETS[0], rtol=10)
-    assert table["title"].to_pylist()[3] == stores.payload(3)["title"]
+    assert (
+        table["document" if "document" in table.column_names else "title"].to_pylist()[3] == stores.payload(3)["title"]
+    )
     assert table["stock"].to_pylist() == list(range(stores.FIRST))
+
+
+WITHOUT_MILVUS = [name for name in stores.STORES if name != "milvus"]
 
 
 class Killed(BaseException):
     """Not caught, like kill -9."""
 
 
-def kill_at(number, kind, names, patched):
+def kill_at(number, changing, patched):
     """Let the call of this number end the run, of those that change something."""
     calls = itertools.count(1)
 
@@ -69,10 +74,12 @@ def kill_at(number, kind, names, patched):
 
         return call
 
-    for name in names:
-        patched.setattr(kind, name, counted(getattr(kind, name)))
+    for kind, names in changing:
+        for name in names:
+            patched.setattr(kind, name, counted(getattr(kind, name)))
 
 
+@pytest.mark.parametrize("store", [*WITHOUT_MILVUS, pytest.param("milvus", marks=pytest.mark.slow)], indirect=True)
 def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted, best, monkeypatch):
     monkeypatch.setattr(correcting, "PAGE", 50)
     done = hubless.publish(fitted, store.address, progress=False)
@@ -83,7 +90,7 @@ def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted
     while killed:
         number += 1
         with monkeypatch.context() as patched:
-            kill_at(number, *store.changing(), patched)
+            kill_at(number, store.changing(), patched)
             try:
                 hubless.publish(other, store.address, progress=False)
                 killed = False
@@ -121,33 +128,45 @@ def test_wrong_options_are_named(store, options, said):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("wrong", "option", "said"),
     [
-        (lambda address: address.replace("photos", "fotos"), "expected one of .*photos, got fotos"),
-        (lambda address: address + ("&" if "?" in address else "?") + "vector=nothing", "vector: expected .*nothing"),
-        (lambda address: address + ("&" if "?" in address else "?") + "color=red", "option color: expected one of"),
+        ("fotos", "", "expected one of .*photos, got fotos"),
+        ("photos", "vector=nothing", "vector: expected .*(nothing|got vector)"),
+        ("photos", "color=red", "option color: expected one of"),
     ],
 )
-def test_address_of_nothing_is_named(store, change, said):
+def test_address_of_nothing_is_named(store, wrong, option, said):
+    address = store.address.replace("photos", wrong)
     with pytest.raises(InputError, match=said):
-        open_database(change(store.address))
+        open_database(address + ("&" if "?" in address else "?") + option)
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
         ("photos", "expected one of qdrant://HOST"),
-        ("oracle://h/t", "expected one of qdrant://HOST.*got oracle://h/t"),
+        ("oracle://h/t", "expected one of qdrant://HOST.*lancedb://.*got oracle://h/t"),
         ("qdrant://host:6333", "expected qdrant://HOST:6333/COLLECTION"),
         ("qdrant://host:many/photos", "expected qdrant://HOST:6333/COLLECTION"),
         ("pgvector://me:secret@127.0.0.1:1/db", "got pgvector://me:…@127.0.0.1:1/db"),
         ("pgvector://me:secret@127.0.0.1:1/db/t", "expected a PostgreSQL that lets you in"),
+        ("lancedb://host/photos", "on this machine, got a host"),
         ("qdrant://127.0.0.1:1/photos", "expected a Qdrant at http://127.0.0.1:1"),
     ],
 )
 def test_wrong_addresses_are_named_without_passwords(address, said):
-    pytest.importorskip("qdrant_client")
-    pytest.importorskip("psycopg")
+    for package in ("qdrant_client", "psycopg", *(["lancedb"] if address.startswith("lancedb") else [])):
+        pytest.importorskip(package)
     with pytest.raises(HublessError, match=said) as raised:
         hubless.correct(address, stores.BANK_QUERIES)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", ["qdrant", "pgvector", "chroma", "lancedb", "milvus"])
+def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, stores.STORES[scheme].package.replace("milvus_lite", "pymilvus"), None)
+    monkeypatch.delitem(sys.modules, f"hubless.databases.{scheme}", raising=False)
+    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install '.\[{scheme}\]'"):
+        open_database(f"{scheme}:///tmp/a/b")

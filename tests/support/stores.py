@@ -1,5 +1,6 @@
 """Databases for tests, each with a table of the same rows, and how to run the query lines of a correction."""
 
+import ast
 import contextlib
 import importlib.util
 import tempfile
@@ -33,11 +34,11 @@ class Qdrant:
 
     @staticmethod
     def changing():
-        """The class of the client, and its methods that change something."""
+        """Classes of the client, and their methods that change something."""
         from qdrant_client import QdrantClient
 
         names = ("create_vector_name", "delete_vector_name", "update_vectors", "upsert", "update_collection", "delete")
-        return QdrantClient, names
+        return [(QdrantClient, names)]
 
     def __init__(self, folder):
         self.folder = folder
@@ -71,10 +72,8 @@ class Qdrant:
         if below is not None:
             where = models.Filter(must=[models.FieldCondition(key="stock", range=models.Range(lt=below))])
         with self.client() as client:
-            *before, last = lines.splitlines()
             names = {"client": client, "q": query, "np": np, "where": where}
-            exec("\n".join(before), names)  # noqa: S102
-            return [point.id for point in eval(last, names).points]  # noqa: S307
+            return [point.id for point in evaluated(lines, names).points]
 
 
 class Pgvector:
@@ -84,7 +83,7 @@ class Pgvector:
     def changing():
         import psycopg
 
-        return psycopg.Connection, ("execute",)
+        return [(psycopg.Connection, ("execute",))]
 
     def __init__(self, folder):
         self.uri = postgres()
@@ -116,7 +115,130 @@ class Pgvector:
             return [found for found, _ in client.execute(lines, {"q": str(query.tolist())}).fetchall()]
 
 
-STORES = {"qdrant": Qdrant, "pgvector": Pgvector}
+class Chroma:
+    package = "chromadb"
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.address = f"chroma://{folder}/photos"
+
+    @staticmethod
+    def changing():
+        from chromadb import Collection
+        from chromadb.api.client import Client
+
+        return [(Collection, ("upsert", "add", "modify")), (Client, ("create_collection", "delete_collection"))]
+
+    def client(self):
+        import chromadb
+
+        return chromadb.PersistentClient(str(self.folder), chromadb.Settings(anonymized_telemetry=False))
+
+    def fill(self, first=0, last=COUNT):
+        rows = range(first, last)
+        collection = self.client().get_or_create_collection(
+            "photos", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+        )
+        titles = [payload(n)["title"] for n in rows]
+        collection.add([str(n) for n in rows], TARGETS[first:last], [{"stock": n} for n in rows], titles)
+
+    def ask(self, lines, query, below=None):
+        where = None if below is None else {"stock": {"$lt": below}}
+        names = {"client": self.client(), "q": query, "np": np, "where": where}
+        return [int(each) for each in evaluated(lines, names)["ids"][0]]
+
+
+class Lancedb:
+    package = "lancedb"
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.address = f"lancedb://{folder}/photos"
+
+    @staticmethod
+    def changing():
+        from lancedb.merge import LanceMergeInsertBuilder
+        from lancedb.table import LanceTable
+
+        names = ("add_columns", "alter_columns", "drop_columns", "delete")
+        return [(LanceTable, names), (LanceMergeInsertBuilder, ("execute",))]
+
+    def fill(self, first=0, last=COUNT):
+        import lancedb
+        import pyarrow as pa
+
+        flat = pa.array(TARGETS[first:last].reshape(-1))
+        table = pa.table({"id": range(first, last), "vector": pa.FixedSizeListArray.from_arrays(flat, DIM)})
+        for name in ("stock", "title"):
+            table = table.append_column(name, [[payload(n)[name] for n in range(first, last)]])
+        database = lancedb.connect(str(self.folder))
+        if first:
+            database.open_table("photos").add(table)
+        else:
+            database.create_table("photos", table)
+
+    def ask(self, lines, query, below=None):
+        import lancedb
+
+        table = lancedb.connect(str(self.folder)).open_table("photos")
+        where = "true" if below is None else f"stock < {below}"
+        return [row["id"] for row in evaluated(lines, {"table": table, "q": query, "np": np, "where": where})]
+
+
+class Milvus:
+    package = "milvus_lite"
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.file = folder / "milvus.db"
+        self.address = f"milvus://{self.file}/photos"
+
+    @staticmethod
+    def changing():
+        from pymilvus import MilvusClient
+
+        names = ("create_collection", "drop_collection", "upsert", "insert", "create_alias", "alter_alias", "delete")
+        return [(MilvusClient, names)]
+
+    @contextlib.contextmanager
+    def client(self):
+        from pymilvus import MilvusClient
+
+        client = MilvusClient(str(self.file))
+        yield client
+        client.close()
+
+    def fill(self, first=0, last=COUNT):
+        from pymilvus import DataType
+
+        with self.client() as client:
+            if not client.has_collection("photos"):
+                schema = client.create_schema(enable_dynamic_field=False)
+                schema.add_field("id", DataType.INT64, is_primary=True)
+                schema.add_field("vector", DataType.FLOAT_VECTOR, dim=DIM)
+                schema.add_field("stock", DataType.INT64)
+                schema.add_field("title", DataType.VARCHAR, max_length=100, nullable=True)
+                index = client.prepare_index_params()
+                index.add_index("vector", index_type="FLAT", metric_type="COSINE")
+                client.create_collection("photos", schema=schema, index_params=index)
+            rows = [{"id": n, "vector": TARGETS[n].tolist(), **payload(n)} for n in range(first, last)]
+            client.upsert("photos", rows)
+
+    def ask(self, lines, query, below=None):
+        where = "" if below is None else f"stock < {below}"
+        with self.client() as client:
+            client.load_collection("photos_" + lines.partition("'photos_")[2].partition("'")[0])
+            return [hit["id"] for hit in evaluated(lines, {"client": client, "q": query, "np": np, "where": where})[0]]
+
+
+def evaluated(lines, names):
+    """Run lines, and return the value of the last statement."""
+    *before, last = ast.parse(lines).body
+    exec(compile(ast.Module(before, []), "<query>", "exec"), names)  # noqa: S102
+    return eval(compile(ast.Expression(last.value), "<query>", "eval"), names)  # noqa: S307
+
+
+STORES = {"qdrant": Qdrant, "pgvector": Pgvector, "chroma": Chroma, "lancedb": Lancedb, "milvus": Milvus}
 
 _SERVERS = []
 

@@ -12,6 +12,9 @@ from hubless.errors import InputError, how_to_install
 MODULES = {
     "qdrant": ("qdrant", "QdrantCollection", "qdrant://HOST:6333/COLLECTION"),
     "pgvector": ("pgvector", "PgvectorTable", "pgvector://USER@HOST:5432/DATABASE/TABLE"),
+    "chroma": ("chroma", "ChromaCollection", "chroma://HOST:8000/COLLECTION"),
+    "lancedb": ("lancedb", "LanceTable", "lancedb:///FOLDER/TABLE"),
+    "milvus": ("milvus", "MilvusCollection", "milvus://HOST:19530/COLLECTION"),
 }
 """The module and the class of each scheme, and how its addresses look. A folder in place of the host is local."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
