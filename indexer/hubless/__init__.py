@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from hubless.builder.reindex.run import reindex
     from hubless.corrections import CORRECTIONS
     from hubless.errors import HublessError
-    from hubless.exporting.export import export
     from hubless.lab.diagnose import diagnose, plot_occurrence
     from hubless.lab.experiments.compare import compare
     from hubless.lab.experiments.evaluate import evaluate
@@ -52,7 +51,6 @@ __all__ = [
     "correct",
     "diagnose",
     "evaluate",
-    "export",
     "merge",
     "offsets",
     "open",
@@ -89,7 +87,6 @@ _PLACES = {
     "correct": "builder.correct.correct",
     "diagnose": "lab.diagnose.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
-    "export": "exporting.export.export",
     "merge": "builder.lifecycle.merge",
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",

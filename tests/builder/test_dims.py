@@ -1,6 +1,5 @@
 """Versions of fewer dimensions: a basis is fitted, stored, and applied to all that comes after."""
 
-import importlib.util
 from dataclasses import replace
 
 import numpy as np
@@ -179,21 +178,6 @@ def test_job_reduces_new_targets_by_the_basis_of_its_first_version(tmp_path):
     assert first.parts.basis.same_as(hubless.open(tmp_path / "catalog", jobs.NAME).parts.basis)
     with pytest.raises(InputError, match="dims"):
         hubless.reindex(jobs.rewrite(tmp_path / "job", dims=K - 1), catalog=tmp_path / "catalog", progress=False)
-
-
-def test_exported_targets_and_reduced_queries_give_the_same_scores(catalog, tmp_path):
-    opened = hubless.open(catalog, "c")
-    done = hubless.export(opened, tmp_path / "out", to="lancedb", progress=False)
-    assert done.width == K + 1
-    assert f"{K} of {D} dimensions" in done.notes[0]
-    spec = importlib.util.spec_from_file_location("recipe_of_few", tmp_path / "out" / "recipe_base.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    stored = np.hstack([opened.vectors(np.arange(OLD)), -opened.offsets[:, np.newaxis]])
-    for vector in GIVEN.queries[:3]:
-        scores = stored @ script.augmented(vector)
-        found = opened.query(vector, 5, parameters={"exact": True} if opened.manifest.index.type != "flat" else {})
-        np.testing.assert_allclose(np.sort(scores)[::-1][:5], found.scores[0], atol=1e-4)
 
 
 def test_bank_of_a_sample_of_live_queries_has_all_dimensions(catalog):

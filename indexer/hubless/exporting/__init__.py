@@ -1,4 +1,0 @@
-"""Takes targets with their offsets to a file, for other programs.
-
-Stands on search, beside builder.
-"""
