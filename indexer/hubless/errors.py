@@ -181,13 +181,12 @@ class CollectionAliased(HublessError):
 
 
 class JobRunning(HublessError):
-    """Another job changes the collection: names its owner, and when the lease expires if that is on another machine."""
+    """Another job changes the collection: names its owner."""
 
     code = "job_running"
 
-    def __init__(self, home: Path, owner: str, seconds: float | None = None) -> None:
-        expires = "" if seconds is None else f"; if it died, its lease expires in {max(0, seconds):.0f} seconds"
-        super().__init__(f"collection {home.name!r} is being changed by {owner}{expires}")
+    def __init__(self, home: Path, owner: str) -> None:
+        super().__init__(f"collection {home.name!r} is being changed by {owner}")
 
 
 class BundleError(HublessError):

@@ -21,7 +21,6 @@ from hubless.errors import (
     PreconditionFailed,
     StorageError,
 )
-from hubless.store import locks
 from hubless.store.locks import lease
 from hubless.store.log import Log
 
@@ -401,16 +400,6 @@ def test_second_job_of_a_collection_is_told_who_runs_the_first(built):
         with pytest.raises(JobRunning):
             hubless.merge(built / "catalog", NAME)
     assert run(built).published
-
-
-def test_lease_of_another_machine_expires_when_it_is_silent(built, monkeypatch):
-    other = built / "catalog" / NAME / ".lease@elsewhere"
-    other.write_text("a job elsewhere, since today")
-    with pytest.raises(JobRunning, match=r"a job elsewhere, since today; if it died, its lease expires in \d+ seconds"):
-        run(built)
-    monkeypatch.setattr(locks, "SILENT_JOB", 0.0)
-    assert run(built).manifest is None
-    assert not other.exists()
 
 
 def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatch):

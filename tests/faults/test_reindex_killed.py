@@ -13,6 +13,7 @@ from support.jobs import NAME, names, write_targets
 
 import hubless
 from hubless.store import bundle
+from hubless.store.durable import is_locked
 from hubless.store.log import Log
 
 LONGEST = 1.6
@@ -41,8 +42,8 @@ def killed(folder, seconds, *more):
     process = subprocess.Popen(
         command(folder, *more), env=processes.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    begun, home = threading.Event(), folder / "catalog" / NAME
-    while process.poll() is None and not any(home.glob(".lease@*")):
+    begun, lease = threading.Event(), folder / "catalog" / NAME / ".lease"
+    while process.poll() is None and not (lease.exists() and is_locked(lease)):
         begun.wait(0.005)
     begun.wait(seconds)
     process.kill()

@@ -153,7 +153,7 @@ def leftovers(catalog):
         return [path.name for path in catalog.iterdir() if path.name.startswith(".deleted")]
     hidden = {path.name for path in (home / "versions").iterdir() if path.name.startswith(".")}
     hidden |= {path.name for path in (*catalog.glob(".unfinished*"), *catalog.parent.glob(".unfinished*"))}
-    return sorted(({path.name for path in home.iterdir()} - BESIDE | hidden) - {".lease.lock"})
+    return sorted(({path.name for path in home.iterdir()} - BESIDE | hidden) - {".lease"})
 
 
 def in_child(work):

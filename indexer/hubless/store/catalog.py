@@ -36,7 +36,7 @@ from hubless.store.address import address_of
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, move, now, replace_text
-from hubless.store.locks import building, delete, file_time, finish, remove_dead, staging_of, unfinished
+from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, Log
 from hubless.vectors.arrays import check_at_least
 
@@ -436,7 +436,6 @@ def _read_current(home: Path) -> str | None:
 @contextmanager
 def _changing(home: Path) -> Iterator[None]:
     """Hold a collection's lock to change it. First remove what dead builds left."""
-    lock = home / LOCK
-    with locked(lock):
-        remove_dead(home / VERSIONS, _read_current(home), file_time(lock))
+    with locked(home / LOCK):
+        remove_dead(home / VERSIONS, _read_current(home))
         yield

@@ -58,15 +58,18 @@ def make_folder(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Wait for a file's lock and hold it. The lock of a dead process is free."""
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Wait for a file's lock and hold it. The lock of a dead process is free.
+
+    Without `wait` raise `BlockingIOError` if another process holds it.
+    """
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 
 def is_locked(path: Path) -> bool:
-    """Return True if a file's lock is held. The time of its last change stays."""
+    """Return True if a file's lock is held."""
     with path.open("r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
