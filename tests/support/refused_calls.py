@@ -257,6 +257,13 @@ def problem_of(action, catalog, outcome, expected):
     return f"it leaves {mended['left']}" if mended["left"] else None
 
 
+def load(modules):
+    """Import modules once here instead of in each child."""
+    for module in modules:
+        with suppress(Exception):
+            importlib.import_module(module)
+
+
 def main(root, action, most):
     template = root / "template"
     in_child(lambda told: make(template))
@@ -270,11 +277,12 @@ def main(root, action, most):
         if name == "after":
             peace = struck(action, catalog, 0, "EIO")
             assert peace["error"] is None, peace
-            for module in peace["modules"]:  # once here instead of in each child
-                with suppress(Exception):
-                    importlib.import_module(module)
-        looked = in_child(lambda told: told(state=state(catalog / COPIES.get(action, ""))))  # noqa: B023
+            load(peace["modules"])
+        looked = in_child(
+            lambda told: told(state=state(catalog / COPIES.get(action, "")), modules=sorted(sys.modules))  # noqa: B023
+        )
         assert looked["error"] is None, looked
+        load(looked["modules"])
         expected.append(looked["state"])
         shutil.rmtree(catalog)
     total = peace["calls"]
