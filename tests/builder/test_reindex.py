@@ -339,7 +339,7 @@ def test_old_versions_are_deleted_by_number_and_age(built):
         (
             lambda folder: jobs.rewrite(folder, targets="http://bucket/items"),
             InputError,
-            "an address that begins with s3://",
+            "a path: copy the files here first",
         ),
         (lambda folder: jobs.rewrite(folder, targets=["items", "items/a.parquet"]), InputError, "no other entry names"),
         (lambda folder: jobs.rewrite(folder, query_bank="nowhere.npy"), StorageError, "query_bank.0: there is no such"),

@@ -164,7 +164,7 @@ def build(
             encoder=encoder,
             target_prior=target_prior,
             relevant=relevant,
-        ).local()
+        )
         seen = given.seen()
         with seen.unchanged():
             inputs = given.open()

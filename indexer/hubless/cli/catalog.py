@@ -126,7 +126,7 @@ def delete_command(
 
     Remove the aliases that stand for it first.
     """
-    home = managed(catalog)
+    home = Catalog(catalog)
     if not yes:
         home.current(collection)
         typer.confirm(f"Delete collection {collection} with all its versions?", abort=True, err=True)

@@ -1,16 +1,13 @@
-"""Aliases, roll back, prune and delete at an address, with faults in between."""
-
-from datetime import timedelta
+"""Aliases, roll back and prune at an address, with faults in between."""
 
 import pytest
 from support import small
-from support.object_storage import ADDRESS, failing, late_listing
+from support.object_storage import ADDRESS, failing
 
 import hubless
 from hubless.errors import (
     AliasNotFound,
     BundleDamaged,
-    CollectionAliased,
     CollectionNotFound,
     InputError,
     PreconditionFailed,
@@ -18,9 +15,6 @@ from hubless.errors import (
     VersionNotFound,
 )
 from hubless.store.bundle import MANIFEST
-from hubless.store.remote import published
-from hubless.store.remote.mirror import Mirror
-from hubless.store.remote.objects import Objects
 
 HOME = "some/catalog/photos"
 
@@ -155,11 +149,9 @@ def test_prune_deletes_all_but_the_newest_and_the_current(remote, there, store):
         remote.prune("photos", 0)
 
 
-def test_prune_leaves_a_version_newer_than_the_current_one_for_a_day(remote, there, monkeypatch):
+def test_prune_leaves_versions_newer_than_the_current_one(remote, there):
     remote.rollback("photos", there[0])
     assert remote.prune("photos", 1) == []
-    monkeypatch.setattr(published, "UNFINISHED", timedelta(0))
-    assert remote.prune("photos", 1) == [there[1]]
 
 
 def test_prune_leaves_a_version_that_becomes_current_at_that_moment(remote, there, store):
@@ -173,7 +165,7 @@ def test_prune_leaves_a_version_that_becomes_current_at_that_moment(remote, ther
     assert hubless.open(ADDRESS, "photos").version == there[0]
 
 
-def test_prune_that_was_interrupted_hides_the_version_and_is_finished_later(remote, there, store, monkeypatch):
+def test_prune_that_was_interrupted_hides_the_version_and_is_finished_later(remote, there, store):
     store.faults.add(failing(1000, f"{there[0]}/offsets.npy", method="DELETE"))
     with pytest.raises(StorageError):
         remote.prune("photos", 2)
@@ -181,65 +173,12 @@ def test_prune_that_was_interrupted_hides_the_version_and_is_finished_later(remo
     assert left(store, there[0])
     store.faults.clear()
     remote.prune("photos", 2)
-    assert left(store, there[0]), "what is less than a day old may belong to a build"
-    monkeypatch.setattr(published, "UNFINISHED", timedelta(0))
-    remote.prune("photos", 2)
     assert not left(store, there[0])
 
 
-def test_late_listing_deletes_nothing_that_is_needed(remote, there, store):
-    store.faults.add(late_listing())
-    assert remote.prune("photos", 1) == []
-    assert hubless.open(ADDRESS, "photos").version == there[2]
-
-
-def test_delete_leaves_nothing(remote, store):
-    remote.delete("photos")
-    assert store.objects() == {}
-    with pytest.raises(CollectionNotFound):
-        remote.delete("photos")
-    with pytest.raises(CollectionNotFound):
-        hubless.open(ADDRESS, "photos")
-
-
-def test_delete_is_refused_while_aliases_stand_for_it(remote, store):
-    remote.set_alias("live", "photos")
-    with pytest.raises(CollectionAliased, match="live"):
-        remote.delete("photos")
-    assert remote.collections() == ["photos"]
-    remote.delete("photos", aliases=True)
-    assert remote.aliases() == {}
-    assert list(store.objects()) == ["some/catalog/.aliases.json"]
-
-
-def test_delete_that_was_interrupted_has_removed_the_collection_and_goes_on(remote, there, store):
-    store.faults.add(failing(1000, there[1], method="DELETE"))
-    with pytest.raises(StorageError):
-        remote.delete("photos")
-    assert remote.collections() == []
-    assert left(store, there[1])
-    store.faults.clear()
-    remote.delete("photos")
-    assert store.objects() == {}
-
-
-def test_build_that_a_delete_overtakes_is_refused(remote, there, made):
-    mirror = Mirror(Objects(ADDRESS), made[0])
-    tag = mirror.tag("photos")
-    remote.delete("photos")
-    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
-        mirror.push("photos", there[2], tag)
-    assert remote.collections() == []
-
-
-@pytest.mark.parametrize("change", ["set_alias", "rollback", "prune", "delete"])
+@pytest.mark.parametrize("change", ["set_alias", "rollback", "prune"])
 def test_change_without_permission_or_bucket_says_so(remote, store, change):
-    arguments = {
-        "set_alias": ("live", "photos"),
-        "rollback": ("photos",),
-        "prune": ("photos", 1),
-        "delete": ("photos",),
-    }
+    arguments = {"set_alias": ("live", "photos"), "rollback": ("photos",), "prune": ("photos", 1)}
     with pytest.raises(StorageError, match="there is no such bucket"):
         getattr(hubless.RemoteCatalog("s3://nobody-has-it/c"), change)(*arguments[change])
     for method in ("PUT", "DELETE"):

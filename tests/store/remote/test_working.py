@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from support import jobs, small
-from support.object_storage import ADDRESS, BUCKET, failing
+from support.object_storage import ADDRESS, failing
 
 import hubless
 from hubless.errors import CollectionNotFound, InputError, PreconditionFailed, StorageError
-from hubless.store.remote import input_copies
 from hubless.store.remote.working import working
 
 
@@ -75,59 +74,9 @@ def test_collection_that_is_not_there_is_not_found(store):
         hubless.open(ADDRESS, "photos")
 
 
-def test_sources_at_an_address_are_those_that_the_build_reads(store, tmp_path):
-    np.save(tmp_path / "targets.npy", small.targets())
-    np.save(tmp_path / "bank.npy", small.query_bank())
-    for name in ("targets", "bank"):
-        store.put(f"in/{name}.npy", (tmp_path / f"{name}.npy").read_bytes())
-    store.put("shards/0.npy", (tmp_path / "targets.npy").read_bytes())
-    made = hubless.build(
-        tmp_path / "catalog",
-        "photos",
-        f"s3://{BUCKET}/in/targets.npy",
-        f"s3://{BUCKET}/in/bank.npy",
-        correction="none",
-        progress=False,
-    )
-    assert made.provenance.inputs["targets"].name == "targets.npy"
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    assert opened.count == small.COUNT
-    assert (input_copies.local(f"s3://{BUCKET}/shards", "targets") / "0.npy").is_file()
-
-
-def test_source_is_copied_again_only_when_it_has_changed(store):
-    store.put("in/ids.txt", b"a")
-    address = f"s3://{BUCKET}/in/ids.txt"
-    first = input_copies.local(address, "ids")
-    store.faults.clear()
-    assert input_copies.local(address, "ids") == first
-    assert not [path for method, path in store.faults.asked if method == "GET" and path.endswith("ids.txt")]
-    store.put("in/ids.txt", b"b")
-    assert input_copies.local(address, "ids").read_bytes() == b"b"
-
-
-def test_source_that_vanished_or_changes_while_it_is_read_is_named(store):
-    address = f"s3://{BUCKET}/in/ids.txt"
-    with pytest.raises(StorageError, match=f"{address}: ids: there is no such file"):
-        input_copies.local(address, "ids")
-    store.put("in/ids.txt", b"aaaa")
-
-    def change(method, path, query, respond, start_response):
-        if method == "GET" and path.endswith("ids.txt"):
-            answer = respond()
-            store.faults._list.clear()
-            store.put("in/ids.txt", b"bbbb")
-            return answer
-        return None
-
-    store.faults.add(change)
-    with pytest.raises(InputError, match=r"ids \(ids.txt\): expected a file that stays as it is"):
-        input_copies.local(address, "ids")
-
-
-def test_what_is_no_address_stays_as_it_is(tmp_path):
-    for given in (tmp_path / "x.npy", "s3/x", ["s3://a/b"], None, 5):
-        assert input_copies.local(given, "ids") is given
+def test_input_at_an_address_is_refused_naming_it(store):
+    with pytest.raises(InputError, match=f"targets: expected a file on this machine.*, got {ADDRESS}/t.npy"):
+        hubless.build(ADDRESS, "photos", f"{ADDRESS}/t.npy", correction="none", progress=False)
 
 
 def test_reindex_at_an_address_pulls_the_version_and_publishes_the_next(store, tmp_path):

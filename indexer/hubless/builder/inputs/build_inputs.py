@@ -18,8 +18,8 @@ from hubless.errors import InputError, StorageError, UnknownField, one_line, sto
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.store import bundle
+from hubless.store.address import address_of
 from hubless.store.bundle import FileRecord, InputRecord
-from hubless.store.remote.input_copies import local
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
@@ -85,10 +85,10 @@ class Inputs:
     target_prior: PriorLike | None = None
     relevant: RelevantIds | None = None
 
-    def local(self) -> "Inputs":
-        """Return the same, with files of this machine. Raises `InputError` for addresses."""
-        files: dict[str, Any] = {name: local(given, name.replace("_", " ")) for name, given in self._files.items()}
-        return replace(self, **files)
+    def __post_init__(self) -> None:
+        for name, given in self._files.items():
+            if isinstance(given, str | Path) and (address := address_of(given)) is not None:
+                raise InputError(name.replace("_", " "), "a file on this machine: copy it here first", address)
 
     def seen(self) -> InputStamps:
         """Return the files as they are now."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from hubless.builder.indexing.index_choice import IndexOrder, IndexResult, build_index, index_record, tuning_record
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.recipe import FAISS, Recipe
-from hubless.errors import CollectionNotFound, NoEngine, storage_errors
+from hubless.errors import NoEngine, storage_errors
 from hubless.knn import cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
@@ -151,9 +151,9 @@ def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
     return deleted
 
 
-def delete(catalog: Catalog | RemoteCatalog, name: str, *, aliases: bool = False) -> None:
+def delete(catalog: Catalog, name: str, *, aliases: bool = False) -> None:
     """Delete a collection as `Catalog.delete`, and what engines hold of its versions."""
-    kept = outside.noted(catalog.path / name / VERSIONS) if isinstance(catalog, Catalog) else _published(catalog, name)
+    kept = outside.noted(catalog.path / name / VERSIONS)
     catalog.delete(name, aliases=aliases)
     _drop(name, kept)
 
@@ -180,8 +180,5 @@ def _drop(collection: str, kept: Mapping[str, str]) -> list[str]:
 
 def _published(catalog: RemoteCatalog, name: str) -> dict[str, str]:
     """Return by version what an engine holds for it, of those at an address."""
-    try:
-        records = {each.id: each.manifest.index.engine for each in catalog.versions(name) if each.manifest}
-    except CollectionNotFound:  # the catalog says so, unless it has to finish a delete
-        return {}
+    records = {each.id: each.manifest.index.engine for each in catalog.versions(name) if each.manifest}
     return {version: f"{made.engine} {made.name}" for version, made in records.items() if made and made.name}

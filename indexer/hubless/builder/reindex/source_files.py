@@ -9,9 +9,7 @@ from pathlib import Path
 
 from hubless.builder.reindex.job_file import TargetFiles
 from hubless.errors import InputError, StorageError, storage_errors
-from hubless.store.address import address_of
 from hubless.store.bundle import FileStamp, record_of
-from hubless.store.remote.input_copies import local
 from hubless.vectors.lance_files import LANCE, content_file
 
 ENDINGS = (".npy", ".npz", ".parquet", LANCE)
@@ -41,7 +39,7 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
     for number, entry in enumerate(entries):
         name = f"targets.{number}"
         paths = found_files(entry.path, folder, name)
-        more = [None if each is None else folder / local(each, name) for each in (entry.ids, entry.payload)]
+        more = [None if each is None else folder / each for each in (entry.ids, entry.payload)]
         if missing := [path for path in more if path is not None and not path.is_file()]:
             raise StorageError(missing[0], f"{name}: there is no such file")
         if len(paths) > 1 and any(more):
@@ -56,9 +54,9 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
 
 def found_files(given: str, folder: Path, name: str) -> list[Path]:
     """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches."""
-    if _ADDRESS.match(given) and address_of(given) is None:
-        raise InputError(f"{name}.path", "a path, or an address that begins with s3://, gs:// or az://", given)
-    path = folder / local(given, name)
+    if _ADDRESS.match(given):
+        raise InputError(f"{name}.path", "a path: copy the files here first", given)
+    path = folder / given
     with storage_errors(path):
         if path.is_dir() and path.suffix != LANCE:
             found = sorted(each for each in path.iterdir() if each.suffix in ENDINGS)

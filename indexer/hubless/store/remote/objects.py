@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +83,6 @@ class Objects:
         """Return the bytes of an object; None if it is not there."""
         found = self._head(key)
         return None if found is None else int(found["size"])
-
-    def modified(self, key: str) -> datetime | None:
-        """Return when an object was written, by the store's clock; None if it is not there."""
-        found = self._head(key)
-        return None if found is None else found["last_modified"]
 
     def put(self, key: str, file: Path) -> None:
         """Copy a file to an object, and check the size of what came."""

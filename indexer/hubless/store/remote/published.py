@@ -1,4 +1,4 @@
-"""The catalog at an address, changed there: aliases, roll back, prune, delete.
+"""The catalog at an address, changed there: aliases, roll back, prune.
 
 Each change is one small object that is replaced with a precondition, or goes first: `.aliases.json` has all aliases,
 `CURRENT` makes a collection, and `manifest.json` makes a version. What is killed half way is finished when it is asked
@@ -6,7 +6,6 @@ for again.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hubless.errors import BundleDamaged, InputError, PreconditionFailed
@@ -19,12 +18,10 @@ from hubless.store.remote.objects import Objects
 
 TRIES = 8
 """Number of tries to change the aliases while others change them, too."""
-UNFINISHED = timedelta(days=1)
-"""Files younger than this may belong to a build that is about to publish them."""
 
 
 class RemoteCatalog(Mirror):
-    """A catalog in object storage: what `Catalog` does, at an address such as s3://bucket/prefix.
+    """A catalog in object storage, at an address such as s3://bucket/prefix: its versions and aliases.
 
     Raises
     ------
@@ -79,7 +76,7 @@ class RemoteCatalog(Mirror):
     def prune(self, name: str, keep: int) -> list[str]:
         """Delete all versions but the newest `keep` and the current one. Return the deleted ids.
 
-        A version that is newer than the current one stays for a day: somebody may be about to make it current.
+        A version that is newer than the current one stays: somebody may be about to make it current.
 
         Raises
         ------
@@ -88,40 +85,13 @@ class RemoteCatalog(Mirror):
         CollectionNotFound
         """
         current, known = self.current(name), self.version_ids(name)
-        deleted = [
-            version
-            for version in superfluous(known, keep, {current})
-            if not (version > current and self._is_recent(name, version)) and self._take_out(name, version)
-        ]
-        for version in self.objects.names(f"{name}/{VERSIONS}"):  # what killed pushes and prunes left
-            if version < current and version not in known and not self._is_recent(name, version):
+        old = [version for version in superfluous(known, keep, {current}) if version < current]
+        deleted = [version for version in old if self._take_out(name, version)]
+        oldest = min(version for version in known if version not in deleted)
+        for version in self.objects.names(f"{name}/{VERSIONS}"):  # what interrupted prunes left
+            if version < oldest:
                 self._remove_version(name, version)
         return deleted
-
-    def delete(self, name: str, *, aliases: bool = False) -> None:
-        """Delete a collection with all its versions. It is gone when its `CURRENT` is; the rest is removed after that.
-
-        Parameters
-        ----------
-        aliases : remove the aliases that stand for it, too
-
-        Raises
-        ------
-        CollectionNotFound
-            if there is none, and nothing is left of one that was deleted.
-        CollectionAliased
-            if aliases stand for it, unless they are to be removed.
-        """
-        check_name(name)
-        left = self.objects.names(f"{name}/{VERSIONS}")
-        if not left:
-            self.current(name)
-        for alias in self._table()[0].standing_for(name, allowed=aliases):
-            self.remove_alias(alias)
-        self.objects.remove(f"{name}/{CURRENT}")
-        for version in left:
-            self._remove_version(name, version)
-        self.forget(name)
 
     def _table(self) -> tuple[Table, str | None]:
         """Return all aliases, and the tag of their object."""
@@ -166,8 +136,3 @@ class RemoteCatalog(Mirror):
         there = f"{name}/{VERSIONS}/{version}"
         for file in [MANIFEST, *self.objects.names(there)]:  # without the first, the version is not there
             self.objects.remove(f"{there}/{file}")
-
-    def _is_recent(self, name: str, version: str) -> bool:
-        there = f"{name}/{VERSIONS}/{version}"
-        times = [self.objects.modified(f"{there}/{file}") for file in self.objects.names(there)]
-        return any(time is not None and datetime.now(UTC) - time < UNFINISHED for time in times)
