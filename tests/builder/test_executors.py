@@ -1,4 +1,4 @@
-"""Passes over all targets on processes: the same offsets as in one process, and the same bytes on any number."""
+"""Passes over all targets in shards: the same offsets as in one pass. The executor here stands in for Ray."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,9 @@ from support import executing as work
 from support import jobs
 
 import hubless
-from hubless.builder.executors import ProcessExecutor, executing
-from hubless.errors import ExecutorFailed, InputError, StorageError
+from hubless.builder import executors
+from hubless.builder.executors import executing
+from hubless.errors import InputError, StorageError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
 from hubless.store.catalog import Catalog
@@ -35,17 +36,15 @@ def shared(tmp_path):
     return SharedVectors(tmp_path / "rows", 4, 0, len(rows), "targets"), np.arange(len(rows))
 
 
-@pytest.fixture
-def two():
-    executor = ProcessExecutor(2)
-    yield executor
-    executor.close()
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch):
+    monkeypatch.setattr(executors, "RayExecutor", work.InShards)
 
 
 @pytest.mark.parametrize(("correction", "parameters"), METHODS)
-def test_processes_give_the_offsets_and_the_figures_of_one_process(tmp_path, correction, parameters):
+def test_shards_give_the_offsets_and_the_figures_of_one_pass(tmp_path, correction, parameters):
     expected, manifest, plain = work.offsets_built(tmp_path / "one", "local", correction, parameters)
-    offsets, other, folder = work.offsets_built(tmp_path / "more", "processes:2", correction, parameters)
+    offsets, other, folder = work.offsets_built(tmp_path / "more", "ray", correction, parameters)
     assert np.ptp(expected) > 0.1
     np.testing.assert_allclose(offsets, expected, atol=2e-5)
     after, before = (each.measured.hubness_corrected.skewness for each in (other, manifest))
@@ -54,51 +53,32 @@ def test_processes_give_the_offsets_and_the_figures_of_one_process(tmp_path, cor
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in plain.iterdir())
 
 
-def test_any_number_of_processes_gives_the_same_bytes(tmp_path):
-    few, _, _ = work.offsets_built(tmp_path / "few", "processes:1", "auto")
-    more, _, _ = work.offsets_built(tmp_path / "more", "processes:3", "auto")
-    assert few.tobytes() == more.tobytes()
-
-
-def test_parts_come_in_order_of_the_shards(shared, two):
+def test_parts_come_in_order_of_the_shards(shared):
     source, along = shared
-    with on_executor(two):
+    with on_executor(work.InShards()):
         parts = over_shards(source, work.sums, along)
     sums = source.array.sum(axis=1, dtype=np.float64) + along
     assert parts == pytest.approx([sums[:400].sum(), sums[400:800].sum(), sums[800:].sum()])
 
 
-def test_a_shard_whose_process_is_killed_is_done_again(shared, two, tmp_path):
+def test_mistakes_found_in_a_shard_are_told_as_they_are(shared):
     source, along = shared
-    with on_executor(two):
-        expected = over_shards(source, work.sums, along)
-        assert over_shards(source, work.DiesOnce(tmp_path / "died"), along) == expected
-    assert (tmp_path / "died").exists()
-
-
-def test_work_that_kills_each_process_ends_with_an_error(shared, two):
-    source, along = shared
-    with on_executor(two), pytest.raises(ExecutorFailed, match="processes were lost"):
-        over_shards(source, work.always_dies, along)
-
-
-def test_mistakes_found_in_a_process_are_told_as_they_are(shared, two):
-    source, along = shared
-    with on_executor(two), pytest.raises(InputError, match="NaN in row 0") as error:
+    with on_executor(work.InShards()), pytest.raises(InputError, match="NaN in row 0") as error:
         over_shards(source, work.refuses, along)
     assert error.value.parameter == "targets"
 
 
-def test_a_place_that_does_not_see_the_catalog_is_named(shared, two):
+def test_a_place_that_does_not_see_the_catalog_is_named(shared):
     source, along = shared
     source.path.unlink()
-    with on_executor(two), pytest.raises(StorageError, match="storage that all machines of the executor share"):
+    with (
+        on_executor(work.InShards()),
+        pytest.raises(StorageError, match="storage that all machines of the executor share"),
+    ):
         over_shards(source, work.sums, along)
 
 
-@pytest.mark.parametrize(
-    "name", ["dask", "processes:0", "processes:two", "processes:", "ray:8", "ray://", "ray://host"]
-)
+@pytest.mark.parametrize("name", ["dask", "processes:2", "ray:8", "ray://", "ray://host"])
 def test_unknown_executors_are_refused(tmp_path, name):
     targets, bank, _ = work.vectors()
     with pytest.raises(InputError, match="executor: expected"):
@@ -109,17 +89,17 @@ def test_unknown_executors_are_refused(tmp_path, name):
 def test_executors_do_not_compute_on_a_device(tmp_path):
     targets, bank, _ = work.vectors()
     with pytest.raises(InputError, match="executor: expected local with device cuda"):
-        hubless.build(tmp_path, "all", targets, bank, executor="processes", device="cuda")
+        hubless.build(tmp_path, "all", targets, bank, executor="ray", device="cuda")
 
 
 def test_executing_leaves_nothing(tmp_path):
-    with executing("processes:1", tmp_path):
+    with executing("ray", tmp_path):
         assert list(tmp_path.iterdir())
     assert not list(tmp_path.iterdir())
 
 
 def test_a_job_names_its_executor(tmp_path):
-    job = jobs.write(tmp_path, executor={"type": "processes:2"}, correction={"name": "nnn", "parameters": {"k": 3}})
+    job = jobs.write(tmp_path, executor={"type": "ray"}, correction={"name": "nnn", "parameters": {"k": 3}})
     outcome = hubless.reindex(job, catalog=tmp_path / "catalog", progress=False)
     assert outcome.published
     plain = jobs.rewrite(tmp_path, correction={"name": "nnn", "parameters": {"k": 3}})

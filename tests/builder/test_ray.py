@@ -1,4 +1,4 @@
-"""Passes over all targets on a Ray cluster of two nodes (`make extras`): the same bytes as on processes."""
+"""Passes over all targets on a Ray cluster of two nodes (`make extras`): the same bytes as in shards here."""
 
 import os
 import socket
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import executing as work
 
+from hubless.builder import executors
 from hubless.builder.executors import RayExecutor
 from hubless.errors import CollectionNotFound, InputError
 from hubless.kernels import sharding
@@ -54,19 +55,12 @@ def shared(tmp_path):
 @pytest.mark.parametrize(
     ("correction", "parameters"), [("auto", {}), ("sn", {"temperature": 0.3, "fit_sample": "all"}), ("nnn", {"k": 16})]
 )
-def test_a_cluster_gives_the_bytes_of_processes(cluster, tmp_path, correction, parameters):
+def test_a_cluster_gives_the_bytes_of_shards_here(cluster, tmp_path, monkeypatch, correction, parameters):
     on_cluster, _, folder = work.offsets_built(tmp_path / "ray", "ray", correction, parameters)
-    here, _, _ = work.offsets_built(tmp_path / "here", "processes:2", correction, parameters)
+    monkeypatch.setattr(executors, "RayExecutor", work.InShards)
+    here, _, _ = work.offsets_built(tmp_path / "here", "ray", correction, parameters)
     assert on_cluster.tobytes() == here.tobytes()
     assert not (folder / "shared").exists()
-
-
-def test_a_worker_that_is_killed_changes_nothing(connected, shared, tmp_path):
-    source, along = shared
-    with on_executor(connected):
-        expected = over_shards(source, work.sums, along)
-        assert over_shards(source, work.DiesOnce(tmp_path / "died"), along) == expected
-    assert (tmp_path / "died").exists()
 
 
 def test_a_node_that_is_lost_changes_nothing(cluster, connected, shared):

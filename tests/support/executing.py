@@ -1,9 +1,7 @@
 """Builds on an executor, and work for one that goes wrong."""
 
-import os
-import signal
+import pickle
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -52,22 +50,19 @@ def sums(shard, along):
     return float(sum(block.sum(dtype=np.float64) for block in shard.blocks(1000))) + float(along.sum())
 
 
-class DiesOnce:
-    """Work whose process dies at the first shard, the first time."""
+class InShards:
+    """An executor that stands in for Ray: it pickles work and tasks as for another process, and does them here."""
 
-    def __init__(self, flag):
-        self.flag = str(flag)
+    def __init__(self, name="ray"):
+        self.name = name
 
-    def __call__(self, shard, along):
-        if shard.start == 0 and not Path(self.flag).exists():
-            Path(self.flag).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return sums(shard, along)
+    def map(self, work, tasks):
+        for task in tasks:
+            sent, rows = pickle.loads(pickle.dumps((work, task)))  # noqa: S301
+            yield sent(*rows)
 
-
-def always_dies(shard, along):
-    """Work that no process survives."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    def close(self):
+        pass
 
 
 def refuses(shard, along):

@@ -97,8 +97,8 @@ def build(
         writes have all dimensions as before
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
-    executor : makes the passes over all targets: "local", this process; "processes:4", processes of this machine; "ray"
-        or "ray://HOST:PORT", a Ray cluster whose machines all see the catalog. All but "local" give the same bytes
+    executor : makes the passes over all targets: "local", this process; "ray" or "ray://HOST:PORT", a Ray cluster whose
+        machines all see the catalog
     projection : of the map in the console: "pca", or "umap", which needs the extra `umap`
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the

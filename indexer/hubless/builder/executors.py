@@ -1,23 +1,16 @@
-"""Executors of passes over all targets: this process, processes of this machine, or a Ray cluster.
+"""Executors of passes over all targets: this process, or a Ray cluster.
 
 An executor has the `map` of `kernels.sharding.Executor`. Ray is an extra.
 Source: Moritz et al., "Ray: A Distributed Framework for Emerging AI Applications", OSDI 2018.
 """
 
 import os
-import pickle
 import re
 import shutil
 import socket
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from functools import cache, lru_cache
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,11 +21,11 @@ from hubless.kernels.threads import cores
 from hubless.store.durable import make_folder
 
 LOCAL = "local"
-NAMES = f"{LOCAL}, processes, processes:NUMBER, ray, or ray://HOST:PORT"
-_KNOWN = r"local|processes(:[1-9][0-9]*)?|ray(://.+:[0-9]+)?"
+NAMES = f"{LOCAL}, ray, or ray://HOST:PORT"
+_KNOWN = r"local|ray(://.+:[0-9]+)?"
 SHARED = "shared"
 MOST_LOSSES = 3
-"""Shards are done again when a process or machine is lost, but not for ever: one of them may be what kills it."""
+"""Shards are done again when a machine is lost, but not for ever: one of them may be what kills it."""
 PENDING_A_CORE = 2
 """Shards that wait for each core, so that none is idle and results do not pile up."""
 LEAST_PENDING = 16
@@ -52,10 +45,7 @@ def executing(executor: str, folder: Path) -> Iterator[None]:
     if executor == LOCAL:
         yield
         return
-    kind, _, number = executor.partition(":")
-    running: ProcessExecutor | RayExecutor
-    running = ProcessExecutor(int(number or cores())) if kind == "processes" else RayExecutor(executor)
-    with closing(running), on_executor(running):
+    with closing(RayExecutor(executor)) as running, on_executor(running):
         make_folder(folder / SHARED)
         try:
             yield
@@ -70,73 +60,6 @@ def check_executor(executor: str, device: str) -> str:
     if executor != LOCAL and device != CPU:
         raise InputError("executor", f"{LOCAL} with device {device}; others compute with device {CPU}", executor)
     return executor
-
-
-class ProcessExecutor:
-    """Processes of this machine, one shard each at a time. They live as long as it."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._pool: ProcessPoolExecutor | None = None
-
-    def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
-        """Raise `ExecutorFailed` if processes are lost again and again without any result."""
-        with tempfile.NamedTemporaryFile() as file:  # the work is the same for all, and each process reads it once
-            pickle.dump(work, file)
-            file.flush()
-            coming, pending, losses = iter(tasks), deque[tuple[Task, Future[T]]](), 0
-            while True:
-                while len(pending) < PENDING_A_CORE * self.count and (task := next(coming, None)) is not None:
-                    pending.append((task, self._submit(file.name, task)))
-                if not pending:
-                    return
-                try:
-                    result = pending[0][1].result()
-                except BrokenProcessPool as error:
-                    losses += 1
-                    if losses > MOST_LOSSES:
-                        reason = f"{losses} times in a row processes were lost; did they run out of memory?"
-                        raise ExecutorFailed(f"executor processes:{self.count}: {reason}") from error
-                    self.close()
-                    pending = deque((task, self._submit(file.name, task)) for task, _ in pending)
-                    continue
-                losses = 0
-                pending.popleft()
-                yield result
-
-    def _submit(self, work: str, task: Task) -> "Future[Any]":
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.count, _forkserver())
-        try:
-            return self._pool.submit(_read_and_do, work, task)
-        except BrokenProcessPool as error:  # found out here, told where results are awaited
-            lost: Future[Any] = Future()
-            lost.set_exception(error)
-            return lost
-
-    def close(self) -> None:
-        """Stop the processes. Work begins new ones."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
-
-
-@cache
-def _forkserver() -> ForkServerContext:
-    """Return the context whose processes are forked from one with the imports that they need, and without threads."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["hubless.kernels.coupling"])
-    return context
-
-
-@lru_cache(1)
-def _read(path: str) -> Callable[..., Any]:
-    work: Callable[..., Any] = pickle.loads(Path(path).read_bytes())  # noqa: S301 - written by the process above
-    return work
-
-
-def _read_and_do(path: str, task: Task) -> Any:
-    return _do(_read(path), task)
 
 
 class RayExecutor:

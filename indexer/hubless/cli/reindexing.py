@@ -7,14 +7,12 @@ import typer
 
 from hubless.builder.reindex.gates import GateResult, foresee_gates
 from hubless.builder.reindex.job_file import read_job, schema
-from hubless.builder.reindex.metrics_file import write_metrics
 from hubless.builder.reindex.plan import Plan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption
 from hubless.cli.parameters import parameters_of, read_settings
 from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of
-from hubless.errors import HublessError, JobRunning
-from hubless.store.durable import check_place
+from hubless.errors import JobRunning
 from hubless.store.remote.working import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
@@ -38,8 +36,7 @@ def reindex_command(
     if it passes the gates. If it is killed, run it again: it goes on where it was.
 
     With --set: full=true (fit and train anew), read_all=true (read files even if their time and size are the old
-    ones), wait_for=URL (wait until this service serves the new version), timeout=SECONDS, and metrics=FILE (for
-    Prometheus' textfile collector).
+    ones), wait_for=URL (wait until this service serves the new version), and timeout=SECONDS.
 
     \b
     Exit codes:
@@ -50,8 +47,7 @@ def reindex_command(
       4  a gate failed, nothing was published
       5  published, but the service did not switch in time
     """
-    values = read_settings(set_, {**parameters_of(reindex, skip=("job_file", "catalog")), "metrics": Path})
-    metrics = values.pop("metrics", None)
+    values = read_settings(set_, parameters_of(reindex, skip=("job_file", "catalog")))
     if schema_:
         print_json(schema())
         return 0
@@ -72,19 +68,11 @@ def reindex_command(
             foreseen = foresee_gates(planned)
         _print_plan(planned, foreseen, json_)
         return _told([each for each in foreseen if not each.passed])
-    if metrics is not None:
-        check_place(metrics)
     try:
         done = reindex(job, catalog=catalog, **values)
     except JobRunning as error:
         typer.echo(f"error: {error}", err=True)
         return RUNNING
-    except HublessError:
-        if metrics is not None:
-            write_metrics(metrics, opened(job, catalog)[0].collection, None)
-        raise
-    if metrics is not None:
-        write_metrics(metrics, done.plan.job.collection, done)
     if json_:
         print_json(done.as_json())
     else:

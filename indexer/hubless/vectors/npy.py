@@ -4,7 +4,7 @@ import os
 import tokenize
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, storage_errors
 from hubless.vectors.arrays import F32, I64, as_float32
-
-_READ_BYTES = 2**20
 
 Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
 """The header before the numbers: the shape, whether the order is Fortran's, and the type."""
@@ -122,17 +120,13 @@ class NpyVectors:
     shape: tuple[int, int]
     name: str
 
-    def blocks(self, rows: int, told: Callable[[memoryview], object] = lambda read: None) -> Iterator[F32]:
-        """Give all rows in order, at most `rows` at a time. `told` is called with all bytes of the file."""
+    def blocks(self, rows: int) -> Iterator[F32]:
+        """Give all rows in order, at most `rows` at a time."""
         count = self.shape[0]
         with storage_errors(self.path), self.path.open("rb") as file:
-            told(memoryview(file.read(self.start)))
+            file.seek(self.start)
             for first in range(0, count, rows):
-                block = self._read(file, min(rows, count - first))
-                told(block.data)
-                yield as_float32(block, self.name, first)
-            while rest := file.read(_READ_BYTES):
-                told(memoryview(rest))
+                yield as_float32(self._read(file, min(rows, count - first)), self.name, first)
 
     def take(self, rows: I64) -> F32:
         """Return the rows of these numbers. Raises `InputError` if the file was cut."""

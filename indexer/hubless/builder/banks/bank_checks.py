@@ -66,11 +66,6 @@ class CheckedBank:
         return self
 
 
-def looked_up(bank: VectorSource, seed: int) -> F32:
-    """Some queries of a bank (b, d), to look them up among the targets."""
-    return in_memory(sample(bank, LOOKED_UP, seed))
-
-
 def check_bank(
     bank: VectorSource,
     targets: VectorSource,
@@ -78,15 +73,10 @@ def check_bank(
     *,
     bank_of_targets: bool = False,
     seed: int = 0,
-    among: float | None = None,
 ) -> CheckedBank:
-    """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used.
-
-    `among` is the share of `looked_up` queries that are targets; None to look them up here.
-    """
+    """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used."""
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
-    if among is None:
-        among = share_among(looked_up(bank, seed), targets)
+    among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets)
     if among > MOST_TARGETS and bank.shape[0] >= FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (bank, targets))

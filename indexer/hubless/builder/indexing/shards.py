@@ -1,12 +1,10 @@
 """The files of an index: one, or shards of consecutive targets.
 
 All shards are copies of one index that is trained on a sample of all targets and holds none. They are filled, written
-and closed one after another, so that one is in memory at a time. A file that is there is whole: a killed build goes on
-after it.
+and closed one after another, so that one is in memory at a time.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import faiss
@@ -14,7 +12,7 @@ import faiss
 from hubless.errors import InputError, storage_errors
 from hubless.knn import IndexType, add_vectors, read_index, trained_index, write_index
 from hubless.knn.augment import AugmentedVectors
-from hubless.progress import Advance, Steps
+from hubless.progress import Steps
 from hubless.store.bundle import INDEX, INDEX_TRAINED, index_files
 from hubless.store.durable import move, sync
 
@@ -70,34 +68,20 @@ def remove_files(path: Path, count: int) -> None:
 def build_shards(
     kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps
 ) -> list[faiss.Index]:
-    """Return the shards of vectors (n, d'), opened from their files, which are written if they are not there."""
-    paths = index_paths(path, len(sizes))
-    if not all(each.exists() for each in paths):
-        empty = _empty(kind, vectors, sizes, path, seed, steps)
-        advance: Advance | None = None
-        start = 0
-        for each, size in zip(paths, sizes, strict=True):
-            if not each.exists():
-                index = empty()  # a single one is trained here, in a step of its own
-                advance = advance or steps.step(f"building the {kind.name} index", vectors.shape[0])
-                add_vectors(index, vectors.rows(start, start + size), advance)
-                write_whole(index, each)
-                del index  # its memory is free before the next one is filled
-            start += size
+    """Write the shards of vectors (n, d') to their files, and return them opened."""
+    paths, start = index_paths(path, len(sizes)), 0
+    index = trained_index(kind, vectors, sizes[0], seed, steps, vectors.targets.shape[1])
+    if len(sizes) > 1:
+        write_whole(index, trained_path(path))
+    advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
+    for number, (each, size) in enumerate(zip(paths, sizes, strict=True)):
+        if number:
+            index = read_index(trained_path(path), mapped=False)
+        add_vectors(index, vectors.rows(start, start + size), advance)
+        write_whole(index, each)
+        del index  # its memory is free before the next one is read
+        start += size
     return [read_index(each) for each in paths]
-
-
-def _empty(
-    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps
-) -> Callable[[], faiss.Index]:
-    """Return a function that gives an index without targets for each shard, all trained alike."""
-    dim = vectors.targets.shape[1]
-    if len(sizes) == 1:
-        return partial(trained_index, kind, vectors, sizes[0], seed, steps, dim)
-    file = trained_path(path)
-    if not file.exists():
-        write_whole(trained_index(kind, vectors, sizes[0], seed, steps, dim), file)
-    return partial(read_index, file, mapped=False)
 
 
 def write_whole(index: faiss.Index, path: Path) -> None:

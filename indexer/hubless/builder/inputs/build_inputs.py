@@ -19,7 +19,7 @@ from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.store import bundle
 from hubless.store.address import address_of
-from hubless.store.bundle import FileRecord, InputRecord
+from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
@@ -149,8 +149,7 @@ class Inputs:
 class BuildVectors:
     """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
 
-    Without a query bank (`bank_given`) targets stand in for it. `bank_among_targets` and `live_among_targets` are the
-    shares of some queries that are targets; None if unknown. `prior_column` has the target prior, if a column does.
+    Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
     `relevant` has the rows of the right targets of each bank query; without it the calibration of `calibrated` is kept.
     """
 
@@ -163,8 +162,6 @@ class BuildVectors:
     basis: Basis | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
-    bank_among_targets: float | None = None
-    live_among_targets: float | None = None
     relevant: list[I64] | None = None
     calibrated: ConfidenceModel | None = None
 
@@ -236,14 +233,12 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
     return checked_prior(values.to_numpy(), count, name), given
 
 
-def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputRecord:
-    """Return the record of a file, or of a folder by the hash of the hashes of its files.."""
+def files_record(files: Sequence[Path]) -> InputRecord:
+    """Return the record of a file, or of a folder by the hash of the hashes of its files."""
     records = []
-    for number, file in enumerate(files):
+    for file in files:
         with storage_errors(file):
-            content = content_file(file)
-            known = FileRecord(size=content.stat().st_size, sha256=hashes[number]) if hashes else None
-            records.append(known or bundle.record_of(content))
+            records.append(bundle.record_of(content_file(file)))
     together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
     name = files[0].name if len(files) == 1 else files[0].parent.name
     return InputRecord(

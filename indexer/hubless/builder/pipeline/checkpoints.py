@@ -1,12 +1,13 @@
 """Checkpoints of a build: what was computed is kept, so that a killed build goes on from there.
 
-Each is a file of arrays that appears as a whole. A step that finds its file reads it instead of working. So that both
-ways give the same bytes, the work is divided the same way each time, and a fit always goes through its stored state.
+Fits and passes over the targets are kept; an index is trained anew. Each checkpoint is a file of arrays that appears as
+a whole. A step that finds its file reads it instead of working. So that both ways give the same bytes, the work is
+divided the same way each time, and a fit always goes through its stored state.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,17 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.indexing.index_choice import IndexResult
-from hubless.builder.indexing.shards import index_paths, paths_of
 from hubless.corrections import FITTED, FittedCorrection, FittedNeighbours, FittedSoftmax
 from hubless.errors import storage_errors
 from hubless.kernels.threads import slices
-from hubless.knn import INDEXES, Setting, read_index
 from hubless.progress import Advance, no_progress
-from hubless.search.engines.sharded import embedded, shards_of
-from hubless.store import bundle
 from hubless.store.bundle import read_arrays
-from hubless.store.durable import link, replaced
+from hubless.store.durable import replaced
 from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -94,39 +90,6 @@ class Checkpoints:
             rows = rows_of(targets, here.start, here.stop)
             yield self.arrays(f"{name}-{number}", partial(work, rows, here, no_progress))
             advance(rows.shape[0])
-
-    def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
-        """Return the index that the work builds at a path.
-
-        With a folder it is built there, and linked to the path: a killed build goes on.
-        """
-        if self.folder is None:
-            return work(path)
-        own = self.folder / bundle.INDEX
-
-        def record() -> Arrays:
-            built = work(own)
-            targets = built.targets
-            facts = {
-                "kind": targets.kind.name,
-                "dim": targets.dim,
-                "shards": len(shards_of(targets)),
-                "curve": [asdict(each) for each in built.curve],
-                "setting": asdict(built.setting),
-                "notes": built.notes,
-            }
-            pivot = {} if targets.pivot is None else {"pivot": targets.pivot}
-            return {_JSON: _as_array(facts), **pivot}
-
-        arrays = self.arrays("index", record)
-        facts = _from_array(arrays[_JSON])
-        setting, shards = Setting(**facts["setting"]), facts["shards"]
-        if path is not None:
-            for file, linked in zip(paths_of(own, shards), paths_of(path, shards), strict=True):
-                link(file, linked)
-        indexes = [read_index(file) for file in index_paths(path or own, shards)]
-        targets = embedded(INDEXES[facts["kind"]], indexes, facts["dim"], setting.parameters, arrays.get("pivot"))
-        return IndexResult(targets, [Setting(**each) for each in facts["curve"]], setting, facts["notes"])
 
 
 def _as_array(value: Any) -> NDArray[np.uint8]:

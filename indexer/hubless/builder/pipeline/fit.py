@@ -10,7 +10,6 @@ from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
 from hubless.builder.confidence_fit import confidence_of
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
-from hubless.builder.pipeline.checkpoints import Arrays
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
@@ -47,8 +46,7 @@ def fit_version(
         bank, pairs = hold_out_pairs(bank, vectors.relevant, recipe.correction != "none", recipe.seed)
     record, notes = None, [WITHOUT_BANK]
     if vectors.bank_given:
-        among, seed = vectors.bank_among_targets, recipe.seed
-        checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=seed, among=among)
+        checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes = checked.record, checked.logged().notes
     _check_live(vectors)
     fitting, measuring = hold_out(bank, recipe.seed)
@@ -60,13 +58,9 @@ def fit_version(
         )
     advance = steps.step("computing offsets", targets.shape[0])
     found = survey(targets, (measured, shipped), measuring.queries, prior, kept, advance)
-
-    def measure() -> Arrays:  # the fit's preparations for queries end here, before those of the version begin
-        corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps)
-        return vars(HubnessCounts.of(corrected, measuring.queries, (found.rows[0], found.rows[1]), steps))
-
-    counts = kept.arrays("hubness", measure)
-    hubness = HubnessCounts(int(counts["queries"]), counts["occurrence"])
+    corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps)
+    hubness = HubnessCounts.of(corrected, measuring.queries, (found.rows[0], found.rows[1]), steps)
+    del corrected  # free what it prepared for queries, before the version prepares its own
     corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps)
     draft = index_version(corrected, found.rows[2], hubness, fitting, measuring, bench)
     if vectors.bank_given:
@@ -119,7 +113,7 @@ def index_version(
         seed=recipe.seed,
         shard_targets=recipe.shard_targets,
     )
-    placed = bench.place.put(order, bench.steps, bench.checkpoints)
+    placed = bench.place.put(order, bench.steps)
     ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
     return VersionDraft(
         targets=placed.targets,
@@ -138,7 +132,7 @@ def _check_live(vectors: BuildVectors) -> None:
     if vectors.live_queries is None:
         return
     live = drawn(vectors.live_queries)
-    refuse_targets(live, vectors.targets, vectors.live_among_targets)
+    refuse_targets(live, vectors.targets)
     if (known := share_among(live, vectors.query_bank)) > MOST_TARGETS:
         log.warning(
             f"{known:.0%} of the live queries are in the query bank, too. The bank fits these, and that says nothing "

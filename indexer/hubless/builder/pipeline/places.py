@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from hubless.builder.indexing.index_choice import IndexOrder, IndexResult, build_index, index_record, tuning_record
+from hubless.builder.indexing.index_choice import IndexOrder, build_index, index_record, tuning_record
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.errors import NoEngine, storage_errors
@@ -39,7 +39,7 @@ class Placement(NamedTuple):
 class Place(Protocol):
     """Takes the vectors of one version."""
 
-    def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
+    def put(self, order: IndexOrder, steps: Steps) -> Placement:
         """Take the corrected targets, index them, and choose the search parameters by the answers."""
 
 
@@ -59,13 +59,9 @@ class InFile:
 
     path: Path | None = None
 
-    def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
-        """Build the index; a killed build goes on."""
-
-        def build(path: Path | None) -> IndexResult:
-            return build_index(order, path, steps)
-
-        made = checkpoints.indexed(self.path, build)
+    def put(self, order: IndexOrder, steps: Steps) -> Placement:
+        """Build the index."""
+        made = build_index(order, self.path, steps)
         return Placement(made.targets, index_record(made, order.aims, order.shard_targets), made.setting.recall)
 
 
@@ -107,8 +103,8 @@ class InEngine:
     collection: str
     staged: Staging
 
-    def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
-        """Store the targets, and choose the search parameters. A killed build stores them anew."""
+    def put(self, order: IndexOrder, steps: Steps) -> Placement:
+        """Store the targets, and choose the search parameters."""
         answers, aims = order.answers, order.aims
         folder, version = self.staged.folder, self.staged.version
         outside.note(folder.parent, version, f"{self.engine_name} {self.name}")

@@ -1,6 +1,6 @@
 """The job file of `hubless reindex`: its models, which are its contract."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
@@ -177,7 +177,6 @@ class Retention(_Section):
     """Versions to keep once a new one is published. The current one always stays."""
 
     versions: int | None = Field(default=None, ge=1, description="The newest so many.")
-    days: float | None = Field(default=None, gt=0, description="Those made in the last so many days.")
 
 
 class ExecutorChoice(_Section):
@@ -255,25 +254,29 @@ def schema() -> dict[str, Any]:
 
 
 def read_job(path: Path) -> ReindexJob:
-    """Return the job of a file."""
-    content, node = _read_yaml(path)
+    """Return the job of a file. Raises `StorageError`, or `InputError` that names the first mistake."""
+    content = _read_yaml(path)
     if not isinstance(content, dict):
         raise InputError(path.name, "keys and values, such as version: 1", _shown(content))
     version = content.get("version", JOB_VERSION)
     if version != JOB_VERSION or isinstance(version, bool):  # first, as of another one all else may be different
-        where = f"{path.name}, line {_line(node, ('version',))}: version"
-        raise InputError(where, f"{JOB_VERSION}, which this hubless reads", _shown(version))
+        raise InputError(f"{path.name}: version", f"{JOB_VERSION}, which this hubless reads", _shown(version))
     try:
         return ReindexJob.model_validate(content)
     except ValidationError as error:
-        raise _first_mistake(path, node, error.errors()) from error
+        raise _mistake(path, error.errors()[0]) from error
 
 
-def _read_yaml(path: Path) -> tuple[Any, yaml.Node]:
-    """Return the content of a YAML file, and its nodes, which know their lines.
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        if twice := [key for number, key in enumerate(keys) if key in keys[:number]]:
+            raise yaml.MarkedYAMLError(problem=f"key {twice[0]} stands twice", problem_mark=node.start_mark)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
 
-    Raises `StorageError` if it cannot be read, and `InputError` if it is not YAML, or a key stands twice.
-    """
+
+def _read_yaml(path: Path) -> Any:
     with storage_errors(path):
         if not path.is_file():
             raise StorageError(path, "there is no such job file")
@@ -282,9 +285,7 @@ def _read_yaml(path: Path) -> tuple[Any, yaml.Node]:
         except UnicodeDecodeError as error:
             raise InputError(path.name, "text in UTF-8", one_line(error)) from error
     try:
-        node = yaml.compose(text, yaml.SafeLoader)
-        _check_keys(path.name, node)
-        return yaml.safe_load(text), node
+        return yaml.load(text, _Loader)  # noqa: S506  # a safe one
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = path.name if mark is None else f"{path.name}, line {mark.line + 1}"
@@ -295,53 +296,19 @@ def _read_yaml(path: Path) -> tuple[Any, yaml.Node]:
         raise InputError(path.name, "YAML", one_line(error)) from error
 
 
-def _check_keys(name: str, node: yaml.Node | None) -> None:
-    """Raise `InputError` if a key stands twice in a mapping."""
-    if isinstance(node, yaml.SequenceNode):
-        for each in node.value:
-            _check_keys(name, each)
-    elif isinstance(node, yaml.MappingNode):
-        known = set()
-        for key, value in node.value:
-            if key.value in known:
-                raise InputError(f"{name}, line {key.start_mark.line + 1}", "each key once", f"{key.value} again")
-            known.add(key.value if isinstance(key, yaml.ScalarNode) else None)
-            _check_keys(name, value)
-
-
-def _line(node: yaml.Node, place: Sequence[str | int]) -> int:
-    """Return the line of a place, or of the nearest thing around it that is in the file."""
-    line: int = node.start_mark.line
-    for key in place:
-        if isinstance(node, yaml.MappingNode):
-            pair = next((pair for pair in node.value if pair[0].value == key), None)
-        else:
-            items = node.value if isinstance(node, yaml.SequenceNode) else []
-            pair = (items[key], items[key]) if isinstance(key, int) and key < len(items) else None
-        if pair is None:
-            break
-        line, node = pair[0].start_mark.line, pair[1]
-    return line + 1
-
-
-def _first_mistake(path: Path, node: yaml.Node, errors: Iterable[ErrorDetails]) -> InputError:
-    """Return an error for the first line where something is wrong."""
-    first = min(errors, key=lambda each: _line(node, each["loc"]))
-    place, kind = first["loc"], first["type"]
-    where = f"{path.name}, line {_line(node, place)}: {'.'.join(map(str, place)) or 'the job'}"
-    received = _shown(first["input"])
+def _mistake(path: Path, found: ErrorDetails) -> InputError:
+    place, kind, received = found["loc"], found["type"], _shown(found["input"])
     if kind == "extra_forbidden":
-        known = _known_keys(place[:-1])
-        close = get_close_matches(str(place[-1]), known, 1, 0.5)
+        known, received = _known_keys(place[:-1]), str(place[-1])
+        close = get_close_matches(received, known, 1, 0.5)
         expected = f"{close[0]}, the nearest known key" if close else f"one of {', '.join(known)}"
-        received = str(place[-1])
     elif kind == "missing":
         expected, received = "a value", "none"
     else:
-        error = first.get("ctx", {}).get("error")
-        said = error.expected if isinstance(error, InputError) else first["msg"]
+        error = found.get("ctx", {}).get("error")
+        said = error.expected if isinstance(error, InputError) else found["msg"]
         expected = said.removeprefix("Value error, ").removeprefix("Input should be ")
-    return InputError(where, expected, received)
+    return InputError(f"{path.name}: {'.'.join(map(str, place)) or 'the job'}", expected, received)
 
 
 def _known_keys(place: Sequence[str | int]) -> list[str]:

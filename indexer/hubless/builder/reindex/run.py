@@ -6,7 +6,7 @@ import shutil
 import time
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
 from hubless.builder.recipe import Recipe
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
-from hubless.builder.reindex.job_file import ReindexJob, Retention, read_job
+from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import job_targets
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
 from hubless.builder.reindex.row_changes import write_table
@@ -42,7 +42,6 @@ from hubless.search.soundness import version_problem
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
-from hubless.store.catalog import Catalog
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
 from hubless.store.remote.working import working
@@ -146,7 +145,8 @@ def reindex(
                 waited = wait_for_service(wait_for, job.collection, done.manifest.version, timeout)
                 done = replace(done, waited=waited)
             if done.waited is None or done.waited.switched:
-                deleted = _prune(home, job.collection, job.retention)
+                keep = job.retention.versions
+                deleted = [] if keep is None else prune(home, job.collection, keep)
                 done = replace(done, deleted=deleted, cut=home.cut_log(job.collection))
         if done.published or not plan.why:
             shutil.rmtree(plan.home / WORK, ignore_errors=True)
@@ -368,14 +368,3 @@ def input_record(stamps: list[FileStamp]) -> InputRecord:
     name = Path(stamps[0].path).name if len(stamps) == 1 else f"{len(stamps)} files"
     sha256 = stamps[0].sha256 if len(stamps) == 1 else together
     return InputRecord(name=name, size=sum(stamp.size for stamp in stamps), sha256=sha256)
-
-
-def _prune(catalog: Catalog, name: str, retention: Retention, now: datetime | None = None) -> list[str]:
-    """Delete the versions that are not to be kept."""
-    keep = retention.versions or 0
-    if retention.days is not None:
-        oldest = (now or datetime.now(UTC)) - timedelta(days=retention.days)
-        manifests = [version.manifest for version in catalog.versions(name)]
-        young = sum(made is None or datetime.fromisoformat(made.created) >= oldest for made in manifests)
-        keep = max(keep, young)
-    return prune(catalog, name, max(1, keep)) if retention.versions or retention.days else []
