@@ -10,7 +10,7 @@ PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS)
 
 OPENAPI := docs/openapi.json
 # Adapters have environments of their own: what they ask for must be enough
-ADAPTERS := langchain llama-index haystack
+ADAPTERS := langchain llama-index haystack mcp
 # tests of other folders that have rows in the table of attacks
 ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/faults/test_every_call.py tests/service/test_fuzzed.py
 
@@ -25,7 +25,7 @@ EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/t
 	tests/measures/test_umap.py tests/vectors/test_array_likes.py tests/vectors/test_lance.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack extras stores clouds milvus lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -104,6 +104,9 @@ llama-index: setup .venv-llama-index/.ready  ## test the LlamaIndex adapter, in 
 
 haystack: setup .venv-haystack/.ready  ## test the Haystack adapter, in an environment of its own
 	$(PYTEST) tests/adapters/test_haystack.py $(ARGS)
+
+mcp: setup .venv-mcp/.ready  ## test the server of the Model Context Protocol, in an environment of its own
+	$(PYTEST) tests/adapters/test_mcp.py $(ARGS)
 
 extras: .venv-extras/.ready  ## test what needs large packages, such as Ray and UMAP, in an environment that has them
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)

@@ -20,7 +20,7 @@ from support.printed import write_sample
 from support.problems import with_hubs
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "clients").glob("*/README.md"))]
-SLOW = {"clients/haystack", "clients/llama-index"}
+SLOW = {"clients/haystack", "clients/llama-index", "clients/mcp"}
 """Their environments take a minute each to make."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
 INSTALLS = re.compile(r"\b(pip|npm) install ")

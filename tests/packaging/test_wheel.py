@@ -16,6 +16,7 @@ PROJECTS = {
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
     "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
     "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
+    "hubless_mcp": (CLIENTS / "mcp", {"hubless_mcp": CLIENTS / "mcp"}),
     "hubless_haystack": (CLIENTS / "haystack", {"haystack_integrations": CLIENTS / "haystack" / "src"}),
 }
 

@@ -3,13 +3,14 @@
 import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from contextlib import suppress
+from typing import Any, NoReturn, Self, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
-from hubless_client import BankInfo, CannotSend, Hit, Hits
+from hubless_client import ApiCollectionNotFound, BankInfo, CannotSend, Hit
 from hubless_client.connection import DEFAULT_URL
 from hubless_client.diversity import diverse_hits
 from hubless_client.documents import BATCH, WAIT, Documents
@@ -28,8 +29,8 @@ class HublessVectorStore(VectorStore):
 
     Scores are similarity − strength · offset: higher is better. Relevance scores, by which `score_threshold` of
     `similarity_search_with_relevance_scores` cuts, are how likely a document is right, 0 to 1. The collection is made
-    when it is first used, if the server has none of this name: cosine, string ids, any metadata. It ranks raw until it
-    has a bank of queries, as your users ask them: see `add_query_bank`.
+    when texts are first added, if the server has none of this name: cosine, string ids, any metadata. Until then
+    searches find nothing. It ranks raw until it has a bank of queries, as your users ask them: see `add_query_bank`.
 
     Parameters
     ----------
@@ -62,6 +63,9 @@ class HublessVectorStore(VectorStore):
         self._embedding = embedding
         with translated():
             self._documents = Documents(BothClients(url, api_key=api_key, **options), collection)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a store holds open connections and a key: send what it was made of, and make it again there")
 
     @classmethod
     def from_texts(
@@ -256,13 +260,14 @@ class HublessVectorStore(VectorStore):
         return names
 
     def _get(self, ids: Sequence[str]) -> Program[list[Document]]:
-        yield from self._made()
+        if not (yield from self._is_made()):
+            return []
         points = yield from self._documents.get(ids)
         return [document_of(point.id, point.payload, self.content_key) for point in points]
 
     def _delete(self, ids: list[str] | None, filter: Filter) -> Program[bool]:
-        yield from self._made()
-        yield from self._documents.delete(ids, filter)
+        with suppress(ApiCollectionNotFound):
+            yield from self._documents.delete(ids, filter)
         return True
 
     def _add_bank(self, queries: list[str], replace: bool, wait: float) -> Program[BankInfo]:
@@ -290,11 +295,20 @@ class HublessVectorStore(VectorStore):
         chosen = diverse_hits(hits, k, weight)
         return [document_of(hit.id, hit.payload, self.content_key) for hit in chosen]
 
-    def _hits(self, query: str | list[float], k: int, options: dict[str, Any]) -> Program[Hits]:
-        yield from self._made()
+    def _hits(self, query: str | list[float], k: int, options: dict[str, Any]) -> Program[Sequence[Hit]]:
+        if not (yield from self._is_made()):
+            return []
         vector = (yield self._vector_of(query)) if isinstance(query, str) else query
         given = {name: value for name, value in options.items() if value is not None}
         return (yield from self._documents.query(vector, **{"limit": k, "strength": self.strength, **given}))
+
+    def _is_made(self) -> Program[bool]:
+        """Whether there is a collection. Searches make none, as a wrong name would leave empty ones behind."""
+        try:
+            yield from self._documents.found()
+        except ApiCollectionNotFound:
+            return False
+        return True
 
     def _made(self) -> Program[None]:
         """Make the collection if there is none."""

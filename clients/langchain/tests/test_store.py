@@ -1,6 +1,7 @@
 """What the store does beyond LangChain's own tests."""
 
 import asyncio
+import pickle
 
 import numpy as np
 import pytest
@@ -92,6 +93,23 @@ def test_relevance_is_the_share_of_the_confidence_once_there_is_a_bank(store):
 def test_filter_searches_only_documents_that_meet_it(plane):
     assert ids(plane.similarity_search("east", filter={"field": "rank", "gte": 1})) == ["nearer", "north"]
     assert ids(plane.similarity_search("east", k=1, filter={"field": "tags", "contains": "a"})) == ["nearer"]
+
+
+def test_filter_in_the_short_form_of_other_stores(store):
+    store.add_texts([f"text {number}" for number in range(8)], [{"mod": number % 4} for number in range(8)])
+    assert {found.metadata["mod"] for found in store.similarity_search("text 1", k=8, filter={"mod": 3})} == {3}
+
+
+def test_only_adding_makes_the_collection(store, server):
+    assert store.similarity_search("anything") == store.get_by_ids(["a"]) == []
+    assert store.delete(["a"])
+    with Client(server["url"], api_key=server["api_key"]) as client:
+        assert store.collection not in [collection.name for collection in client.collections()]
+
+
+def test_pickle_says_why_not(store):
+    with pytest.raises(TypeError, match="open connections and a key"):
+        pickle.dumps(store)
 
 
 def test_search_by_vector(plane):
@@ -212,7 +230,7 @@ def test_collection_of_other_ids_refuses_texts_by_name(store, server):
         (lambda store: store.add_texts(["a"], [{}, {}]), "metadatas: expected 1"),
         (lambda store: store.add_texts(["a"], ids=["1", "2"]), "ids: expected 1"),
         (lambda store: store.delete(["1"], filter={"field": "a", "eq": 1}), "either ids or a filter"),
-        (lambda store: store.similarity_search("a", filter={"field": "a"}), "filter"),
+        (lambda store: store.add_texts(["a"]) and store.similarity_search("a", filter={"field": "a"}), "filter"),
     ],
 )
 def test_wrong_calls_are_refused_by_name(store, call, message):

@@ -1,6 +1,7 @@
 """What the store does with nodes, alone and below an index."""
 
 import asyncio
+import pickle
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -9,7 +10,7 @@ import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import ImageNode, IndexNode, NodeRelationship, RelatedNodeInfo, TextNode
-from llama_index.core.vector_stores import MetadataFilter, MetadataFilters, VectorStoreQuery
+from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 from hubless_client import Client
@@ -97,6 +98,27 @@ def test_query_searches_only_what_meets_its_conditions(plane):
     assert plane.query(ask(doc_ids=["film"])).ids == ["north"]
     assert plane.query(ask(node_ids=["near", "north"])).ids == ["near", "north"]
     assert plane.query(ask(node_ids=["near", "north"], filters=recent)).ids == ["north"]
+
+
+def test_store_comes_back_from_a_dict_and_from_a_pickle_without_its_key(plane, server):
+    unpickled = pickle.loads(pickle.dumps(plane))  # noqa: S301
+    for each in (plane, unpickled):
+        again = HublessVectorStore.from_dict(each.to_dict(), api_key=server["api_key"])
+        assert len(again.get_nodes()) == len(plane.get_nodes())
+        again.close()
+    assert server["api_key"] not in str(plane.to_dict())
+
+
+def test_elements_of_a_text_are_an_error_and_no_empty_answer(store):
+    store.add([TextNode(text="one", metadata={"title": "red car", "tags": ["red"]}, embedding=[1.0, 0.0])])
+
+    def found(key):
+        filters = MetadataFilters(filters=[MetadataFilter(key=key, value="car", operator=FilterOperator.CONTAINS)])
+        return store.query(VectorStoreQuery(query_embedding=[1.0, 0.0], filters=filters)).nodes
+
+    assert found("tags") == []
+    with pytest.raises(HublessError, match="'title' is a text"):
+        found("title")
 
 
 def test_query_in_mode_mmr_leaves_out_a_near_copy(plane):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
@@ -20,7 +20,7 @@ from hubless_client.documents import WAIT, Documents
 from hubless_client.points import Point
 from hubless_client.steps import BothClients, Program, arun, run
 from llama_index.vector_stores.hubless.errors import translated
-from llama_index.vector_stores.hubless.filters import all_of, among, filter_of
+from llama_index.vector_stores.hubless.filters import all_of, among, filter_of, keys_of_lists
 from llama_index.vector_stores.hubless.nodes import NODE_ID, REF_DOC_ID, node_of, payload_of
 
 T = TypeVar("T")
@@ -42,6 +42,8 @@ class HublessVectorStore(BasePydanticVectorStore):
         of the collection
     options : further options of `hubless_client.Client`
 
+    `to_dict` and pickles leave the key out: give it to `from_dict`.
+
     Raises
     ------
     HublessError : from all methods; it says what to do
@@ -49,8 +51,10 @@ class HublessVectorStore(BasePydanticVectorStore):
 
     stores_text: bool = True
     collection: str
+    url: str = DEFAULT_URL
     text_key: str = "text"
     strength: float | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
 
     _documents: Documents = PrivateAttr()
 
@@ -68,7 +72,16 @@ class HublessVectorStore(BasePydanticVectorStore):
         strength: float | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(collection=collection, text_key=text_key, strength=strength)  # type: ignore[call-arg]
+        options = {**options.pop("options", {}), **options}
+        options = {name: value for name, value in options.items() if name not in type(self).model_fields}
+        fields: dict[str, Any] = {
+            "collection": collection,
+            "url": url,
+            "text_key": text_key,
+            "strength": strength,
+            "options": options,
+        }
+        super().__init__(**fields)
         with translated():
             self._documents = Documents(BothClients(url, api_key=api_key, **options), collection)
 
@@ -193,7 +206,16 @@ class HublessVectorStore(BasePydanticVectorStore):
             points = yield from self._documents.get(node_ids, with_vector=True)
         else:
             points = yield from self._documents.matches(all_of(among(NODE_ID, node_ids), wanted), with_vector=True)
+        if not points:
+            yield from self._refuse_texts(filters)
         return [self._node(point) for point in points]
+
+    def _refuse_texts(self, filters: MetadataFilters | None) -> Program[None]:
+        """Raise `CannotSend` if a filter looks for elements in what is a text."""
+        for key in keys_of_lists(filters):
+            is_text = {"field": key, "prefix": ""}
+            if (yield self._documents.clients.call("scroll_page", self.collection, filter=is_text, limit=1)):
+                raise CannotSend(f"filters: {key!r} is a text; contains, any and all look into lists. Take ==")
 
     def _delete_nodes(self, node_ids: list[str] | None, filters: MetadataFilters | None) -> Program[None]:
         wanted = filter_of(filters)
@@ -242,6 +264,8 @@ class HublessVectorStore(BasePydanticVectorStore):
             with_vector=diverse,
             **{"strength": self.strength, **given},
         )
+        if not hits:
+            yield from self._refuse_texts(query.filters)
         weight = next((one for one in (mmr_threshold, query.mmr_threshold) if one is not None), 0.5)
         chosen = diverse_hits(hits, count, weight) if diverse else list(hits)
         nodes = [node_of(hit.id, hit.payload, self.text_key) for hit in chosen]

@@ -44,6 +44,17 @@ def filter_of(filters: MetadataFilters | None) -> Json | None:
     return _JOINED[FilterCondition(filters.condition or FilterCondition.AND)](parts)
 
 
+def keys_of_lists(filters: MetadataFilters | None) -> set[str]:
+    """The keys that filters look for elements in."""
+    keys: set[str] = set()
+    for each in [] if filters is None else filters.filters:
+        if isinstance(each, MetadataFilters):
+            keys |= keys_of_lists(each)
+        elif each.operator in (FilterOperator.CONTAINS, FilterOperator.ANY, FilterOperator.ALL):
+            keys.add(each.key)
+    return keys
+
+
 def among(key: str, values: list[str] | None) -> Json | None:
     """The filter that a key has one of these values; None for no condition."""
     return None if values is None else {"field": key, "in": values}

@@ -1,0 +1,5 @@
+"""`python -m hubless_mcp`."""
+
+from hubless_mcp import main
+
+main()

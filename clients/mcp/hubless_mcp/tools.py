@@ -1,0 +1,105 @@
+"""The tools, each a call of the client. They read only."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+
+from hubless_client import AsyncClient, ClientError
+from hubless_client.connection import DEFAULT_URL
+
+URL, KEY = "HUBLESS_URL", "HUBLESS_API_KEY"
+"""Environment variables: the address of the server, and its key."""
+MOST = 100
+"""Hits of a search, at most."""
+INSTRUCTIONS = (
+    "Search collections of a hubless server. Answers are corrected for hubs: items that turn up for too many queries. "
+    "A score is similarity - strength * offset; compare scores within one answer only."
+)
+
+
+def make_server(client: AsyncClient) -> MCPServer[None]:
+    """Return a server whose tools ask a client."""
+
+    @asynccontextmanager
+    async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
+        async with client:
+            yield
+
+    server: MCPServer[None] = MCPServer("hubless", instructions=INSTRUCTIONS, lifespan=lifespan)
+
+    @server.tool()
+    async def collections() -> list[dict[str, Any]]:
+        """List the collections: name, number of targets, whether they are found by text, and payload columns."""
+        return [_shown(each) for each in await _asked(client.collections())]
+
+    @server.tool()
+    async def search(
+        collection: str,
+        text: str,
+        limit: int = 10,
+        strength: float | None = None,
+        filter: dict[str, Any] | None = None,
+        min_confidence: float | None = None,
+    ) -> dict[str, Any]:
+        """Find what fits a text best.
+
+        strength: 0 is raw, 1 the full correction. filter: such as {"genre": "law"} or {"field": "year", "gte": 2000}.
+        min_confidence: no hits if the best one is right with a lower probability.
+        """
+        if not 1 <= limit <= MOST:
+            raise ToolError(f"limit: expected 1 to {MOST}, got {limit}")
+        hits = await _asked(
+            client.query(
+                collection,
+                text=text,
+                limit=limit,
+                strength=strength,
+                filter=filter,
+                min_confidence=min_confidence,
+                with_payload=True,
+            )
+        )
+        return {
+            "confidence": hits.confidence,
+            "hits": [
+                {"id": hit.id, "score": hit.score, "offset": hit.offset, "payload": dict(hit.payload or {})}
+                for hit in hits
+            ],
+        }
+
+    @server.tool()
+    async def point(collection: str, id: str | int) -> dict[str, Any]:
+        """Return one target: its offset (positive marks a hub) and its payload."""
+        found = await _asked(client.point(collection, id))
+        return {"id": found.id, "offset": found.offset, "payload": dict(found.payload or {})}
+
+    @server.tool()
+    async def scan(collection: str) -> dict[str, Any] | None:
+        """Return the last scan for targets that real queries find too often, which may be planted; null without one."""
+        kept = await _asked(client.kept_scan(collection))
+        return None if kept is None else asdict(kept)
+
+    return server
+
+
+async def _asked(call: Any) -> Any:
+    """Return the answer of the client. Its errors say what to do, so the model may read them."""
+    try:
+        return await call
+    except ClientError as error:
+        raise ToolError(str(error)) from error
+
+
+def _shown(info: Any) -> dict[str, Any]:
+    return {"name": info.name, "count": info.count, "text": info.text, "payload": list(info.payload_columns)}
+
+
+def main() -> None:
+    """Serve on standard input and output. The environment has address and key."""
+    client = AsyncClient(os.environ.get(URL, DEFAULT_URL), api_key=os.environ.get(KEY))
+    make_server(client).run("stdio")

@@ -1,0 +1,63 @@
+"""The tools against a real server, whose address the environment has, over the protocol."""
+
+import json
+import os
+import sys
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from hubless_client import AsyncClient
+from hubless_client import Client as HublessClient
+from hubless_mcp import make_server
+
+URL, KEY = os.environ["HUBLESS_URL"], os.environ["HUBLESS_KEY"]
+
+
+@pytest.fixture(scope="module")
+def books():
+    """A collection without an encoder."""
+    with HublessClient(URL, api_key=KEY) as client:
+        client.create_collection("books", 2, "cosine", "string")
+        client.put("books", ["a", "b"], [[1.0, 0.0], [0.0, 1.0]], [{"genre": "law"}, {"genre": "art"}])
+        yield "books"
+        client.delete_collection("books")
+
+
+async def called(tool, **arguments):
+    async with Client(make_server(AsyncClient(URL, api_key=KEY))) as client:
+        return await client.call_tool(tool, arguments)
+
+
+async def test_tools_are_those_that_read():
+    async with Client(make_server(AsyncClient(URL, api_key=KEY))) as client:
+        tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == ["collections", "search", "point", "scan"]
+    assert all(tool.description for tool in tools)
+
+
+async def test_collections_and_points_are_shown(books):
+    listed = await called("collections")
+    assert not listed.is_error
+    assert "books" in listed.content[0].text
+    found = await called("point", collection=books, id="a")
+    assert json.loads(found.content[0].text) == {"id": "a", "offset": 0, "payload": {"genre": "law"}}
+    assert not (await called("scan", collection=books)).is_error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"text": "anything"}, "encoder"), ({"text": "x", "limit": 101}, "expected 1 to 100"), ({}, "text")],
+)
+async def test_wrong_calls_are_told_in_words(books, arguments, message):
+    answer = await called("search", collection=books, **arguments)
+    assert answer.is_error
+    assert message in answer.content[0].text
+
+
+async def test_program_serves_on_standard_input_and_output(books):
+    environment = {"HUBLESS_URL": URL, "HUBLESS_API_KEY": KEY}
+    program = StdioServerParameters(command=sys.executable, args=["-m", "hubless_mcp"], env=environment)
+    async with Client(stdio_client(program)) as client:
+        assert "books" in (await client.call_tool("collections", {})).content[0].text
