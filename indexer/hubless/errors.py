@@ -1,40 +1,6 @@
-"""Every error that hubless raises on purpose.
+"""Every error that hubless raises on purpose. Catching `HublessError` catches them all.
 
-    HublessError
-    ├── InputError              a parameter, a file or a row is not what it has to be
-    │   ├── DimensionMismatch
-    │   ├── NotFinite
-    │   ├── ZeroVector
-    │   ├── DuplicateIds
-    │   ├── NoEncoder
-    │   ├── NoEngine
-    │   ├── UnknownField
-    │   ├── UnknownWords
-    │   └── TextRefused
-    ├── NotFoundError
-    │   ├── CollectionNotFound
-    │   ├── VersionNotFound
-    │   │   └── VersionReplaced     it was deleted since it was opened
-    │   ├── AliasNotFound
-    │   └── PointNotFound
-    ├── JobRunning              another job changes the collection
-    ├── PreconditionFailed      what is to be changed is not as it was expected to be
-    ├── CollectionExists        a collection of that name is there, with other settings
-    ├── CollectionAliased       aliases stand for the collection that is to be deleted
-    ├── BundleError             a version on disk cannot be served
-    │   ├── BundleDamaged
-    │   └── UnsupportedBundle
-    ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
-    │   └── EncoderTimeout
-    ├── EngineError             the engine that holds the vectors refuses or answers wrongly
-    │   ├── EngineUnavailable       it cannot be reached
-    │   └── EngineTimeout           it did not answer in time
-    ├── ExecutorFailed          processes or machines that compute were lost again and again
-    └── StorageError            the disk or the folder refuses
-        └── LogDamaged              the log of a collection is not what was written
-            └── LogCut              it lacks writes that only a newer version has
-
-Catching `HublessError` catches them all. `code` is stable: programs and HTTP answers rely on it.
+`code` is stable: programs and HTTP answers rely on it.
 """
 
 import errno

@@ -12,10 +12,7 @@ JOB = """\
 version: 1
 collection: photos
 targets: items/*.parquet
-query_bank:
-  - {path: a.npy, share: 0.5}
-  - path: b.npy
-    share: 0.5
+query_bank: [a.npy, b.npy]
 gates:
   rows: {min: 10}
   recall:
@@ -36,7 +33,8 @@ def read(tmp_path):
 def test_job_is_read_with_defaults_and_short_forms(read):
     job = read(JOB)
     assert [source.path for source in job.targets] == ["items/*.parquet"]
-    assert [(bank.path, bank.share) for bank in job.query_bank] == [("a.npy", 0.5), ("b.npy", 0.5)]
+    assert job.query_bank == ["a.npy", "b.npy"]
+    assert read(JOB.replace("[a.npy, b.npy]", "a.npy")).query_bank == ["a.npy"]
     assert (job.metric, job.correction.name, job.gates.recall.min) == ("cosine", "auto", 0.9)
     assert read(JOB.replace("items/*.parquet", "[a.npz, {path: b.npy, ids: b.txt}]")).targets[1].ids == "b.txt"
 
@@ -45,7 +43,7 @@ def test_job_is_read_with_defaults_and_short_forms(read):
     ("before", "after", "told"),
     [
         ("recall:", "recal:", "gates.recal: expected recall, the nearest known key, got recal"),
-        ("share: 0.5}", "shares: 0.5}", "query_bank.0.shares: expected share, the nearest known key"),
+        ("[a.npy, b.npy]", "{path: a.npy}", "query_bank.0: expected a valid string"),
         ("collection:", "xyz:", "collection: expected a value, got none"),
         ("gates:", "schedule: daily\ngates:", "schedule: expected "),
         ("gates:", "quux: 1\ngates:", "quux: expected one of version, catalog, collection"),
@@ -57,8 +55,6 @@ def test_job_is_read_with_defaults_and_short_forms(read):
         ("version: 1", "version: 2", "version: expected 1, which this hubless reads, got 2"),
         ("version: 1", "version: true", "version: expected 1"),
         ("version: 1\n", "", "version: expected a value"),
-        ("share: 0.5}", "share: 0.4}", "query_bank: expected a share of each bank, together 1, or of none"),
-        ("share: 0.5}", "}", "query_bank: expected a share of each bank"),
         ("photos", "a b", "collection: expected 1 to 64 letters"),
         ("gates:", "payload_schema: {zip: text}\ngates:", "payload_schema: expected types that are one of"),
         ("gates:", "correction: {from: a.json, name: nnn}\ngates:", "correction: expected either `from`"),
@@ -99,7 +95,7 @@ def test_schema_takes_what_the_reader_takes():
         "version": 1,
         "collection": "photos",
         "targets": [{"path": "a"}],
-        "query_bank": [{"path": "b", "share": 1}],
+        "query_bank": ["b"],
     }
     assert checker.is_valid(whole)
     assert not checker.is_valid({**whole, "quux": 1})

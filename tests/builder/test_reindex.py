@@ -1,6 +1,5 @@
 """`hubless reindex`: the collection follows the files and the log, and only through its gates."""
 
-import os
 import time
 from dataclasses import replace
 
@@ -262,11 +261,8 @@ def test_collection_that_was_created_over_http_is_filled_and_gets_its_correction
     assert run(folder).manifest is None
 
 
-def test_several_banks_are_mixed_by_their_shares(folder):
+def test_several_banks_are_one(folder):
     np.save(folder / "other.npy", small.vectors(20, 9))
-    banks = [{"path": "bank.npy", "share": 0.75}, {"path": "other.npy", "share": 0.25}]
-    jobs.rewrite(folder, query_bank=banks)
-    assert run(folder).manifest.bank.queries == 80
     jobs.rewrite(folder, query_bank=["bank.npy", "other.npy"])
     done = run(folder)
     assert done.manifest.bank.queries == small.BANK + 20
@@ -413,19 +409,3 @@ def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatc
         run(built)
     monkeypatch.undo()
     assert run(built).published
-
-
-def test_unchanged_file_is_read_again_only_when_asked(built, monkeypatch):
-    from hubless.builder.reindex import source_files as files
-
-    for file in [*(built / "items").iterdir(), built / "bank.npy"]:
-        old = time.time() - 100
-        os.utime(file, (old, old))
-    run(built, full=True)
-    read = []
-    real = files.record_of
-    monkeypatch.setattr(files, "record_of", lambda path: read.append(path.name) or real(path))
-    assert run(built).manifest is None
-    assert read == []
-    run(built, read_all=True)
-    assert sorted(read) == ["a.parquet", "b.parquet", "bank.npy"]

@@ -68,20 +68,6 @@ def test_query_sample_is_thinned_as_the_command_does_and_the_manifest_says_so(fo
     assert told.startswith(f"{len(rows)} of {len(left.like)} queries of query_bank.0 are left: without ")
 
 
-def test_same_says_which_queries_count_once_and_thins_files_too(folder):
-    before = run(folder).manifest
-    jobs.rewrite(folder, correction=SN, query_bank=[{"path": f"sample/{NAME}", "same": 2}])
-    done = run(folder)
-    assert any("same is [2.0], and was none" in each for each in done.plan.refit)
-    rows, left = thinned(folder, same=2)
-    assert not len(left.near_duplicates)
-    np.testing.assert_allclose(offsets(folder), built_from(folder, rows), atol=1e-6)
-    np.save(folder / "file.npy", np.repeat(small.query_bank(), 2, axis=0))
-    jobs.rewrite(folder, correction=SN, query_bank=[{"path": "file.npy", "same": 0.9}])
-    assert any("60 of 120 queries" in each for each in run(folder).manifest.job.why)
-    assert before.version != done.manifest.version
-
-
 def test_prior_follows_the_demand_that_answers_confirm(folder):
     without = run(folder) and offsets(folder)
     jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}", target_prior={"demand": True})
@@ -111,7 +97,7 @@ def test_prior_of_a_column_holds_for_new_and_changed_targets(folder):
     clicks = {each: 1 + n for n, each in enumerate(names(0, 60))}
     for file, some in (("a", names(0, 40)), ("b", names(40, 60))):
         write_targets(folder / "items" / f"{file}.parquet", some, clicks=[clicks[each] for each in some])
-    jobs.rewrite(folder, correction=SN, query_bank=[{"path": f"sample/{NAME}"}], target_prior="clicks")
+    jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}", target_prior="clicks")
     run(folder)
     rows, _ = thinned(folder)
     theirs = built_from(folder, rows, target_prior="clicks")

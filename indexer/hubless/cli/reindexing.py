@@ -35,8 +35,8 @@ def reindex_command(
     Takes in what is new, changed or gone in the files, and what was written to the service. Publishes the new version
     if it passes the gates. If it is killed, run it again: it goes on where it was.
 
-    With --set: full=true (fit and train anew), read_all=true (read files even if their time and size are the old
-    ones), wait_for=URL (wait until this service serves the new version), and timeout=SECONDS.
+    With --set: full=true (fit and train anew), wait_for=URL (wait until this service serves the new version), and
+    timeout=SECONDS.
 
     \b
     Exit codes:
@@ -58,13 +58,7 @@ def reindex_command(
     if plan:
         described, folder, where = opened(job, catalog)
         with working(where, described.collection, pull=True) as work:
-            planned = make_plan(
-                described,
-                folder,
-                work.catalog,
-                read_all=values.get("read_all", False),
-                full=values.get("full", False),
-            )
+            planned = make_plan(described, folder, work.catalog, full=values.get("full", False))
             foreseen = foresee_gates(planned)
         _print_plan(planned, foreseen, json_)
         return _told([each for each in foreseen if not each.passed])

@@ -210,11 +210,10 @@ class InputRecord(_Record):
 
 
 class FileStamp(_Record):
-    """A file as a job found it. `mtime_ns` is 0 if the file had changed so lately that its time says nothing."""
+    """A file as a job found it."""
 
     path: str = Field(description="Seen from the folder of the job file.")
     size: int
-    mtime_ns: int
     sha256: str
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_split import mix
-from hubless.builder.banks.thinning import SAME, ThinnedQueries, demand, thin
+from hubless.builder.banks.thinning import ThinnedQueries, demand, thin
 from hubless.builder.reindex.job_file import PriorChoice
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import found_files
@@ -43,28 +42,28 @@ class JobBank:
 def is_thinned(plan: Plan) -> bool:
     """Return whether a part of the bank is thinned. The result then depends on the targets."""
     return any(
-        bank.same is not None or _is_sample(found_files(bank.path, plan.folder, f"query_bank.{number}"))
-        for number, bank in enumerate(plan.job.query_bank)
+        _is_sample(found_files(path, plan.folder, f"query_bank.{number}"))
+        for number, path in enumerate(plan.job.query_bank)
     )
 
 
 def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
-    """Return the bank of the job. Samples of live queries are thinned by the targets, and several parts are mixed."""
+    """Return the bank of the job. Samples of live queries are thinned by the targets."""
     job, parts, notes = plan.job, list[VectorSource](), list[str]()
     prior = np.ones(0 if targets is None else targets.shape[0])
-    for number, bank in enumerate(job.query_bank):
+    for number, path in enumerate(job.query_bank):
         entry = f"query_bank.{number}"
-        part, clients = open_vectors(bank.path, entry, NAME, plan)
-        if targets is not None and (clients is not None or bank.same is not None):
+        part, clients = open_vectors(path, entry, NAME, plan)
+        if targets is not None and clients is not None:
             part = part if basis is None else as_compared(part, job.metric, basis)
             check_dim(part.shape[1], targets.shape[1], entry, targets.name)
             compared = in_memory(under_metric(part, job.metric))
-            left = thin(compared, targets, clients, same=SAME if bank.same is None else bank.same)
+            left = thin(compared, targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
             prior += demand(left, len(prior)) - 1
             notes.append(_note(entry, left))
         parts.append(part)
-    return JobBank(_together(parts, [bank.share for bank in job.query_bank], job.seed), prior, notes)
+    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), prior, notes)
 
 
 def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
@@ -100,14 +99,6 @@ def job_prior(asked: PriorChoice | None, payload: pa.Table | None, bank: JobBank
 
 def _is_sample(files: Sequence[Path]) -> bool:
     return files[0].suffix == ".parquet" and is_sample(files[0])
-
-
-def _together(parts: Sequence[VectorSource], shares: Sequence[float | None], seed: int) -> VectorSource:
-    if len(parts) == 1:
-        return parts[0]
-    if shares[0] is None:
-        return StackedVectors(parts, NAME)
-    return HeldVectors(mix([(part, share or 0.0) for part, share in zip(parts, shares, strict=True)], seed=seed), NAME)
 
 
 def _note(entry: str, left: ThinnedQueries) -> str:

@@ -42,14 +42,6 @@ class TargetFiles(_Section):
     payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
 
 
-class BankFiles(_Section):
-    """Example queries, or a part of them."""
-
-    path: str = Field(min_length=1, description="A file, a folder of files, or a pattern.")
-    share: float | None = Field(default=None, gt=0, le=1, description="Share of the bank. All have one, or none.")
-    same: float | None = Field(default=None, gt=0, description="Queries with this share of equal answers are one.")
-
-
 class PriorChoice(_Section):
     """Frequencies at which targets should be found: of a payload column, or by demand."""
 
@@ -189,9 +181,13 @@ class ExecutorChoice(_Section):
 
 
 def _listed(given: Any) -> Any:
-    """A single path or a single part stands for a list of one."""
-    entries = given if isinstance(given, list) else [given]
-    return [{"path": each} if isinstance(each, str) else each for each in entries]
+    """A single entry stands for a list of one."""
+    return given if isinstance(given, list) else [given]
+
+
+def _sources(given: Any) -> Any:
+    """A text stands for the source of that path."""
+    return [{"path": each} if isinstance(each, str) else each for each in _listed(given)]
 
 
 def _column(given: Any) -> Any:
@@ -206,9 +202,11 @@ class ReindexJob(_Section):
     catalog: str | None = Field(default=None, min_length=1, description="Folder of the collections.")
     collection: str
     metric: Literal["cosine", "dot"] = "cosine"
-    targets: Annotated[list[TargetFiles], BeforeValidator(_listed)] = Field(min_length=1)
+    targets: Annotated[list[TargetFiles], BeforeValidator(_sources)] = Field(min_length=1)
     payload_schema: dict[str, str] = Field(default={}, description="Types of payload columns.")
-    query_bank: Annotated[list[BankFiles], BeforeValidator(_listed)] = Field(min_length=1)
+    query_bank: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)] = Field(
+        min_length=1, description="Files of example queries, folders of files, or patterns."
+    )
     target_bank: str | None = None
     live_queries: str | None = Field(
         default=None, description="About 200 queries that people asked choose the strength."
@@ -231,14 +229,6 @@ class ReindexJob(_Section):
     def _named(cls, name: str) -> str:
         check_name(name)
         return name
-
-    @field_validator("query_bank")
-    @classmethod
-    def _whole(cls, banks: list[BankFiles]) -> list[BankFiles]:
-        shares = [bank.share for bank in banks if bank.share is not None]
-        if shares and (len(shares) < len(banks) or abs(sum(shares) - 1) > 1e-6):
-            raise ValueError("a share of each bank, together 1, or of none")
-        return banks
 
     @field_validator("payload_schema")
     @classmethod

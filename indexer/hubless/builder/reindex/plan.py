@@ -16,7 +16,7 @@ from hubless.builder.executors import LOCAL
 from hubless.builder.recipe import FAISS, Recipe, read_correction
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.row_changes import RowChanges, read_table, row_changes
-from hubless.builder.reindex.source_files import Stamps, found_files, found_sources, same
+from hubless.builder.reindex.source_files import found_files, found_sources, same, stamps
 from hubless.corrections import QUERY_TIMES
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.search.delta.writes import KINDS, Put
@@ -93,24 +93,22 @@ def make_plan(
     folder: Path,
     catalog: Catalog,
     *,
-    read_all: bool = False,
     full: bool = False,
     now: datetime | None = None,
 ) -> Plan:
-    """Compare a job with what there is. Changed files are read; nothing is written."""
+    """Compare a job with what there is. All files are read; nothing is written."""
     recipe, base = _recipe(job, folder), _current(catalog, job)
     record = base.job if base else None
     files, paths = found_sources(job.targets, folder), _bank_paths(job, folder)
     every = [each for file in files for each in file.files] + [each for some in paths.values() for each in some]
     seen = InputStamps(**{str(number): path for number, path in enumerate(every)})
-    known = [] if record is None else [*(source.files for source in record.sources), *record.banks.values()]
-    stamps = Stamps(folder, [stamp for part in known for stamp in part], read_all=read_all)
     with seen.unchanged():
-        banks = {name: stamps.of(some) for name, some in paths.items()}
+        banks = {name: stamps(some, folder) for name, some in paths.items()}
         table = None
         if base and record:
             table = read_table(catalog.folder(job.collection, base.version) / bundle.SOURCES)
-        rows = row_changes(files, record.sources if record else [], table, stamps, job.payload_schema or None)
+        now_there = [stamps(file.files, folder) for file in files]
+        rows = row_changes(files, now_there, record.sources if record else [], table, job.payload_schema or None)
     if base and rows.dim not in (None, base.dim):
         raise DimensionMismatch("targets", f"{base.dim} dimensions, as the collection has", rows.dim)
     fit, index = _fit_settings(job, recipe), _index_settings(job)
@@ -194,7 +192,7 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
     """Return the files of queries, of the target bank and of the encoder."""
-    named = {f"query_bank.{number}": bank.path for number, bank in enumerate(job.query_bank)}
+    named = {f"query_bank.{number}": path for number, path in enumerate(job.query_bank)}
     more = {name: getattr(job, name) for name in ("target_bank", "live_queries")}
     named |= {name: path for name, path in more.items() if path is not None}
     found = {name: found_files(path, folder, name) for name, path in named.items()}
@@ -209,13 +207,9 @@ def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
         "correction": recipe.correction,
         "parameters": recipe.parameters,
         "seed": job.seed,
-        "shares": [bank.share for bank in job.query_bank],
         "bank_of_targets": job.bank_of_targets,
     }
-    # left out where they are not used
-    if any(bank.same for bank in job.query_bank):
-        settings["same"] = [bank.same for bank in job.query_bank]
-    if job.target_prior is not None:
+    if job.target_prior is not None:  # left out where it is not used
         settings["target_prior"] = job.target_prior.model_dump()
     return settings
 

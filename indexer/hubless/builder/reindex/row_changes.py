@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hubless.builder.inputs.build_inputs import held_payload, open_targets, reading_payload
-from hubless.builder.reindex.source_files import SourceFile, Stamps, same
+from hubless.builder.reindex.source_files import SourceFile, same
 from hubless.errors import DuplicateIds, InputError, one_line
-from hubless.store.bundle import SourceRecord
+from hubless.store.bundle import FileStamp, SourceRecord
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
 from hubless.vectors.ids import ID_COLUMN
@@ -89,13 +89,12 @@ class RowChanges:
 
 def row_changes(
     files: Sequence[SourceFile],
+    now: Sequence[list[FileStamp]],
     known: Sequence[SourceRecord],
     table: pa.Table | None,
-    stamps: Stamps,
     payload_schema: PayloadTypes | None,
 ) -> RowChanges:
-    """Compare the targets of files with those of the last time: `known` files, and the `table` of their targets."""
-    now = [stamps.of(file.files) for file in files]
+    """Compare the targets of files, whose stamps are `now`, with the `known` files and the `table` of their targets."""
     known_at = {record.files[0].path: number for number, record in enumerate(known)}
     before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(now)}
     kept = {number: was for number, was in before.items() if was is not None and same(now[number], known[was].files)}

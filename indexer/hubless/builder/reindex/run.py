@@ -95,7 +95,6 @@ def reindex(
     *,
     catalog: str | Path | None = None,
     full: bool = False,
-    read_all: bool = False,
     wait_for: str | None = None,
     timeout: float = 300.0,
     progress: bool | None = None,
@@ -109,7 +108,6 @@ def reindex(
     job_file : see docs/writes.md
     catalog : folder of the collections, or an address such as s3://bucket/catalog; by default what the job says
     full : fit the correction anew, and train the index anew
-    read_all : read all files, also those that have their old time and size
     wait_for : address of a service; wait until it serves the new version before old ones are deleted
     timeout : seconds to wait at most
     progress : show progress bars; None does if standard error is a terminal
@@ -132,7 +130,7 @@ def reindex(
     ):
         home = work.catalog
         steps.step("comparing the files with the current version")
-        plan = make_plan(job, folder, home, read_all=read_all, full=full)
+        plan = make_plan(job, folder, home, full=full)
         done = Outcome(plan)
         if plan.why:
             _begin(plan)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,6 @@ from hubless.vectors.lance_files import LANCE, content_file
 ENDINGS = (".npy", ".npz", ".parquet", LANCE)
 _PATTERN = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
-SETTLED_SECONDS = 2
-"""The time of a file that changed so lately says nothing: it may change again within the same tick of the clock."""
 
 
 @dataclass(frozen=True)
@@ -77,30 +74,14 @@ def _is_source(path: Path) -> bool:
     return path.is_file() or (path.suffix == LANCE and path.is_dir())
 
 
-class Stamps:
-    """The stamps of files, whose paths are seen from `folder`.
-
-    A file with the size and the time of its last stamp is not read again.
-    """
-
-    def __init__(self, folder: Path, known: Iterable[FileStamp] = (), *, read_all: bool = False) -> None:
-        self._folder = folder
-        self._known = {} if read_all else {stamp.path: stamp for stamp in known}
-
-    def of(self, paths: Iterable[Path]) -> list[FileStamp]:
-        """Return the stamps of some files. Raises `StorageError` if one cannot be read."""
-        return [self._of(path) for path in paths]
-
-    def _of(self, path: Path) -> FileStamp:
+def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
+    """Return the stamps of files, whose paths are seen from `folder`. Raises `StorageError` if one cannot be read."""
+    found = []
+    for path in paths:
         with storage_errors(path):
-            content = content_file(path)
-            now, stat = time.time(), content.stat()
-            name = os.fsencode(os.path.relpath(path, self._folder)).decode("utf-8", "replace")
-            known = self._known.get(name)
-            if known and known.mtime_ns and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
-                return known
-            mtime = stat.st_mtime_ns if now - stat.st_mtime > SETTLED_SECONDS else 0
-            return FileStamp(path=name, size=stat.st_size, mtime_ns=mtime, sha256=record_of(content).sha256)
+            name = os.fsencode(os.path.relpath(path, folder)).decode("utf-8", "replace")
+            found.append(FileStamp(path=name, **record_of(content_file(path)).model_dump()))
+    return found
 
 
 def same(some: Iterable[FileStamp], others: Iterable[FileStamp]) -> bool:
