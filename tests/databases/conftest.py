@@ -47,6 +47,6 @@ def best():
     def of(index, below=None, strength=1):
         rows = np.arange(index.count if below is None else below)
         scores = index.prepare(stores.QUERIES) @ index.vectors(rows).T - strength * index.offsets[rows]
-        return np.argsort(-scores, axis=1)[:, :10].tolist()
+        return [[int(each) for each in index.ids(line)] for line in np.argsort(-scores, axis=1)[:, :10]]
 
     return of

@@ -112,6 +112,7 @@ class Pgvector:
         if below is not None:
             lines = lines.replace("WHERE true", f"WHERE stock < {below}")
         with self.client() as client:
+            client.execute(lines.partition("-- once a session: ")[2].partition("\n")[0])
             return [found for found, _ in client.execute(lines, {"q": str(query.tolist())}).fetchall()]
 
 

@@ -109,6 +109,15 @@ def publish(collection: Collection, address: str, *, into: str = INTO, progress:
         return _publish(database, collection, into, progress)
 
 
+def publish_changed(collection: Collection, address: str) -> Corrected | None:
+    """Publish a collection to a database, unless its version is there already."""
+    with closing(open_database(address)) as database, database_errors(database):
+        packed = database.fit(INTO)
+        if packed is not None and _about(packed).get("of") == _of(collection):
+            return None
+        return _publish(database, collection, INTO, False)
+
+
 def _publish(database: Database, index: Collection, into: str, progress: bool | None) -> Corrected:
     if not index.parts.is_folded or index.parts.basis is not None:
         name = "fewer dimensions" if index.parts.basis is not None else index.manifest.correction.name
@@ -164,6 +173,7 @@ def _packed(index: Collection, asking: Asking) -> bytes:
         "correction": index.manifest.correction.name,
         "details": correction.details,
         "asking": vars(asking),
+        "of": _of(index),
     }
     held = io.BytesIO()
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
@@ -171,11 +181,20 @@ def _packed(index: Collection, asking: Asking) -> bytes:
     return held.getvalue()
 
 
+def _of(collection: Collection) -> str:
+    return f"{collection.name}/{collection.version}"
+
+
+def _about(packed: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(packed), allow_pickle=False) as held:
+        return dict(json.loads(held[_ABOUT].tobytes()))
+
+
 def _unpacked(packed: bytes) -> tuple[CentredCorrection, Asking]:
     try:
         with np.load(io.BytesIO(packed), allow_pickle=False) as held:
-            state = {name: held[name] for name in held.files}
-        about = json.loads(state.pop(_ABOUT).tobytes())
+            state = {name: held[name] for name in held.files if name != _ABOUT}
+        about = _about(packed)
         fitted = FITTED[about["correction"]].from_state(state, about["details"])
         return CentredCorrection(fitted, float(state[CENTRE])), Asking(**about["asking"])
     except (ValueError, KeyError, TypeError, OSError) as error:

@@ -128,6 +128,8 @@ def _print_outcome(done: Outcome) -> None:
     made = done.manifest
     if made is None or made.job is None:
         typer.echo("nothing changed, so nothing was built")
+        for each in done.corrected:
+            typer.echo(f"{each.title}: {each.written:,} rows have the offsets now")
         return
     job, measured = made.job, made.measured
     rows = {
@@ -141,6 +143,7 @@ def _print_outcome(done: Outcome) -> None:
         "index": f"{made.index.type}, {'trained anew' if job.built == 'trained' else 'added to'}",
         "recall@10": f"{measured.recall_at_10:.3f}" if measured else "",
         "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}") if measured else "",
+        "corrected": ", ".join(f"{each.written:,} rows in {each.title}" for each in done.corrected),
         "deleted": ", ".join(done.deleted),
         "took": f"{done.seconds:,.1f} s",
     }

@@ -222,6 +222,7 @@ class PgvectorTable:
         name = self._composed("{table}").as_string(self._connection)
         column, key = (sql.Identifier(one).as_string(self._connection) for one in (into, self._id))
         return (
+            "-- once a session: SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order;\n"
             f"SELECT {key}, -({column} <#> {asked}) AS score\n"
             f"FROM {name} WHERE true ORDER BY {column} <#> {asked} LIMIT 10"
         )

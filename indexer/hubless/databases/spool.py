@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import date, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,13 @@ from hubless.errors import EngineError, HublessError, InputError, one_line
 
 ID, VECTOR = "id", "vector"
 _PLAIN = (bool, int, float, str, date, datetime, type(None))
+
+
+def copied_rows(address: str, folder: Path) -> Path:
+    """Return a copy of the rows of a database in a folder, made anew, whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder) as beside:
+        return rows_of(address, Path(beside)).replace(folder / "rows.parquet")
 
 
 def spool(database: Database, path: Path, *, lacking: str | None = None, payload: bool = False) -> int:

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
+from hubless.databases.addresses import parse_address
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
@@ -37,7 +38,7 @@ class _Section(BaseModel):
 class TargetFiles(_Section):
     """Files of targets."""
 
-    path: str = Field(min_length=1, description="A file, a folder of files, or a pattern such as items/*.parquet.")
+    path: str = Field(min_length=1, description="A file, a folder, a pattern such as items/*.parquet, or a database.")
     ids: str | None = Field(default=None, description="File with the ids of a file that has none.")
     payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
 
@@ -207,6 +208,9 @@ class ReindexJob(_Section):
     query_bank: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)] = Field(
         min_length=1, description="Files of example queries, folders of files, or patterns."
     )
+    publish: Annotated[list[str], BeforeValidator(_listed)] = Field(
+        default=[], description="Databases whose rows of the same ids get the offsets."
+    )
     target_bank: str | None = None
     live_queries: str | None = Field(
         default=None, description="About 200 queries that people asked choose the strength."
@@ -229,6 +233,13 @@ class ReindexJob(_Section):
     def _named(cls, name: str) -> str:
         check_name(name)
         return name
+
+    @field_validator("publish")
+    @classmethod
+    def _databases(cls, addresses: list[str]) -> list[str]:
+        for address in addresses:
+            parse_address(address)
+        return addresses
 
     @field_validator("payload_schema")
     @classmethod

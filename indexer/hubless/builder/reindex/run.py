@@ -12,7 +12,9 @@ from typing import Any
 
 from hubless.builder.banks.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks.bank_split import MeasuringQueries, hold_out
+from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
+from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.dimensions import fit_basis
 from hubless.builder.inputs.reading import read_source
@@ -57,7 +59,8 @@ class Outcome:
     """The outcome of a run.
 
     `manifest` is that of the version that was made, `deleted` the versions that were not to be kept, `cut` the last
-    write that left the log, and `waited` says if the service serves the version, if the run was to wait for that.
+    write that left the log, `corrected` the databases that got the offsets, and `waited` says if the service serves the
+    version, if the run was to wait for that.
     """
 
     plan: Plan
@@ -67,6 +70,7 @@ class Outcome:
     deleted: list[str] = field(default_factory=list)
     cut: int = 0
     waited: ServiceWait | None = None
+    corrected: list[Corrected] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -86,6 +90,7 @@ class Outcome:
             "deleted": self.deleted,
             "cut": self.cut,
             "switched": None if self.waited is None else self.waited.switched,
+            "corrected": [vars(each) for each in self.corrected],
             "seconds": round(self.seconds, 3),
         }
 
@@ -148,7 +153,18 @@ def reindex(
                 done = replace(done, deleted=deleted, cut=home.cut_log(job.collection))
         if done.published or not plan.why:
             shutil.rmtree(plan.home / WORK, ignore_errors=True)
+            done = replace(done, corrected=_correct_databases(home, job, steps))
         return replace(done, seconds=time.monotonic() - started)
+
+
+def _correct_databases(catalog: Catalog, job: ReindexJob, steps: Steps) -> list[Corrected]:
+    """Write the offsets of the current version to the databases that lack it."""
+    if not job.publish:
+        return []
+    steps.step("correcting databases")
+    with open_index(catalog.path, job.collection) as index:
+        found = [publish_changed(index, address) for address in job.publish]
+    return [each for each in found if each is not None]
 
 
 def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob, Path, str | Path]:

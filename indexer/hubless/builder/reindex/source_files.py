@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hubless.builder.reindex.job_file import TargetFiles
+from hubless.databases.addresses import is_database, shown
+from hubless.databases.spool import copied_rows
 from hubless.errors import InputError, StorageError, storage_errors
+from hubless.store.address import copy_folder
 from hubless.store.bundle import FileStamp, record_of
 from hubless.vectors.lance_files import LANCE, content_file
 
@@ -51,8 +54,10 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
 
 def found_files(given: str, folder: Path, name: str) -> list[Path]:
     """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches."""
+    if is_database(given):
+        return [copied_rows(given, copy_folder(shown(given), "rows"))]
     if _ADDRESS.match(given):
-        raise InputError(f"{name}.path", "a path: copy the files here first", given)
+        raise InputError(f"{name}.path", "a path, or the address of a database; copy other files here first", given)
     path = folder / given
     with storage_errors(path):
         if path.is_dir() and path.suffix != LANCE:

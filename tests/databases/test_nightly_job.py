@@ -1,0 +1,52 @@
+"""The job reads targets from a database, and writes the offsets there."""
+
+import numpy as np
+import pytest
+from support import stores
+
+import hubless
+from hubless.errors import InputError
+
+JOB = """
+version: 1
+catalog: catalog
+collection: photos
+targets: {address}
+query_bank: bank.npy
+bank_of_targets: true
+publish: {address}
+"""
+
+
+@pytest.fixture
+def job(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "cache"))
+    np.save(tmp_path / "bank.npy", stores.BANK_QUERIES)
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.format(address=store.address))
+    return path
+
+
+@pytest.mark.parametrize("store", ["qdrant", "pgvector"], indirect=True)
+def test_job_reads_a_database_and_writes_what_changed_to_it(job, store, best):
+    first = hubless.reindex(job, progress=False)
+    index = hubless.open(job.parent / "catalog", "photos")
+    assert first.corrected[0].written == index.count == stores.FIRST
+    assert index.point(3).payload["stock"] == 3
+    lines = first.corrected[0].query
+    assert [store.ask(lines, query) for query in stores.QUERIES] == best(index)
+    again = hubless.reindex(job, progress=False)
+    assert (again.published, again.corrected) == (False, [])
+    store.fill(stores.FIRST)
+    third = hubless.reindex(job, progress=False)
+    assert third.corrected[0].written == stores.COUNT
+    assert third.plan.rows.counts == {"new": stores.COUNT - stores.FIRST, "changed": 0, "gone": 0}
+    index = hubless.open(job.parent / "catalog", "photos")
+    assert [store.ask(lines, query) for query in stores.QUERIES] == best(index)
+
+
+def test_address_that_is_none_is_named_with_its_line(tmp_path):
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.format(address="oracle://h/t"))
+    with pytest.raises(InputError, match="line 8: publish: expected one of qdrant://"):
+        hubless.reindex(path)
