@@ -153,16 +153,16 @@ def reindex(
                 done = replace(done, deleted=deleted, cut=home.cut_log(job.collection))
         if done.published or not plan.why:
             shutil.rmtree(plan.home / WORK, ignore_errors=True)
-            done = replace(done, corrected=_correct_databases(home, job, steps))
+            done = replace(done, corrected=_correct_databases(home.path, job, steps))
         return replace(done, seconds=time.monotonic() - started)
 
 
-def _correct_databases(catalog: Catalog, job: ReindexJob, steps: Steps) -> list[Corrected]:
+def _correct_databases(catalog: Path, job: ReindexJob, steps: Steps) -> list[Corrected]:
     """Write the offsets of the current version to the databases that lack it."""
     if not job.publish:
         return []
     steps.step("correcting databases")
-    with open_index(catalog.path, job.collection) as index:
+    with open_index(catalog, job.collection) as index:
         found = [publish_changed(index, address) for address in job.publish]
     return [each for each in found if each is not None]
 

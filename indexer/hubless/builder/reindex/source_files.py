@@ -57,7 +57,7 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
     if is_database(given):
         return [copied_rows(given, copy_folder(shown(given), "rows"))]
     if _ADDRESS.match(given):
-        raise InputError(f"{name}.path", "a path, or the address of a database; copy other files here first", given)
+        raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given
     with storage_errors(path):
         if path.is_dir() and path.suffix != LANCE:
