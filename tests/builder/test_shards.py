@@ -13,7 +13,7 @@ from hubless.builder.indexing import growth as refilling
 from hubless.builder.indexing import shards as files
 from hubless.errors import InputError
 
-KINDS = ["flat", "fastscan", "ivf_fp16", "hnsw_sq8"]
+KINDS = ["flat", "fastscan", "hnsw_sq8"]
 
 
 @pytest.fixture(scope="module", params=KINDS)

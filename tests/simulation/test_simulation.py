@@ -14,12 +14,12 @@ FAULTS = {
 """Faults in support/put_back.py, and within how many seeds each is found."""
 
 
-@pytest.mark.timeout(1800)  # a minute and a half of processor time
+@pytest.mark.timeout(1800)  # half a minute of processor time
 def test_hundreds_of_histories_are_possible():
-    wrong, done = simulate(0, 1000)
+    wrong, done = simulate(0, 400)
     print(dict(done))
     assert wrong == {}
-    assert done["checked writes"] > 10_000
+    assert done["checked writes"] > 4_000
 
 
 @pytest.mark.timeout(1800)

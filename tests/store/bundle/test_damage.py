@@ -52,7 +52,7 @@ def test_file_shorter_or_longer_by_a_byte_is_named_with_both_sizes_even_without_
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("place", [0.0, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
 def test_flipped_bit_is_noticed_wherever_it_is(catalog, folder, name, place):
     data = bytearray((folder / name).read_bytes())
     data[round(place * (len(data) - 1))] ^= 1 << round(place * 7)

@@ -16,7 +16,6 @@ from hubless.builder.indexing.index_choice import IndexResult, index_record, lad
 from hubless.builder.indexing.shards import index_paths, paths_of, remove_files
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import in_file
-from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft, empty_draft
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.places import Workbench
@@ -27,7 +26,7 @@ from hubless.kernels.reductions import rankings
 from hubless.knn import Setting, cheapest_setting, recall_curve, write_index
 from hubless.measures import k_occurrence
 from hubless.measures.projection import PCA, UMAP, is_installed
-from hubless.progress import Advance, Steps
+from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.collection import open_collection
 from hubless.search.delta.overlay import DeltaTargets
@@ -132,19 +131,13 @@ class NextTargets:
             return self.put
         return in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder, TARGETS)
 
-    def offsets(self, steps: Steps, checkpoints: Checkpoints) -> F32:
+    def offsets(self, steps: Steps) -> F32:
         """Return the offsets of all vectors. Those that come get theirs from the correction as it was fitted."""
         kept = self.parts.offsets[self.kept]
         if self.put is None:
             return kept
         correction = self.parts.correction()
-
-        def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
-            return {"h": correction.offsets(rows, advance)}
-
-        advance = steps.step("computing offsets", self.put.shape[0])
-        pieces = checkpoints.pieces("offsets-put", self.put, of_piece, advance)
-        more = np.concatenate([np.empty(0, np.float32), *(piece["h"] for piece in pieces)])
+        more = correction.offsets(self.put, steps.step("computing offsets", self.put.shape[0]))
         payload = None if self.payload is None else self.payload.slice(len(self.kept), len(more))
         if (prior := later_prior(self.parts.manifest, payload)) is not None:
             more = (more + prior_offsets(correction.fitted, prior)).astype(np.float32)
@@ -183,7 +176,7 @@ def carry_over(
     anew, unless its recall then misses the aim. Without `measuring`, the stored sample of the bank serves.
     """
     before = rows.parts
-    offsets, draft = rows.offsets(bench.steps, bench.checkpoints), None
+    offsets, draft = rows.offsets(bench.steps), None
     about = {"seed": before.manifest.provenance.seed}
     about |= {name: getattr(before.manifest, name) for name in _CARRIED}
     if not len(offsets):
