@@ -91,18 +91,8 @@ def create_app(
 ) -> FastAPI:
     """Make the service.
 
-    Parameters
-    ----------
-    settings : what can be set
-    engine : what is searched; by default the collections of the catalog in the settings
-    tracing : where the spans of requests go; by default where OpenTelemetry's variables say, if `settings.traces`
-    first : whether to answer from the start, if only to say that it is loading. Other workers take no request before
-        the first and they themselves have loaded: else one would say that the server is ready, and another refuse
-
-    Raises
-    ------
-    StorageError, InputError
-        if there is a file of keys that cannot be used.
+    Not `first`: it takes no request before the first worker and itself have loaded, or one would say that the server is
+    ready, and another refuse.
     """
     store = _store_of(settings) if engine is None else None
     engine = engine or _engine_of(settings, store)

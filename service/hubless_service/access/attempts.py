@@ -21,13 +21,7 @@ _IPV6_NETWORK = 64  # bits; what lies behind them one subscriber chooses as he l
 
 
 class Attempts:
-    """Wrong keys by address. For one thread: the event loop's.
-
-    Parameters
-    ----------
-    most : different wrong keys that an address may try within `SECONDS`; 0 for any number
-    clock : for tests
-    """
+    """Wrong keys by address. For one thread: the event loop's."""
 
     def __init__(self, most: int, clock: Callable[[], float] = monotonic) -> None:
         self._most = most

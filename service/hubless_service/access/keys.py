@@ -76,13 +76,7 @@ _FIELDS = _File.model_fields.keys() | _Record.model_fields.keys()
 
 
 class Keys:
-    """All keys of a server.
-
-    Raises
-    ------
-    StorageError, InputError
-        if the file cannot be read, or is not what it has to be; never with a key in the message.
-    """
+    """All keys of a server."""
 
     def __init__(self, settings: Settings) -> None:
         self._fixed = [Access(role, digest=sha256(key.encode()).digest()) for role, key in settings.keys]

@@ -20,15 +20,7 @@ _BATCH, _DICTIONARY = 3, 2
 
 
 def read_table(body: bytes) -> pa.Table:
-    """The rows of a stream.
-
-    Raises
-    ------
-    HttpProblem
-        `malformed_body`.
-    InputError
-        if its buffers are compressed: a small body could then fill the memory.
-    """
+    """The rows of a stream."""
     try:
         _refuse_compressed(body)
         with pa.ipc.open_stream(body) as stream:
@@ -48,11 +40,6 @@ def vectors_of(
     """The column `vector` as rows (m, d) prepared for the collection, and which of them are there (m,).
 
     Rows that are null are 0.
-
-    Raises
-    ------
-    InputError, DimensionMismatch, NotFinite, ZeroVector
-        naming the row that is wrong.
     """
     column = table[VECTOR].combine_chunks()
     kind = column.type
@@ -77,6 +64,7 @@ def vectors_of(
 
 
 def _refuse_compressed(body: bytes) -> None:
+    """Refuse compressed buffers: a small body could fill the memory."""
     reader = pa.ipc.MessageReader.open_stream(body)
     for message in reader:
         kind = {"record batch": _BATCH, "dictionary": _DICTIONARY}.get(message.type)

@@ -18,14 +18,7 @@ ID = "id"
 
 
 def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
-    """The write of a table.
-
-    Raises
-    ------
-    InputError
-        naming the column and the row that is wrong; also its kinds DimensionMismatch, NotFinite, ZeroVector and
-        UnknownField.
-    """
+    """The write of a table."""
     if repeated := [name for name in table.column_names if table.column_names.count(name) > 1]:
         raise InputError(clip(repeated[0]), "one column of that name", str(table.column_names.count(repeated[0])))
     if ID not in table.column_names:

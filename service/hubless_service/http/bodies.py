@@ -23,12 +23,7 @@ R = TypeVar("R", bound=RequestModel)
 
 
 async def read_body(request: Request, model: type[R], subject: Subject, *, required: bool) -> R:
-    """Receive and check a body, in the thread for heavy work if it is large.
-
-    Raises
-    ------
-    HttpProblem, InputError
-    """
+    """Receive and check a body, in the thread for heavy work if it is large."""
     trace: Trace = request.scope[SCOPE_KEY]
     kind = media_type(request, *model.kinds) if required else ""
     body = await receive(request, subject.settings, large=model.large)
@@ -49,27 +44,12 @@ async def read_body(request: Request, model: type[R], subject: Subject, *, requi
 
 
 def read_url(request: Request, model: type[R], subject: Subject) -> R:
-    """Check the fields of a URL.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check the fields of a URL."""
     return read(model, url_fields(request, model.texts), subject)
 
 
 async def receive(request: Request, settings: Settings, *, large: bool = False) -> bytes:
-    """Receive the body, within the bytes and the seconds that the settings allow.
-
-    Parameters
-    ----------
-    large : whether it may be as large as a batch of queries
-
-    Raises
-    ------
-    HttpProblem
-        `body_too_large`, `request_timeout`.
-    """
+    """Receive the body, within the bytes and the seconds that the settings allow."""
     limit = settings.max_body_bytes if large else min(settings.max_query_bytes, settings.max_body_bytes)
     exchange = request.scope[SCOPE_KEY].exchange
     if exchange and (whole := exchange.whole_body()) is not None:
@@ -99,13 +79,7 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
 
 
 def media_type(request: Request, *accepted: str) -> str:
-    """Return the type of the body, which must be one of the accepted types.
-
-    Raises
-    ------
-    HttpProblem
-        `unsupported_media_type`, also for a compressed body.
-    """
+    """Return the type of the body, which must be one of the accepted types."""
     coding, sent = "", ""
     for name, value in reversed(request.scope["headers"]):  # the first of each counts
         if name == b"content-encoding":
@@ -124,15 +98,7 @@ def media_type(request: Request, *accepted: str) -> str:
 
 
 def parse(body: bytes) -> Any:
-    """The JSON value of a body.
-
-    Raises
-    ------
-    HttpProblem
-        `malformed_body`.
-    InputError
-        if it is nested too deep, or would take long to parse.
-    """
+    """The JSON value of a body."""
     if len(body) > heavy.LIGHT:
         check_shape(body)
     try:

@@ -36,15 +36,7 @@ class Cursor(NamedTuple):
     rank: int
 
     def row(self, collection: hubless.Collection) -> int:
-        """The row at which the scroll goes on.
-
-        Raises
-        ------
-        HttpProblem
-            `cursor_expired`, if it was written for another version, or for writes that are not there any more.
-        InputError
-            if no row ever stood there.
-        """
+        """The row at which the scroll goes on."""
         again = "scroll from the start"
         if self.version not in (None, collection.version):
             sent = clip(self.version or "")
@@ -68,13 +60,7 @@ def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None
 
 
 def read_cursor(value: str | None, filter: Filter | None) -> Cursor:
-    """Where a scroll goes on; without a cursor it begins.
-
-    Raises
-    ------
-    InputError
-        if it is no cursor, or was written for another filter.
-    """
+    """Where a scroll goes on; without a cursor it begins."""
     if value is None:
         return Cursor(None, 0, 0, 0)
     try:

@@ -28,35 +28,20 @@ _thread = ThreadPoolExecutor(1, thread_name_prefix="heavy")
 
 
 async def run(weight: int, work: Callable[[], _T]) -> _T:
-    """Do some work: at once if it is light, and otherwise in the thread for heavy work, one after another.
-
-    Parameters
-    ----------
-    weight : bytes of a body, or numbers and payloads in an answer
-    """
+    """Do some work: at once if it is light, and otherwise in the thread for heavy work, one after another."""
     if weight <= LIGHT:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_thread, work)
 
 
 def check_nesting(body: bytes, name: str = "body") -> None:
-    """Refuse JSON that is nested too deep.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse JSON that is nested too deep."""
     if is_deeper(body, MOST_DEPTH):
         raise InputError(name, f"at most {MOST_DEPTH} lists and objects inside each other", "more")
 
 
 def check_shape(body: bytes) -> None:
-    """Refuse JSON that would take long to parse. What stands inside strings is counted too.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse JSON that would take long to parse. What stands inside strings is counted too."""
     lists = len(body) - len(body.translate(None, _LISTS))
     if lists > MOST_LISTS or body.count(b'"') > 2 * MOST_STRINGS or body.count(b",") > MOST_VALUES:
         expected = f"at most {MOST_LISTS} lists and objects, {MOST_STRINGS} strings and {MOST_VALUES} values"

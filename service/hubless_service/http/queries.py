@@ -52,13 +52,7 @@ class Query:
 
 
 def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
-    """Return the query of a request, or of a part of one.
-
-    Raises
-    ------
-    InputError
-        if it asks for several things or for nothing, or skips too many.
-    """
+    """Return the query of a request, or of a part of one."""
     asked: F32 | str | LikeTarget | None = sent.vector if sent.vector is not None else sent.text
     if sent.id is not None:
         asked = LikeTarget(sent.id)
@@ -102,13 +96,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
 
 
 def queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
-    """Return the queries of a batch.
-
-    Raises
-    ------
-    InputError
-        also if all of them together ask for too much.
-    """
+    """Return the queries of a batch."""
     settings = subject.settings
     queries = [query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
     hits = sum(query.depth * (_CANDIDATES if query.is_chosen else 1) for query in queries)

@@ -72,12 +72,7 @@ class RequestModel(BaseModel):
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
-        """Read a body of another type than JSON, beside which the other fields stand in the URL.
-
-        Raises
-        ------
-        HttpProblem, InputError
-        """
+        """Read a body of another type than JSON, beside which the other fields stand in the URL."""
         raise NotImplementedError
 
 
@@ -451,17 +446,7 @@ def fields_of(model: type[RequestModel]) -> frozenset[str]:
 
 
 def read(model: type[R], document: Any, subject: Subject | None = None) -> R:
-    """Check a JSON value.
-
-    Parameters
-    ----------
-    subject : what the request is about; None for one that is about no collection
-
-    Raises
-    ------
-    InputError
-        naming the first field that is wrong, what was expected, and what came.
-    """
+    """Check a JSON value."""
     try:
         return model.model_validate(document, context=subject)
     except ValidationError as error:

@@ -33,13 +33,7 @@ def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, 
 
 
 async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]], trace: Trace | None = None) -> Response:
-    """Make a document and send it with status 200, apart from the event loop if it is heavy.
-
-    Parameters
-    ----------
-    weight : about how many values the document has
-    trace : gets the time
-    """
+    """Make a document and send it with status 200, apart from the event loop if it is heavy."""
     started = perf_counter()
     try:
         if weight <= heavy.LIGHT:

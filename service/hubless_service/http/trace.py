@@ -49,12 +49,7 @@ class Trace:
 
 
 async def unless_gone(trace: Trace, future: "asyncio.Future[T]") -> T:
-    """Return the result of a future, which is cancelled when the client hangs up.
-
-    Raises
-    ------
-    ClientDisconnect
-    """
+    """Return the result of a future, which is cancelled when the client hangs up."""
     exchange = trace.exchange
     if exchange is None:
         return await future

@@ -153,13 +153,7 @@ def vector_of_numbers(numbers: list[float]) -> F32:
 
 
 def vector_of_base64(text: str) -> F32:
-    """Return a vector (d,) from base64 of little-endian float32.
-
-    Raises
-    ------
-    InputError
-        saying what is wrong with the base64.
-    """
+    """Return a vector (d,) from base64 of little-endian float32."""
     expected = "base64 of little-endian float32"
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
@@ -171,17 +165,7 @@ def vector_of_base64(text: str) -> F32:
 
 
 def vectors_of_bytes(body: bytes, collection: hubless.Collection, rows: int | None = None) -> F32:
-    """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row.
-
-    Parameters
-    ----------
-    rows : how many there must be; any number if None
-
-    Raises
-    ------
-    DimensionMismatch, NotFinite, ZeroVector
-        where the collection cannot be asked for them.
-    """
+    """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row."""
     width = _ITEM.itemsize * collection.dim
     if len(body) % width or (rows is not None and len(body) != rows * width):
         expected = f'{collection.dim} dimensions, as collection "{collection.name}" has: {width} bytes'

@@ -37,14 +37,6 @@ class Maintainer:
     """A thread that has the collections of a catalog merged or fitted anew when that is due or asked for.
 
     One piece of work runs at a time in each worker, and one a collection in all of them.
-
-    Parameters
-    ----------
-    catalog : gives the folder of the collections
-    served : gives the collections that are served
-    merge_at : writes that make a merge due, see `is_due`; 0 for never
-    keep : how many of the newest versions to keep; None for all
-    on_done : called from the thread when there is a new version
     """
 
     def __init__(

@@ -21,15 +21,7 @@ _RESTS = 30  # times as long as a look has taken: processors are for queries
 
 
 class LiveHubness:
-    """The live queries of all collections. Each worker has its own.
-
-    Parameters
-    ----------
-    collections : says what is served now
-    sampler : of queries for the next bank, if that is wanted; it works in the same thread
-    prepare : called once in the thread
-    busy : says whether queries wait
-    """
+    """The live queries of all collections. Each worker has its own."""
 
     def __init__(
         self,

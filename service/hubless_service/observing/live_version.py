@@ -84,14 +84,7 @@ class LiveVersion:
     def observe(
         self, collection: hubless.Collection, vectors: F32, found: Sequence[tuple[I64, int]], options: dict[str, Any]
     ) -> None:
-        """Keep answers.
-
-        Parameters
-        ----------
-        vectors : (m, d)
-        found : for each query an array of rows, and its line there
-        options : with which the collection was asked for all of them
-        """
+        """Keep answers."""
         k = min(K, options["limit"])
         blocks = {id(rows): collection.parts.base_rows(rows[:, :k]) for rows, _ in found}
         with self._lock:
@@ -146,10 +139,7 @@ class LiveVersion:
             return alike[1:]
 
     def choose(self, current: float) -> bool:
-        """Choose the strength again if enough queries are new. Return whether that was done.
-
-        `current`: the strength that is kept in doubt.
-        """
+        """Choose the strength again if enough queries are new. Return whether that was done."""
         with self._lock:
             unchanged = self.chosen is not None and self.chosen.current == current
             new = self._ranked - self._chosen_at

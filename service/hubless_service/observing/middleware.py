@@ -88,12 +88,7 @@ class ObserveRequests:
             self.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
 
     def end(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
-        """Count and log a request that has been answered.
-
-        Parameters
-        ----------
-        route : its template, so that there are few of them
-        """
+        """Count and log a request that has been answered."""
         method: str = scope["method"]
         seconds = perf_counter() - trace.started
         self.metrics.observe(route, method, status, seconds, trace)

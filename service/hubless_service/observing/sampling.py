@@ -35,12 +35,6 @@ class QuerySampler:
     """The queries that wait to be sampled, and what became of those before.
 
     Raises `StorageError` if the folder cannot be made or written.
-
-    Parameters
-    ----------
-    folder : of the sample
-    days : how long files are kept
-    texts : whether to keep the texts of queries, too
     """
 
     def __init__(self, folder: Path, days: float, *, texts: bool) -> None:
@@ -58,11 +52,6 @@ class QuerySampler:
         """Note the queries of a request that has been answered. Costs a copy of each.
 
         Queries like a target and later pages do not count: people did not ask them.
-
-        Parameters
-        ----------
-        asked : as they came
-        vectors : the same with vectors in the place of texts
         """
         if NO_SAMPLE in request.headers:
             return

@@ -27,10 +27,7 @@ class Tracing:
     def export(
         self, headers: Iterable[tuple[bytes, bytes]], method: str, route: str, status: int, trace: Trace
     ) -> None:
-        """Export the span of a request that has been answered, and the spans of its stages.
-
-        `headers`: of the request: if they name a span of the client's, it is the parent.
-        """
+        """Export the span of a request that has been answered, and the spans of its stages."""
         carrier = {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
         # the clock of the trace has no date
         offset = time_ns() - round(1e9 * perf_counter())

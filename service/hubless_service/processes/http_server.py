@@ -35,13 +35,7 @@ class HttpServer(uvicorn.Server):
     def __init__(
         self, app: FastAPI, signals: Signals | None = None, on_stopped: Callable[[], None] = lambda: None
     ) -> None:
-        """Make a server of an app.
-
-        Parameters
-        ----------
-        signals : those of the process, if the server is to stop at them
-        on_stopped : called when all has stopped in order
-        """
+        """Make a server of an app."""
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine

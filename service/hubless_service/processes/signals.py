@@ -23,12 +23,7 @@ class Signals:
         self._once = False
 
     def install(self, *, once: bool) -> None:
-        """Begin to note signals. In the main thread.
-
-        Parameters
-        ----------
-        once : whether a second signal ends the process at once, whatever it does just then
-        """
+        """Begin to note signals. In the main thread."""
         self._once = once
         for sig in ENDING:
             signal.signal(sig, self.note)

@@ -92,15 +92,7 @@ class Supervisor:
     """
 
     def __init__(self, count: int, folder: Path, spawn: Callable[[bool], BaseProcess], signals: Signals) -> None:
-        """Prepare to run.
-
-        Parameters
-        ----------
-        count : how many workers there are to be
-        folder : that the workers share
-        spawn : starts a worker, told whether it is the first
-        signals : of this process
-        """
+        """Prepare to run."""
         self.workers: list[BaseProcess] = []
         self.ended_by: int | None = None
         self._count = count

@@ -114,13 +114,7 @@ async def _alias(call: Call, name: str, access: Access) -> hubless.Alias:
 
 
 def _expected(before: hubless.Alias | None, match: str | None, none_match: str | None = None) -> int:
-    """Return the revision that the headers expect the alias to have; 0 if it must not exist.
-
-    Raises
-    ------
-    HttpProblem
-        `precondition_failed` if it has another, `precondition_required` if they say nothing of one that is there.
-    """
+    """Return the revision that the headers expect the alias to have; 0 if it must not exist."""
     revision = before.revision if before else 0
     if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
         raise HttpProblem("precondition_failed", "The alias is not the one of If-Match: get it anew.")

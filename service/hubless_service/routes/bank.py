@@ -149,13 +149,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
 
 
 async def _fitted(state: AppState, name: str, number: int, deadline: float) -> bool:
-    """Wait until a bank is fitted and served. Return whether it is.
-
-    Raises
-    ------
-    HttpProblem
-        if the bank is refused.
-    """
+    """Wait until a bank is fitted and served. Return whether it is."""
     while perf_counter() < deadline:
         status = await asyncio.to_thread(state.engine.maintainer.status, name)
         if status is not None and status.number >= number and status.state != "running":

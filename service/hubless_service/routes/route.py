@@ -70,12 +70,7 @@ class Call(Request):
         self.access: Access = scope.get(ACCESS, EVERYTHING)
 
     async def find(self, look: Callable[[str, Access], T], name: str) -> T:
-        """Look up the collection of the path. Another worker may just have created it: wait a little until it appears.
-
-        Raises
-        ------
-        CollectionNotFound, HttpProblem
-        """
+        """Look up the collection of the path, and wait a little for one that another worker may just have created."""
         access = self.access
         try:
             return look(name, access)

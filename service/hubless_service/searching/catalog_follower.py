@@ -76,10 +76,7 @@ class CatalogFollower:
         self._on_loaded: Callable[[], None] = lambda: None
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
-        """Begin to open all collections; returns at once.
-
-        `on_loaded`: called once, from the thread, when the first look is over.
-        """
+        """Begin to open all collections; returns at once."""
         self._on_loaded = on_loaded
         self._thread.start()
 
@@ -221,10 +218,7 @@ class CatalogFollower:
                 self._woken.set()
 
     def _renew(self, name: str, *, here: bool = False) -> None:
-        """Look at one collection. If its current version is another than the one that is served, it is to be opened.
-
-        `here`: whether to open it in this thread.
-        """
+        """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
         slot, version = self._shelf.known(name), None
         ids = self._shelf.version_ids.get(name, ())
         try:
@@ -347,8 +341,6 @@ def follow(living: WritableCollection, *, wait: bool = False) -> bool:
     """Bring a collection up to date with its log. What cannot be followed is served as it is, and logged if it is new.
 
     Return whether only a newer version can go on from here.
-
-    `wait`: for a write or another thread that changes it now; else it is left alone.
     """
     name, before = living.base.name, living.error
     try:

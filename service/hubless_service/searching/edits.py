@@ -25,10 +25,7 @@ Planned = tuple[Write | None, dict[str, Any]]
 
 
 def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
-    """The texts that are to become vectors, by the numbers of their points.
-
-    Raises `InputError` if a point has a vector, too.
-    """
+    """The texts that are to become vectors, by the numbers of their points."""
     texts = {}
     for place, point in enumerate(wanted.points):
         if point.text is not None:
@@ -39,10 +36,7 @@ def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
 
 
 def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> Plan:
-    """Store targets.
-
-    `encoded`: the vectors (1, d) of texts, by the numbers of their points. Raises `InputError` if an id stands twice.
-    """
+    """Store targets."""
     ids = _distinct([point.id for point in wanted.points])
     vectors = np.zeros((len(ids), collection.stored_dim), np.float32)
     has_vector = np.zeros(len(ids), np.bool_)
@@ -54,18 +48,12 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
 
 
 def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> Plan:
-    """Store the targets of an Arrow table: columns `id` and `vector`, and the payload.
-
-    Raises `InputError` naming the column and the row that is wrong.
-    """
+    """Store the targets of an Arrow table: columns `id` and `vector`, and the payload."""
     return partial(_put, put_of(table, collection), mode or "upsert")
 
 
 def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
-    """A plan that is refused unless a target is still as an If-Match header says.
-
-    Raises `InputError` if the header says nothing.
-    """
+    """A plan that is refused unless a target is still as an If-Match header says."""
     tags = _TAG.findall(header)
     if header.strip() != "*" and not tags:
         raise InputError("If-Match", 'the seq of the target, such as "42", or *', clip(header) or "nothing")
@@ -89,10 +77,7 @@ def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
 
 
 def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
-    """Delete the targets of some ids, or those that meet a filter.
-
-    Raises `InputError` if there are neither ids nor a filter, or both.
-    """
+    """Delete the targets of some ids, or those that meet a filter."""
     if (wanted.ids is None) == (wanted.filter is None):
         raise InputError("ids", "either ids or filter", "neither" if wanted.ids is None else "both")
     if wanted.filter is not None:

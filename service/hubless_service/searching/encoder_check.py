@@ -14,11 +14,7 @@ VARIABLE = "HUBLESS_ENCODERS"
 
 
 def check_encoders(settings: Settings) -> None:
-    """Make the encoder of each collection that `settings.encoders` names, as for serving it.
-
-    Raises `InputError` naming the collection and the field: one that is wrong by itself or for the collection, an entry
-    point that is not installed, a variable that is not set.
-    """
+    """Make the encoder of each collection that `settings.encoders` names, as for serving it."""
     if settings.address is not None:  # of what is there, opening says it
         return
     catalog = hubless.Catalog(settings.folder)

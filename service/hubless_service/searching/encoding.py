@@ -33,11 +33,7 @@ class Encoding:
     async def encode(
         self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query], deadline: float
     ) -> Sequence[Query]:
-        """The queries with a vector in the place of each text, the texts of all encoded by one call.
-
-        Raises `HttpProblem` `too_many_requests`, `deadline_exceeded`; `HublessError` what the encoder has against a
-        text, in the words of the request, or why it failed.
-        """
+        """The queries with a vector in the place of each text, the texts of all encoded by one call."""
         texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
         vectors = await self.vectors(trace, collection, texts, lambda i: queries[i].where, deadline)
         return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
@@ -50,15 +46,7 @@ class Encoding:
         where: Callable[[int], str],
         deadline: float,
     ) -> dict[int, F32]:
-        """The vector (1, d) of each text, all encoded by one call.
-
-        Raises `HttpProblem`, `HublessError` as `encode`.
-
-        Parameters
-        ----------
-        texts : by their numbers
-        where : what stands before the name of the field `text` of a number, in an error
-        """
+        """The vector (1, d) of each text, all encoded by one call."""
 
         def encode() -> dict[int, F32]:
             started = perf_counter()

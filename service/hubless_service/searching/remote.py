@@ -38,12 +38,6 @@ class RemoteSource(CatalogSource):
     """The collections of a catalog at an address. What is here is served, also while the store cannot be reached.
 
     All workers of a machine share the folder. One of them looks at the store, and the others see what it brought.
-
-    Parameters
-    ----------
-    folder : of the copies
-    most_bytes : that they may take
-    seconds : between two looks
     """
 
     def __init__(
@@ -75,10 +69,7 @@ class RemoteSource(CatalogSource):
             return StoreState()
 
     def names(self) -> list[str]:
-        """Bring here what is new, and name all collections.
-
-        Raises `StorageError` if the store cannot be reached and nothing is here.
-        """
+        """Bring here what is new, and name all collections."""
         self._look()
         return super().names()
 

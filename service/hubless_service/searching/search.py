@@ -51,21 +51,7 @@ async def search(
     deadline: float,
     observe: Observe,
 ) -> list[FoundHits]:
-    """Answer queries in their order, all or none.
-
-    Parameters
-    ----------
-    queries : of vectors and stored targets; texts are encoded already
-    deadline : on the clock of `perf_counter`
-    observe : told in the search thread what was found
-
-    Raises
-    ------
-    HttpProblem
-        `too_many_requests`, `deadline_exceeded`.
-    InputError
-        what the library has against a query, in the words of the request.
-    """
+    """Answer queries in their order, all or none."""
     alike: dict[Hashable, tuple[list[int], list[Query]]] = {}
     for i, query in enumerate(queries):
         places, group = alike.setdefault(_key(collection, query), ([], []))

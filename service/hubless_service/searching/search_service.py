@@ -101,10 +101,7 @@ class SearchService:
         )
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
-        """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread.
-
-        `on_loaded`: called once, from another thread.
-        """
+        """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""
         faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
         self._threads_set.enter_context(one_blas_thread)
         for queue in self._queues:
@@ -137,14 +134,7 @@ class SearchService:
         on_breaker: Callable[[str, bool], None],
         on_failure: Callable[[], None],
     ) -> None:
-        """Have functions called, from any thread.
-
-        Parameters
-        ----------
-        on_batch : with the queries of each batch
-        on_breaker : with a collection, and whether its encoder is left alone now
-        on_failure : when a thread has survived an error of ours
-        """
+        """Have functions called, from any thread."""
         for queue in self._queues:
             queue.on_batch = on_batch
             queue.on_failure = on_failure
@@ -208,11 +198,7 @@ class SearchService:
         ]
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
-        """The collection with a write in it, which another worker may have written.
-
-        `seq`: the number of the write; None or 0 for none. Raises `StorageError`, `HttpProblem`; `InputError` if there
-        is no such write.
-        """
+        """The collection with a write in it, which another worker may have written."""
         if not seq or collection.seq >= seq:
             return collection
         name = collection.name

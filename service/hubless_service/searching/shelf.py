@@ -96,11 +96,7 @@ class Shelf:
         return [collection for collection in self.served() if access.sees(collection.name)]
 
     def collection(self, name: str, access: Access) -> hubless.Collection:
-        """Return a collection that is ready, by its name or an alias of it.
-
-        Raises `HttpProblem` `not_ready` while it, or the list of all, is being loaded; the reason if no version of it
-        can be served; `CollectionNotFound` if there is none of that name that may be seen.
-        """
+        """Return a collection that is ready, by its name or an alias of it."""
         _, slot = self.slot(name, access)
         if slot.living:
             return slot.living.current
@@ -109,11 +105,7 @@ class Shelf:
         raise HttpProblem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
-        """The own name of a collection, given that name or an alias, and its slot.
-
-        Raises `HttpProblem` `not_ready` while the list of all is being loaded; `CollectionNotFound` if there is none of
-        that name that may be seen.
-        """
+        """The own name of a collection, given that name or an alias, and its slot."""
         slots, alias = self._slots, self.aliases.get(name)  # once, as the watcher may replace them at any time
         own = alias.collection if alias and name not in slots else name
         slot = slots.get(own)

@@ -70,12 +70,6 @@ class Backlog:
     Attributes
     ----------
     queries : how many queries wait
-
-    Parameters
-    ----------
-    most : how many queries may wait
-    batch : most queries of several items that are taken at once
-    threads : how many threads take items
     """
 
     def __init__(self, most: int, batch: int, threads: int) -> None:
@@ -88,13 +82,7 @@ class Backlog:
         self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
 
     def check(self, now: float = 0.0, late: float = 0.0, seconds: float = inf) -> None:
-        """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time.
-
-        Parameters
-        ----------
-        late : seconds that the request has waited to be read
-        seconds : that the request has in all
-        """
+        """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time."""
         if self.queries >= self._most:
             detail = f"{self.queries} queries wait to be searched already."
             raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
@@ -127,12 +115,7 @@ class Backlog:
         return items
 
     def take_cheap(self, now: float, each: float) -> list[WorkItem] | None:
-        """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop.
-
-        Parameters
-        ----------
-        each : seconds that a query may take, if others wait too
-        """
+        """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop."""
         key = next(iter(self._groups), None)
         if key is None or not (seconds := self._seconds.get(hash(key))):
             return None
@@ -185,15 +168,6 @@ class WorkQueue:
     check_room : raises `too_many_requests` if no more queries may wait
     on_batch : called with the queries of each call
     on_failure : called, perhaps in a search thread, when an answer has failed as no answer may
-
-    Parameters
-    ----------
-    threads : how many calls run at a time, beside the event loop
-    most : how many queries may wait
-    batch : how many queries of several items may be answered by one call
-    prepare : called once in each thread
-    inline_seconds : seconds a query up to which the event loop answers several that wait; longer ones only if nothing
-        else waits
     """
 
     def __init__(
@@ -214,13 +188,7 @@ class WorkQueue:
         self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
 
     def start(self) -> None:
-        """Let the threads begin.
-
-        Raises
-        ------
-        RuntimeError
-            if the system allows no more threads; those that had begun end again.
-        """
+        """Let the threads begin."""
         try:
             for thread in self._threads:
                 thread.start()
@@ -259,11 +227,6 @@ class WorkQueue:
         """Queue work, and return a future of its result. Cancel it to take the work from the queue.
 
         The parameters are those of `WorkItem`.
-
-        Raises
-        ------
-        HttpProblem
-            `too_many_requests`. The future gets `deadline_exceeded`, as soon as it is.
         """
         now = perf_counter()
         self._backlog.check(now, trace.late, deadline - trace.started)

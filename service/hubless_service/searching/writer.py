@@ -60,14 +60,7 @@ class QueuedWrite:
 
 
 class Writer:
-    """The threads that write, and the writes that wait for them.
-
-    Parameters
-    ----------
-    room : how many writes may wait for one collection
-    most_added : most targets that may stand beside the index of a collection
-    prepare : called once in each thread
-    """
+    """The threads that write, and the writes that wait for them."""
 
     def __init__(self, shelf: Shelf, room: int, most_added: int, prepare: Callable[[], object]) -> None:
         self.on_failure: Callable[[], None] = lambda: None
@@ -91,15 +84,7 @@ class Writer:
     async def write(
         self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, *, durable: bool = True
     ) -> dict[str, Any]:
-        """Write, and return what the plan answers, with the number of the write.
-
-        Raises
-        ------
-        HttpProblem
-            `too_many_requests`, `not_ready`, `deadline_exceeded`, `merge_needed`, and whatever the plan raises.
-        StorageError
-            if the disk refuses. Nothing of the write is served then.
-        """
+        """Write, and return what the plan answers, with the number of the write."""
         loop = asyncio.get_running_loop()
         task = QueuedWrite(
             name=name,
