@@ -1,5 +1,6 @@
 """The OpenAPI document: what FastAPI cannot know of routes that answer in bytes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import Security
@@ -33,8 +34,15 @@ KEYS = [
 _LIMIT = "x-max"
 
 
-def refusals(*codes: str, public: bool = False) -> dict[int | str, Json]:
-    """Document problems by their statuses, and those that any route has."""
+def about(
+    summary: str, answer: Any, *codes: str, also: dict[int | str, Json] | None = None, public: bool = False
+) -> Json:
+    """Document a route: its answer, and the problems that it and any route may have. `also`: other responses."""
+    made: Json = {"summary": summary, "responses": {**(also or {}), **_refusals(codes, public)}}
+    return made if answer is None else made | {"response_model": answer}
+
+
+def _refusals(codes: Iterable[str], public: bool) -> dict[int | str, Json]:
     by_status: dict[int, list[str]] = {}
     usual = ("internal_error",) if public else ("internal_error", "unauthenticated", "too_many_wrong_keys")
     for code in dict.fromkeys([*codes, *usual]):

@@ -28,7 +28,7 @@ IfMatch = Annotated[str | None, Header(description="The ETag that the alias must
 IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
 
-@router.get("/v1/aliases", summary="All aliases", response_model=AliasesAnswer, responses=openapi.refusals("storage"))
+@router.get("/v1/aliases", **openapi.about("All aliases", AliasesAnswer, "storage"))
 async def list_aliases(call: Call) -> Response:
     """The aliases of all collections that the key may see."""
     found = await _visible(call, call.access)
@@ -36,10 +36,7 @@ async def list_aliases(call: Call) -> Response:
 
 
 @router.get(
-    _PATH,
-    summary="What an alias stands for",
-    response_model=AliasAnswer,
-    responses={**openapi.ETAG, **openapi.refusals("alias_not_found", "storage")},
+    _PATH, **openapi.about("What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG)
 )
 async def get_alias(call: Call, alias: str) -> Response:
     """The answer has the ETag that you need to change the alias."""
@@ -48,14 +45,17 @@ async def get_alias(call: Call, alias: str) -> Response:
 
 @router.put(
     _PATH,
-    summary="Set an alias, or move it to another collection",
-    response_model=AliasAnswer,
-    responses={
-        **openapi.ETAG,
-        **openapi.refusals(
-            *openapi.BODY, *openapi.FIELDS, "forbidden", "collection_not_found", *_PRECONDITIONS, "storage"
-        ),
-    },
+    **openapi.about(
+        "Set an alias, or move it to another collection",
+        AliasAnswer,
+        *openapi.BODY,
+        *openapi.FIELDS,
+        "forbidden",
+        "collection_not_found",
+        *_PRECONDITIONS,
+        "storage",
+        also=openapi.ETAG,
+    ),
 )
 async def put_alias(
     call: Call,
@@ -85,10 +85,7 @@ async def put_alias(
 
 
 @router.delete(
-    _PATH,
-    summary="Remove an alias",
-    response_model=AliasAnswer,
-    responses=openapi.refusals("forbidden", "alias_not_found", *_PRECONDITIONS, "storage"),
+    _PATH, **openapi.about("Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage")
 )
 async def delete_alias(call: Call, alias: str, access: Admin, if_match: IfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""

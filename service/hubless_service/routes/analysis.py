@@ -44,9 +44,9 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 
 @router.get(
     f"{_PATH}/hubness",
-    summary="How hubby the answers are that a collection gives",
-    response_model=HubnessAnswer,
-    responses=openapi.refusals("collection_not_found", *openapi.SEARCHED),
+    **openapi.about(
+        "How hubby the answers are that a collection gives", HubnessAnswer, "collection_not_found", *openapi.SEARCHED
+    ),
 )
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew."""
@@ -57,9 +57,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
 
 @router.get(
     f"{_PATH}/occurrence",
-    summary="How often targets are found by bank queries, and the hubs",
-    response_model=OccurrenceAnswer,
-    responses=openapi.refusals(*_PROBLEMS),
+    **openapi.about("How often targets are found by bank queries, and the hubs", OccurrenceAnswer, *_PROBLEMS),
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
@@ -69,9 +67,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
 
 @router.get(
     f"{_PATH}/occurrence/queries",
-    summary="Which bank queries find a target",
-    response_model=FindingsAnswer,
-    responses=openapi.refusals(*_PROBLEMS, "point_not_found"),
+    **openapi.about("Which bank queries find a target", FindingsAnswer, *_PROBLEMS, "point_not_found"),
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
     """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
@@ -81,9 +77,9 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
 
 @router.get(
     f"{_PATH}/scan",
-    summary="The last scan for planted hubs that was kept",
-    response_model=ScanAnswer,
-    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
+    **openapi.about(
+        "The last scan for planted hubs that was kept", ScanAnswer, "collection_not_found", *openapi.UNSERVED
+    ),
 )
 async def get_scan(call: Call, place: Place) -> Response:
     """`hubless scan --set keep=true` keeps it."""
@@ -94,9 +90,7 @@ async def get_scan(call: Call, place: Place) -> Response:
 
 @router.get(
     f"{_PATH}/projection",
-    summary="Targets and bank queries on their first two principal components",
-    response_model=ProjectionAnswer,
-    responses=openapi.refusals(*_PROBLEMS),
+    **openapi.about("Targets and bank queries on their first two principal components", ProjectionAnswer, *_PROBLEMS),
 )
 async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""

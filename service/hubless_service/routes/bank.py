@@ -37,25 +37,23 @@ def _url(url: Annotated[BinaryBankRequest, Query()]) -> None:
 
 @router.put(
     _PATH,
-    summary="Fit the correction on a query bank",
-    response_model=BankAnswer,
-    responses={
-        202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."},
-        **openapi.refusals(
-            *openapi.BODY,
-            *openapi.FIELDS,
-            *openapi.VECTORS,
-            *openapi.TEXTS,
-            *openapi.SEARCHED,
-            "forbidden",
-            "collection_not_found",
-            "log_damaged",
-        ),
-    },
     dependencies=[Depends(_url)],
     openapi_extra=openapi.binary_body(
         "b · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
         "A stream with one column, `vector`: fixed_size_list<float32>; other fields stand in the URL.",
+    ),
+    **openapi.about(
+        "Fit the correction on a query bank",
+        BankAnswer,
+        *openapi.BODY,
+        *openapi.FIELDS,
+        *openapi.VECTORS,
+        *openapi.TEXTS,
+        *openapi.SEARCHED,
+        "forbidden",
+        "collection_not_found",
+        "log_damaged",
+        also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
     ),
 )
 async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Response:
@@ -81,9 +79,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 
 @router.get(
     _PATH,
-    summary="The query bank that the correction was fitted on",
-    response_model=BankAnswer,
-    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
+    **openapi.about(
+        "The query bank that the correction was fitted on", BankAnswer, "collection_not_found", *openapi.UNSERVED
+    ),
 )
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
@@ -94,9 +92,14 @@ async def get_bank(call: Call, held: Held) -> Response:
 
 @router.get(
     f"{_PATH}/{{number}}",
-    summary="One of the bank queries that are stored",
-    response_model=BankQueryAnswer,
-    responses=openapi.refusals("forbidden", "collection_not_found", "invalid_input", *openapi.UNSERVED),
+    **openapi.about(
+        "One of the bank queries that are stored",
+        BankQueryAnswer,
+        "forbidden",
+        "collection_not_found",
+        "invalid_input",
+        *openapi.UNSERVED,
+    ),
 )
 async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     """A version stores at most 512 queries of its bank, at random. They count from 0.

@@ -26,24 +26,14 @@ router = make_router("collections")
 _PATH = "/v1/collections/{collection}"
 
 
-@router.get(
-    "/v1/collections",
-    summary="All collections that are served",
-    response_model=CollectionsAnswer,
-    responses=openapi.refusals(*openapi.UNSERVED),
-)
+@router.get("/v1/collections", **openapi.about("All collections that are served", CollectionsAnswer, *openapi.UNSERVED))
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     served = call.service.engine.shelf.collections(call.access)
     return responses.send({"collections": [describe(call.service, collection) for collection in served]})
 
 
-@router.get(
-    _PATH,
-    summary="One collection",
-    response_model=CollectionAnswer,
-    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
-)
+@router.get(_PATH, **openapi.about("One collection", CollectionAnswer, "collection_not_found", *openapi.UNSERVED))
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
     return responses.send(describe(call.service, held))
@@ -51,12 +41,16 @@ async def get_collection(call: Call, held: Held) -> Response:
 
 @router.put(
     _PATH,
-    summary="Create an empty collection",
-    response_model=CollectionAnswer,
-    responses={
-        201: {"model": CollectionAnswer, "description": "It was created."},
-        **openapi.refusals(*openapi.BODY, *openapi.FIELDS, "forbidden", "collection_exists", *openapi.UNSERVED),
-    },
+    **openapi.about(
+        "Create an empty collection",
+        CollectionAnswer,
+        *openapi.BODY,
+        *openapi.FIELDS,
+        "forbidden",
+        "collection_exists",
+        *openapi.UNSERVED,
+        also={201: {"model": CollectionAnswer, "description": "It was created."}},
+    ),
 )
 async def create_collection(call: Call, collection: str, access: Writer, body: CreateCollectionRequest) -> Response:
     """It can be written to at once. Until a query bank is given its offsets are 0.
@@ -83,10 +77,14 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
 
 @router.delete(
     _PATH,
-    summary="Delete a collection, with all its versions and writes",
-    response_model=DeletedCollectionAnswer,
-    responses=openapi.refusals(
-        *openapi.FIELDS, "forbidden", "collection_not_found", "collection_aliased", *openapi.UNSERVED
+    **openapi.about(
+        "Delete a collection, with all its versions and writes",
+        DeletedCollectionAnswer,
+        *openapi.FIELDS,
+        "forbidden",
+        "collection_not_found",
+        "collection_aliased",
+        *openapi.UNSERVED,
     ),
 )
 async def delete_collection(

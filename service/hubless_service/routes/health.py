@@ -24,7 +24,7 @@ router = make_router("health")
 _DESCRIPTORS = 6
 
 
-@router.get("/v1/access", summary="What your key may do", response_model=AccessAnswer, responses=openapi.refusals())
+@router.get("/v1/access", **openapi.about("What your key may do", AccessAnswer))
 async def get_access(call: Call) -> Response:
     """Works with any key that the server knows."""
     access, limit = call.access, call.access.collections
@@ -37,23 +37,13 @@ async def get_access(call: Call) -> Response:
     return responses.send(answer)
 
 
-@router.get(
-    "/livez",
-    summary="Whether the process answers",
-    response_model=AliveAnswer,
-    responses=openapi.refusals(public=True),
-)
+@router.get("/livez", **openapi.about("Whether the process answers", AliveAnswer, public=True))
 async def livez(call: Call) -> Response:
     """Reads nothing. Restart the process if there is no answer."""
     return responses.send({"status": "ok"})
 
 
-@router.get(
-    "/readyz",
-    summary="Whether queries are answered",
-    response_model=ReadyAnswer,
-    responses=openapi.refusals("not_ready", public=True),
-)
+@router.get("/readyz", **openapi.about("Whether queries are answered", ReadyAnswer, "not_ready", public=True))
 async def readyz(call: Call) -> Response:
     """Ready once every collection is loaded and gives the right answers to its canary queries.
 
@@ -97,12 +87,7 @@ def _store(store: RemoteSource | None) -> dict[str, object]:
     return {"store": {"address": store.address, "synced": synced, "trouble": found.trouble or None}}
 
 
-@router.get(
-    "/metrics",
-    summary="Metrics for Prometheus",
-    response_class=PlainTextResponse,
-    responses=openapi.refusals("forbidden"),
-)
+@router.get("/metrics", response_class=PlainTextResponse, **openapi.about("Metrics for Prometheus", None, "forbidden"))
 async def metrics(call: Call) -> Response:
     """Requests, errors, latency by stage, collections by state, memory of the process.
 

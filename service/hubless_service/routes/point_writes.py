@@ -54,15 +54,20 @@ def _url(url: Annotated[PutOptions, Query()]) -> None:
 
 @router.put(
     _PATH,
-    summary="Store targets, or replace those of the same ids",
-    response_model=PutAnswer,
-    responses=openapi.refusals(
-        *_PROBLEMS, *openapi.VECTORS, *openapi.TEXTS, "point_not_found", "point_exists", "merge_needed"
-    ),
     dependencies=[Depends(_url)],
     openapi_extra=openapi.binary_body(
         arrow="A stream with the columns `id` and `vector`, fixed_size_list<float32>; all others are payload. "
         "Other fields stand in the URL."
+    ),
+    **openapi.about(
+        "Store targets, or replace those of the same ids",
+        PutAnswer,
+        *_PROBLEMS,
+        *openapi.VECTORS,
+        *openapi.TEXTS,
+        "point_not_found",
+        "point_exists",
+        "merge_needed",
     ),
 )
 async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_match: IfMatch = None) -> Response:
@@ -77,10 +82,7 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
 
 
 @router.patch(
-    _PATH,
-    summary="Change the payload of targets",
-    response_model=PutAnswer,
-    responses=openapi.refusals(*_PROBLEMS, "point_not_found", "merge_needed"),
+    _PATH, **openapi.about("Change the payload of targets", PutAnswer, *_PROBLEMS, "point_not_found", "merge_needed")
 )
 async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: IfMatch = None) -> Response:
     """All or none. Columns that are not given stay, null empties one."""
@@ -90,9 +92,7 @@ async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_
 
 @router.post(
     f"{_PATH}/delete",
-    summary="Delete targets by their ids, or those that meet a filter",
-    response_model=DeleteAnswer,
-    responses=openapi.refusals(*_PROBLEMS),
+    **openapi.about("Delete targets by their ids, or those that meet a filter", DeleteAnswer, *_PROBLEMS),
 )
 async def delete_points(call: Call, held: Writable, body: DeletePointsRequest, if_match: IfMatch = None) -> Response:
     """When this is answered no query finds them any more."""
@@ -101,10 +101,7 @@ async def delete_points(call: Call, held: Writable, body: DeletePointsRequest, i
 
 
 @router.delete(
-    f"{_PATH}/{{id:path}}",
-    summary="Delete one target by its id",
-    response_model=DeleteAnswer,
-    responses=openapi.refusals(*_USUAL, "point_not_found"),
+    f"{_PATH}/{{id:path}}", **openapi.about("Delete one target by its id", DeleteAnswer, *_USUAL, "point_not_found")
 )
 async def delete_point(
     call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: IfMatch = None

@@ -24,9 +24,7 @@ _ALL, _FIRST_PAGE = CountRequest(), ScrollRequest()
 
 @router.post(
     "/v1/collections/{collection}/count",
-    summary="How many targets a collection has, or meet a filter",
-    response_model=CountAnswer,
-    responses=openapi.refusals(*_PROBLEMS),
+    **openapi.about("How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS),
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
@@ -40,10 +38,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
 
 
 @router.post(
-    "/v1/collections/{collection}/points",
-    summary="Several targets by their ids",
-    response_model=PointsAnswer,
-    responses=openapi.refusals(*_PROBLEMS),
+    "/v1/collections/{collection}/points", **openapi.about("Several targets by their ids", PointsAnswer, *_PROBLEMS)
 )
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
@@ -60,9 +55,9 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
 
 @router.post(
     "/v1/collections/{collection}/scroll",
-    summary="All targets, or those that meet a filter, page by page",
-    response_model=ScrollAnswer,
-    responses=openapi.refusals(*_PROBLEMS, "cursor_expired"),
+    **openapi.about(
+        "All targets, or those that meet a filter, page by page", ScrollAnswer, *_PROBLEMS, "cursor_expired"
+    ),
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
@@ -85,12 +80,15 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 
 @router.get(
     "/v1/collections/{collection}/points/{id:path}",
-    summary="One target by its id",
-    response_model=PointAnswer,
-    responses={
-        **openapi.ETAG,
-        **openapi.refusals(*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found", "point_not_found"),
-    },
+    **openapi.about(
+        "One target by its id",
+        PointAnswer,
+        *openapi.FIELDS,
+        *openapi.SEARCHED,
+        "collection_not_found",
+        "point_not_found",
+        also=openapi.ETAG,
+    ),
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""

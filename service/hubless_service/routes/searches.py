@@ -16,7 +16,7 @@ from hubless_service.routes.route import router as make_router
 
 PATH = "/v1/collections/{collection}/query"
 router = make_router("query")
-_PROBLEMS = openapi.refusals(
+_PROBLEMS = (
     *openapi.BODY,
     *openapi.FIELDS,
     *openapi.VECTORS,
@@ -38,10 +38,10 @@ def _url(url: Annotated[BinaryRequest, Query()]) -> None:
 
 @router.post(
     PATH,
-    summary="The targets nearest to a vector, a text or another target, hubness taken out",
-    response_model=QueryAnswer,
-    responses=_PROBLEMS,
     dependencies=[Depends(_url)],
+    **openapi.about(
+        "The targets nearest to a vector, a text or another target, hubness taken out", QueryAnswer, *_PROBLEMS
+    ),
     openapi_extra=openapi.binary_body("dim · 4 bytes, little-endian float32; other fields stand in the URL."),
 )
 async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], body: QueryRequest) -> Response:
@@ -63,10 +63,8 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
 
 @router.post(
     f"{PATH}/batch",
-    summary="Several queries at once",
-    response_model=BatchAnswer,
-    responses=_PROBLEMS,
     dependencies=[Depends(_url)],
+    **openapi.about("Several queries at once", BatchAnswer, *_PROBLEMS),
     openapi_extra=openapi.binary_body(
         "m · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL."
     ),

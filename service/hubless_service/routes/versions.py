@@ -39,10 +39,7 @@ _comparing = threading.Lock()
 
 
 @router.get(
-    _PATH,
-    summary="All versions of a collection",
-    response_model=VersionsAnswer,
-    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
+    _PATH, **openapi.about("All versions of a collection", VersionsAnswer, "collection_not_found", *openapi.UNSERVED)
 )
 async def list_versions(call: Call, place: Place) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
@@ -50,10 +47,7 @@ async def list_versions(call: Call, place: Place) -> Response:
 
 
 @router.post(
-    f"{_PATH}/{{version}}/activate",
-    summary="Serve another version",
-    response_model=VersionsAnswer,
-    responses=openapi.refusals("forbidden", *_PROBLEMS),
+    f"{_PATH}/{{version}}/activate", **openapi.about("Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS)
 )
 async def activate(call: Call, access: Admin, place: Place, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
@@ -68,12 +62,7 @@ async def activate(call: Call, access: Admin, place: Place, version: str) -> Res
     return responses.send(await _versions(call.service, name, access))
 
 
-@router.get(
-    f"{_PATH}/{{version}}",
-    summary="One stored version",
-    response_model=VersionAnswer,
-    responses=openapi.refusals(*_PROBLEMS),
-)
+@router.get(f"{_PATH}/{{version}}", **openapi.about("One stored version", VersionAnswer, *_PROBLEMS))
 async def get_version(call: Call, place: Place, version: str) -> Response:
     """The inputs of the version, and its measurements."""
     folder = call.service.engine.catalog.folder
@@ -92,9 +81,7 @@ async def get_version(call: Call, place: Place, version: str) -> Response:
 
 @router.get(
     f"{_PATH}/{{version}}/diff",
-    summary="What differs between two versions",
-    response_model=DiffAnswer,
-    responses=openapi.refusals(*openapi.FIELDS, "too_many_requests", *_PROBLEMS),
+    **openapi.about("What differs between two versions", DiffAnswer, *openapi.FIELDS, "too_many_requests", *_PROBLEMS),
 )
 async def get_diff(call: Call, place: Place, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""
