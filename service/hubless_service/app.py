@@ -15,8 +15,7 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp
 
 from hubless_service import openapi
-from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import READ_ONLY, Authenticate
+from hubless_service.access.authentication import READ_ONLY, Attempts, Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import problems
@@ -28,18 +27,16 @@ from hubless_service.routes import (
     analysis,
     bank,
     catalogs,
-    console,
-    documentation,
     health,
+    pages,
     point_writes,
     points,
     searches,
     versions,
 )
 from hubless_service.routes.route import AppState, QuickQueries, match_whole_paths
-from hubless_service.searching.collection_source import CatalogSource
-from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.search_service import SearchService
+from hubless_service.searching.sources import CatalogSource, RemoteSource
 from hubless_service.settings import Settings
 
 if TYPE_CHECKING:
@@ -114,9 +111,9 @@ def create_app(
     )
     setattr(app.state, READ_ONLY, settings.address)
     app.state.hubless = AppState(settings, engine, metrics, store)
-    documentation.install(app)
+    pages.install_docs(app)
     if settings.console:
-        console.install(app)
+        pages.install_console(app)
     problems.install(app)
     metrics.show(ServedGauges(engine, store))
     metrics.queue = lambda: engine.waiting

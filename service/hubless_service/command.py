@@ -125,7 +125,7 @@ def _is_open_to_all(settings: "Settings") -> bool:
 
 def _check_encoders(settings: "Settings") -> None:
     from hubless.errors import HublessError, InputError
-    from hubless_service.searching.encoder_check import check_encoders
+    from hubless_service.searching.encoding import check_encoders
 
     try:
         check_encoders(settings)

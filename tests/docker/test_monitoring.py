@@ -16,8 +16,8 @@ from support.serving import serving, wait_until_ready
 from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
 from hubless_service.http.problems import PROBLEM_TYPES
-from hubless_service.observing.live_version import RANKINGS
-from hubless_service.searching.slots import STATES
+from hubless_service.observing.live import RANKINGS
+from hubless_service.searching.shelf import STATES
 from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]

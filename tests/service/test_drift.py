@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 
 import hubless
-from hubless_service.observing.live_version import FEWEST, MOST, LiveVersion
+from hubless_service.observing.live import FEWEST, MOST, LiveVersion
 
 BATCH = "/v1/collections/words/query/batch"
 HUBNESS = "/v1/collections/words/hubness"

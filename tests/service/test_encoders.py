@@ -16,7 +16,7 @@ from support.sources import Source
 import hubless
 from hubless.errors import InputError
 from hubless_service.app import create_app
-from hubless_service.searching.encoder_check import check_encoders
+from hubless_service.searching.encoding import check_encoders
 from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 

@@ -10,7 +10,7 @@ from support import catalogs, versions
 import hubless
 from hubless import measures
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
-from hubless_service.observing.live_version import WINDOW
+from hubless_service.observing.live import WINDOW
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"

@@ -10,9 +10,8 @@ from support.hubs import pairs, unit
 
 import hubless
 from hubless.measures.evenness import STRENGTHS, ChosenStrength
-from hubless_service.observing import live_hubness
-from hubless_service.observing.followed_strength import AGREED, FollowedStrength
-from hubless_service.observing.live_version import LiveVersion
+from hubless_service.observing import live
+from hubless_service.observing.live import AGREED, FollowedStrength, LiveVersion
 
 QUERIES, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
 LIVE, BANK, TARGETS = QUERIES[:500], QUERIES[500:800], ITEMS[600:]
@@ -100,8 +99,8 @@ def test_strength_is_not_followed_unless_that_is_set(serve, banks):
 
 
 def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog, monkeypatch):
-    monkeypatch.setattr(live_hubness, "_SECONDS", 0.01)
-    monkeypatch.setattr(live_hubness, "_RESTS", 0)
+    monkeypatch.setattr(live, "_SECONDS", 0.01)
+    monkeypatch.setattr(live, "_RESTS", 0)
     collection = banks["foreign"]
     rng = np.random.default_rng(0)
     with serve({"c": collection}, hubness_compared=512, follow_strength=True) as (client, _):

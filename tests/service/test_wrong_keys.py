@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.serving import serving
 
-from hubless_service.access.attempts import ADDRESSES, SECONDS, Attempts
+from hubless_service.access.authentication import ADDRESSES, SECONDS, Attempts
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 

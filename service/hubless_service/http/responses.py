@@ -1,17 +1,142 @@
-"""Answers as bytes of JSON."""
+"""Answers as bytes of JSON, and what is read in a search thread for hits and stored targets."""
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import orjson
 from fastapi import Response
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
+import hubless
+from hubless.vectors.arrays import F32, I64
 from hubless_service.http import heavy
+from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, StoredTarget, TargetExtras
 from hubless_service.http.trace import Trace
+from hubless_service.http.values import Extras
+
+_VALUES = 10  # of a hit, and of a payload, as a rule
+
+
+class SentBeside(NamedTuple):
+    """The extras of some targets beside their ids: payload, and vectors (r, d); None is not sent.
+
+    `have_vectors` (r,) says which targets have a vector.
+    """
+
+    payload: Sequence[dict[str, Any] | None] | None
+    vectors: F32 | None
+    have_vectors: NDArray[np.bool_] | None = None
+
+
+NOTHING_BESIDE = SentBeside(None, None)
+
+
+class FoundHits(NamedTuple):
+    """The first k hits of one query, in their line of a search's results."""
+
+    results: hubless.Results
+    line: int
+    k: int
+    beside: SentBeside
+
+
+class LoadedTargets(NamedTuple):
+    """Stored targets: their ids, and their offsets (r,)."""
+
+    ids: Sequence[str | int]
+    offsets: F32
+    seqs: I64
+    beside: SentBeside
+
+
+def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:
+    """Read from the disk, or from memory, what the targets of some rows are sent with."""
+    return SentBeside(
+        collection.payload(rows, extras.columns) if extras.payload else None,
+        collection.vectors(rows) if extras.vector and len(rows) else None,
+        collection.parts.targets.have_vectors(rows) if extras.vector and len(rows) else None,
+    )
+
+
+def hits_of(found: FoundHits) -> QueryHits:
+    """The JSON of a query's hits."""
+    results, line, k, beside = found
+    scores, similarities, offsets = results.numbers
+    columns = zip(results.ids[line][:k], scores[line], similarities[line], offsets[line], strict=False)
+    hits: list[QueryHit] = [
+        {"id": id_, "score": score, "similarity": similarity, "offset": offset}
+        for id_, score, similarity, offset in columns
+    ]
+    if results.explanations:
+        for hit, explanation in zip(hits, results.explanations[line], strict=False):
+            hit["explanation"] = _explanation(explanation)
+    if beside is not NOTHING_BESIDE:
+        _add(hits, beside)
+    answer: QueryHits = {"hits": hits}
+    if (corrected := results.ranked.corrected) is not None:
+        answer["corrected"] = bool(corrected[line])
+    if results.assessed is not None and results.certainty is not None:
+        answer["confidence"], answer["presence"], *shares = results.certainty[line]
+        for hit, share in zip(hits, shares, strict=False):
+            hit["share"] = share
+        answer["calibrated"] = results.assessed.calibrated
+        answer["answered"] = results.kept is None or bool(results.kept[line])
+    return answer
+
+
+def weight_of(found: Sequence[FoundHits]) -> int:
+    """About how many values the JSON of some hits has, for `heavy.run`."""
+    weight = 0
+    for one in found:
+        weight += one.k * _VALUES + (0 if one.beside is NOTHING_BESIDE else _weight(one.beside))
+    return weight
+
+
+def weight_of_targets(targets: LoadedTargets) -> int:
+    """The same of stored targets."""
+    return len(targets.ids) * _VALUES + _weight(targets.beside)
+
+
+def targets_of(targets: LoadedTargets) -> list[StoredTarget]:
+    """The JSON of stored targets."""
+    written: list[StoredTarget] = [
+        {"id": id_, "offset": offset, "seq": seq}
+        for id_, offset, seq in zip(targets.ids, targets.offsets.tolist(), targets.seqs.tolist(), strict=True)
+    ]
+    _add(written, targets.beside)
+    return written
+
+
+def _weight(beside: SentBeside) -> int:
+    payload = 0 if beside.payload is None else len(beside.payload) * _VALUES
+    return payload + (0 if beside.vectors is None else beside.vectors.size)
+
+
+def _add(written: Sequence[TargetExtras], beside: SentBeside) -> None:
+    if beside.payload is not None:
+        for target, payload in zip(written, beside.payload, strict=True):
+            target["payload"] = payload
+    if beside.vectors is not None:
+        for target, vector in zip(written, beside.vectors, strict=True):
+            target["vector"] = vector
+        if beside.have_vectors is not None and not beside.have_vectors.all():
+            for row in np.flatnonzero(~beside.have_vectors).tolist():
+                written[row]["vector"] = None
+
+
+def _explanation(why: hubless.Explanation) -> HitExplanation:
+    return {
+        "rank": why.rank,
+        "raw_rank": why.raw_rank,
+        "occurrence": why.occurrence,
+        "raw_occurrence": why.raw_occurrence,
+        "strength": why.strength,
+    }
 
 
 class _Json(Response):

@@ -16,8 +16,7 @@ import hubless
 from hubless.errors import StorageError
 from hubless.store.query_sample import SampleSummary, SampleWriter
 from hubless.vectors.arrays import F32
-from hubless_service.access.attempts import address_of
-from hubless_service.access.authentication import ACCESS
+from hubless_service.access.authentication import ACCESS, address_of
 from hubless_service.access.keys import Access
 from hubless_service.http.queries import Query
 

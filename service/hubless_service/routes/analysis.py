@@ -17,9 +17,9 @@ from hubless.store.kept_scan import kept_scan
 from hubless.vectors.arrays import I64
 from hubless_service import openapi
 from hubless_service.http import responses
-from hubless_service.http.answers import HubnessAnswer
-from hubless_service.http.insights import (
+from hubless_service.http.answers import (
     FindingsAnswer,
+    HubnessAnswer,
     OccurrenceAnswer,
     ProjectionAnswer,
     QueryFinding,

@@ -16,7 +16,7 @@ from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http import responses
-from hubless_service.http.insights import BankAnswer, BankQueryAnswer, WorkAnswer
+from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.maintaining.status import Status, as_json

@@ -12,13 +12,12 @@ from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import NOTHING
 from hubless_service.http import responses
-from hubless_service.http.answers import AliveAnswer, ReadyAnswer
-from hubless_service.http.insights import AccessAnswer
+from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.routes.route import Call
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
+from hubless_service.searching.sources import RemoteSource
 
 router = make_router("health")
 _DESCRIPTORS = 6

@@ -10,12 +10,12 @@ from hubless_service import openapi
 from hubless_service.http import responses
 from hubless_service.http.answers import CountAnswer, PointAnswer, PointsAnswer, ScrollAnswer
 from hubless_service.http.cursors import read_cursor, write_cursor
-from hubless_service.http.hits import targets_of, weight_of_targets
 from hubless_service.http.requests import CountRequest, PointRequest, PointsRequest, ScrollRequest
+from hubless_service.http.responses import targets_of, weight_of_targets
 from hubless_service.http.values import NO_EXTRAS, Extras
 from hubless_service.routes.route import Call, Held, UrlOf
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching import lookups
+from hubless_service.searching.search import count_matches, find_target, find_targets, scroll_targets
 
 router = make_router("collections")
 _PROBLEMS = (*openapi.BODY, *openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
@@ -33,7 +33,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     if body.filter is None:
         counted = held.count
     else:
-        counted = await engine.run(trace, partial(lookups.count_matches, held, body.filter, trace), held)
+        counted = await engine.run(trace, partial(count_matches, held, body.filter, trace), held)
     return responses.send({"count": counted, "collection": held.name, "version": held.version})
 
 
@@ -44,7 +44,7 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
     engine = call.service.engine
     held = await engine.reach(call.trace, held, body.min_seq)
-    work = partial(lookups.find_targets, held, body.ids, body.with_ or _usual(held))
+    work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
     found, missing = await engine.run(call.trace, work, held)
 
     def answer() -> PointsAnswer:
@@ -68,7 +68,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
         held = await engine.latest(trace, held)
     limit = call.service.settings.default_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
-    work = partial(lookups.scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
+    work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
     found, following = await engine.run(trace, work, held)
     page = None if following is None else write_cursor(held, following, body.filter)
 
@@ -95,7 +95,7 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
     engine = call.service.engine
     held = await engine.reach(call.trace, held, url.min_seq)
     extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
-    found = await engine.run(call.trace, partial(lookups.find_target, held, id, extras), held)
+    found = await engine.run(call.trace, partial(find_target, held, id, extras), held)
     (target,) = targets_of(found)
     answer: PointAnswer = {**target, "collection": held.name, "version": held.version}
     return responses.send(answer, {"ETag": f'"{target["seq"]}"'})

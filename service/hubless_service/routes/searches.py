@@ -7,9 +7,9 @@ from fastapi import Depends, Query, Response
 from hubless_service import openapi
 from hubless_service.http import responses
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
-from hubless_service.http.hits import hits_of, weight_of
 from hubless_service.http.queries import queries_of, query_of
 from hubless_service.http.requests import BatchRequest, BinaryRequest, QueryRequest
+from hubless_service.http.responses import hits_of, weight_of
 from hubless_service.http.values import Subject
 from hubless_service.routes.route import Call, DirectRoute, Held
 from hubless_service.routes.route import router as make_router

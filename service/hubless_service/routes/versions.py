@@ -16,14 +16,21 @@ from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
 from hubless_service import openapi
 from hubless_service.access.keys import Access
 from hubless_service.http import responses
-from hubless_service.http.answers import VersionsAnswer, VersionState
-from hubless_service.http.insights import ChangedAnswers, ChangedField, DiffAnswer, IdChanges, VersionAnswer
+from hubless_service.http.answers import (
+    ChangedAnswers,
+    ChangedField,
+    DiffAnswer,
+    IdChanges,
+    VersionAnswer,
+    VersionsAnswer,
+    VersionState,
+)
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.requests import DiffRequest
 from hubless_service.routes.route import Admin, AppState, Call, Place, UrlOf
 from hubless_service.routes.route import router as make_router
 from hubless_service.searching.insight import K
-from hubless_service.searching.slots import Slot, as_problem
+from hubless_service.searching.shelf import Slot, as_problem
 
 log = logging.getLogger("hubless.administration")
 router = make_router("versions")

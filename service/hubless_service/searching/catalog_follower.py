@@ -30,9 +30,8 @@ from hubless.errors import (
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless_service.processes.shared import shared_folder
-from hubless_service.searching.collection_source import CatalogSource
-from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf
-from hubless_service.searching.slots import Slot
+from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
+from hubless_service.searching.sources import CatalogSource
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.catalog")

@@ -15,7 +15,7 @@ from hubless.search.delta.writes import Put, Remove, Write
 from hubless.search.transaction import Transaction
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
-from hubless_service.http.arrow_points import put_of
+from hubless_service.http.arrow import put_of
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
 from hubless_service.searching.writer import Plan

@@ -1,7 +1,7 @@
-"""Searching the queries of a request: those that agree on how go to the search threads as one group."""
+"""Search threads: queries that agree on how are searched as one group; stored targets are found by filter and id."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from time import perf_counter
@@ -13,15 +13,70 @@ import orjson
 
 import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
+from hubless.filters import Filter
 from hubless.knn import openmp_threads
+from hubless.search.delta.overlay import seqs_of
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
-from hubless_service.http.hits import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.queries import LikeTarget, Query
+from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, LoadedTargets, read_beside
 from hubless_service.http.trace import Trace, unless_gone
-from hubless_service.http.values import NO_EXTRAS
-from hubless_service.searching.lookups import matches_of
+from hubless_service.http.values import NO_EXTRAS, Extras
 from hubless_service.searching.work_queue import Answer, WorkQueue
+
+
+def matches_of(collection: hubless.Collection, filter: Filter, traces: Iterable[Trace]) -> Matches:
+    """Return the targets that meet a filter, evaluated only if they are not known yet.
+
+    The time of an evaluation is the stage `filter` of all traces that wait for it.
+    """
+    if known := collection.known_matches(filter):
+        return known
+    started = perf_counter()
+    found = collection.matches(filter)
+    seconds = perf_counter() - started
+    for trace in traces:
+        trace.add("filter", seconds)
+    return found
+
+
+def find_target(collection: hubless.Collection, text: str, extras: Extras) -> LoadedTargets:
+    """The target of an id, as the id stands in a URL. Raises `PointNotFound`."""
+    return _targets(collection, np.array([collection.row(collection.parts.ids.parse(text))]), extras)
+
+
+def find_targets(
+    collection: hubless.Collection, ids: Sequence[str | int], extras: Extras
+) -> tuple[LoadedTargets, list[str | int]]:
+    """The targets of some ids, in their order; and those ids that no target bears."""
+    rows = collection.find(ids)
+    found = np.array([row for row in rows if row is not None], np.int64)
+    missing = [wanted for wanted, row in zip(ids, rows, strict=True) if row is None]
+    return _targets(collection, found, extras), missing
+
+
+def scroll_targets(
+    collection: hubless.Collection, start: int, limit: int, filter: Filter | None, extras: Extras, trace: Trace
+) -> tuple[LoadedTargets, int | None]:
+    """The targets from row `start` on, and the row at which the next page begins; None if there are no more."""
+    matches = None if filter is None else matches_of(collection, filter, [trace])
+    rows = (
+        np.arange(start, min(start + limit + 1, collection.count))
+        if matches is None
+        else matches.page(start, limit + 1)
+    )
+    return _targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
+
+
+def count_matches(collection: hubless.Collection, filter: Filter, trace: Trace) -> int:
+    """Return the number of targets that meet a filter."""
+    return matches_of(collection, filter, [trace]).count
+
+
+def _targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
+    beside = read_beside(collection, rows, extras)
+    return LoadedTargets(collection.ids(rows), collection.offsets[rows], seqs_of(collection.parts, rows), beside)
+
 
 Observe = Callable[
     [hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any], Sequence[tuple[float, bool]]], None

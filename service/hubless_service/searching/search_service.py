@@ -19,17 +19,17 @@ from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.http.hits import FoundHits
 from hubless_service.http.queries import LikeTarget, Query
+from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
-from hubless_service.observing.live_hubness import LiveHubness
+from hubless_service.observing.live import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.catalog_follower import CatalogFollower, follow
-from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.encoding import Encoding
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
+from hubless_service.searching.sources import CatalogSource
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
 from hubless_service.searching.writer import Plan, Writer
 from hubless_service.settings import Settings

@@ -1,4 +1,4 @@
-"""/docs, with nothing from another host; and /."""
+"""Pages for people: /console, /docs with nothing from another host, and /."""
 
 import base64
 import re
@@ -8,15 +8,55 @@ from pathlib import Path
 import fastapi_offline
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.types import Scope
 
+import hubless_service
 from hubless_service.access.authentication import CONSOLE, DOCS
+
+_PACKAGE = Path(hubless_service.__file__).parent
+_INSTALLED, _IN_REPOSITORY = _PACKAGE / "console", _PACKAGE.parents[1] / "console"
+FILES = _INSTALLED if _INSTALLED.is_dir() else _IN_REPOSITORY
+"""The wheel has them inside the package, the repository beside it."""
+_PAGE = "index.html"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Only files from here, and images that payload names. No script or style in a page, so payload cannot bring one."""
+# a browser asks whether its copy still holds, so that an upgrade is seen at once
+_HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
+
+
+class _Files(StaticFiles):
+    """Files with the headers of the page."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers.update(_HEADERS)
+        return response
+
+
+def install_console(app: FastAPI) -> None:
+    """Serve the console and its files."""
+
+    async def page(request: Request) -> Response:
+        return FileResponse(FILES / _PAGE, headers=_HEADERS)
+
+    async def to_page(request: Request) -> Response:
+        # relative, so that it also works behind a proxy that serves it under a prefix
+        return RedirectResponse(f"{CONSOLE.removeprefix('/')}/", headers=_HEADERS)
+
+    app.add_route(CONSOLE, to_page, include_in_schema=False)
+    app.add_route(f"{CONSOLE}/", page, include_in_schema=False)
+    app.mount(CONSOLE, _Files(directory=FILES))
+
 
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 
 
-def install(app: FastAPI) -> None:
+def install_docs(app: FastAPI) -> None:
     """Serve Swagger UI from the files of an installed package, and lead `/` to the page that people begin with."""
     _install_page(app)
     _install_start(app, CONSOLE if app.state.hubless.settings.console else DOCS)

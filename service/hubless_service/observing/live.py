@@ -1,29 +1,151 @@
-"""The last queries of one version that this worker answered, and the figures made of them when somebody asks.
-
-Three rankings are described. `served` is whatever was answered. Some queries are searched again at all strengths while
-no query waits: `corrected` is what they were answered, `raw` the same without the correction. Compare only the last
-two: skewness and antihubs depend on the number of queries.
-"""
+"""Live hubness, confidence, drift and the recommended strength of what is served."""
 
 import logging
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from random import Random
+from time import monotonic, time
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import hubless
 from hubless import measures
+from hubless.errors import EngineError
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
-from hubless.vectors.arrays import F32, I64
-from hubless_service.observing.followed_strength import FollowedStrength
-from hubless_service.observing.live_confidence import LiveConfidence
+from hubless.vectors.arrays import F32, F64, I64
+from hubless_service.observing.sampling import QuerySampler
 from hubless_service.processes.shared import shared_folder
+from hubless_service.settings import Settings
+
+STEP = 0.25
+AGREED = 3
+"""So many choices in a row must lie on the same side before a step is made."""
+LOWEST, HIGHEST = STRENGTHS[0], STRENGTHS[-1]
+
+strength_log = logging.getLogger("hubless.strength")
+
+
+class FollowedStrength:
+    """The strength that is served now.
+
+    `folder`: that all workers share, so that they serve one strength; None in a server of one process.
+    """
+
+    def __init__(self, collection: hubless.Collection, folder: Path | None) -> None:
+        self.strength = collection.strength
+        self._name = collection.name
+        self._path = folder and folder / f"{collection.name}-{collection.version}.strength"
+        self._agreed = 0
+        self._side = 0
+
+    def hear(self, chosen: ChosenStrength) -> None:
+        """Take in what live queries speak for now, and make a step if they said so often enough."""
+        wanted = min(max(chosen.strength, LOWEST), HIGHEST)
+        side = (wanted > self.strength) - (wanted < self.strength)
+        if chosen.state != "enough" or not side:
+            self._agreed = 0
+            return
+        self._agreed = self._agreed + 1 if side == self._side else 1
+        self._side = side
+        if self._agreed >= AGREED:
+            step = min(STEP, abs(wanted - self.strength))
+            self._change(self.strength + side * step, f"{chosen.different} different live queries speak for {wanted:g}")
+            self._publish()
+
+    def look(self) -> None:
+        """Take over the strength that another worker has changed to."""
+        if self._path is None:
+            return
+        try:
+            told = float(self._path.read_text("ascii"))
+        except (OSError, ValueError):  # nobody has changed it yet
+            return
+        if told != self.strength:
+            self._change(told, "another worker changed it")
+
+    def _change(self, strength: float, why: str) -> None:
+        strength_log.warning(
+            'collection "%s": queries that give no strength get %g, before it was %g: %s',
+            *(self._name, strength, self.strength, why),
+        )
+        self.strength = strength
+        self._agreed = 0
+
+    def _publish(self) -> None:
+        if self._path is None:
+            return
+        draft = self._path.with_suffix(f".{os.getpid()}")
+        draft.write_text(repr(self.strength), "ascii")
+        draft.replace(self._path)
+
 
 log = logging.getLogger("hubless.live")
+
+COMPARED, FEWEST_ANSWERS = 512, 50
+"""Answers that are compared with as many of the first ones, and the fewest for which a drift is given."""
+_CHANCE_BORDER = 2.576
+"""Standard errors that chance exceeds in 1 % of cases."""
+_STALE = 3.0
+
+
+class Certainty(NamedTuple):
+    """The mean confidence of the last answers, the share of them that a threshold left out, and how far both moved.
+
+    `drift`: 0 is not at all, 1 what chance exceeds in 1 % of cases; None for too few answers.
+    """
+
+    confidence: float
+    unanswered_share: float
+    drift: float | None
+
+
+class LiveConfidence:
+    """The confidence of live answers of one version. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._first: list[tuple[float, bool]] = []
+        self._last: deque[tuple[float, bool]] = deque(maxlen=COMPARED)
+        self._lock = threading.Lock()
+        self._is_stale = False
+
+    def observe(self, answers: Sequence[tuple[float, bool]]) -> None:
+        """Keep the confidence of answers, and whether each was sent."""
+        with self._lock:
+            more = COMPARED - len(self._first)
+            self._first.extend(answers[:more])
+            self._last.extend(answers[more:])
+
+    def figures(self) -> Certainty | None:
+        """Return how sure the last answers were; None before any."""
+        with self._lock:
+            first, last = np.array(self._first, np.float64), np.array(self._last, np.float64)
+        if not len(first):
+            return None
+        confidence, answered = (last if len(last) >= FEWEST_ANSWERS else first).mean(axis=0).tolist()
+        return Certainty(confidence, 1 - answered, _drift(first, last) if len(last) >= FEWEST_ANSWERS else None)
+
+    def look(self, collection: str) -> None:
+        """Log when answers have become more or less sure than they were, and when they are as before."""
+        found = self.figures()
+        stale = found is not None and found.drift is not None and found.drift > _STALE
+        if found is not None and stale != self._is_stale:
+            self._is_stale = stale
+            told = 'collection "%s": answers are %s sure as at first: confidence is %.2f, and %.0f %% are left out'
+            level, as_sure = (logging.WARNING, "not as") if stale else (logging.INFO, "again as")
+            log.log(level, told, collection, as_sure, found.confidence, 100 * found.unanswered_share)
+
+
+def _drift(first: F64, last: F64) -> float:
+    apart = np.abs(first.mean(axis=0) - last.mean(axis=0))
+    error = np.sqrt(first.var(axis=0) / len(first) + last.var(axis=0) / len(last))
+    return float((apart / np.maximum(error, 1e-6)).max()) / _CHANCE_BORDER
+
 
 K = 10
 """Places of each answer that count."""
@@ -223,3 +345,90 @@ class LiveVersion:
                 else:
                     log.info('collection "%s": the queries are like those of the query bank again', collection.name)
             return self._drift
+
+
+_SECONDS = 0.25  # between two looks at what was asked
+_RESTS = 30  # times as long as a look has taken: processors are for queries
+
+
+class LiveHubness:
+    """The live queries of all collections. Each worker has its own."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        collections: Callable[[], list[hubless.Collection]],
+        sampler: QuerySampler | None,
+        prepare: Callable[[], object],
+        busy: Callable[[], bool],
+    ) -> None:
+        self._settings = settings
+        self._collections = collections
+        self._sampler = sampler
+        self._prepare = prepare
+        self._busy = busy
+        # the queries of a version go when the last request that holds the version ends
+        self._by_version: weakref.WeakKeyDictionary[hubless.Collection, LiveVersion] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._came = False  # queries since the last look
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="observe", daemon=True)
+
+    def start(self) -> None:
+        """Let the thread begin, if it has anything to do."""
+        if self._settings.hubness or self._sampler:
+            self._thread.start()
+
+    def stop(self) -> list[threading.Thread]:
+        """Let the thread end. Return it, if it runs."""
+        self._stopping.set()
+        return [self._thread] if self._thread.ident else []
+
+    def observe(
+        self,
+        collection: hubless.Collection,
+        vectors: F32,
+        found: Sequence[tuple[I64, int]],
+        options: dict[str, Any],
+        sure: Sequence[tuple[float, bool]],
+    ) -> None:
+        """Keep answers, as `LiveVersion.observe` and `LiveConfidence.observe` do."""
+        if self._settings.hubness:
+            live = self.of(collection)
+            live.observe(collection, vectors, found, options)
+            live.certainty.observe(sure)
+            self._came = True
+
+    def of(self, collection: hubless.Collection) -> LiveVersion:
+        """Return what is known of the queries of a version, however many writes it has."""
+        collection = collection.origin
+        if live := self._by_version.get(collection):
+            return live
+        with self._lock:
+            return self._by_version.setdefault(collection, LiveVersion(collection, self._settings.hubness_compared))
+
+    def _run(self) -> None:
+        self._prepare()
+        rests_until, stopping = 0.0, False
+        while not stopping:
+            stopping = self._stopping.wait(_SECONDS)
+            if self._sampler:
+                self._sampler.look(time(), last=stopping)
+            started = monotonic()
+            if self._settings.hubness and started >= rests_until and not (stopping or self._busy()):
+                self._came = False
+                self._look_at_all()
+                rests_until = monotonic() + _RESTS * (monotonic() - started)
+
+    def _look_at_all(self) -> None:
+        # a function of its own: its variables must not hold a version while the thread waits
+        for collection in self._collections():
+            try:
+                self.of(collection).look(collection, self._others_wait, follow=self._settings.follow_strength)
+            except EngineError as error:
+                log.warning('collection "%s": queries were not ranked raw: %s', collection.name, error)
+            except Exception:
+                log.exception('the live queries of collection "%s" could not be compared', collection.name)
+
+    def _others_wait(self) -> bool:
+        return self._stopping.is_set() or self._came or self._busy()
