@@ -1,7 +1,4 @@
-"""API keys: which there are, and what a request that brings one may do.
-
-Only hashes are kept. A file of keys is looked at every second, so that a key can be revoked without a restart.
-"""
+"""API keys: which there are, and what a request that brings one may do."""
 
 import logging
 import threading
@@ -23,13 +20,7 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rights of a request, in all collections or in some.
-
-    Attributes
-    ----------
-    name : of its key, if the key has one
-    digest : of its key
-    """
+    """The rights of a request, in all collections or in some."""
 
     role: Role
     collections: frozenset[str] | None = None

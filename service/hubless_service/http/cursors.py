@@ -1,9 +1,4 @@
-"""Cursors: one opaque word that says at which place of a version a scroll goes on, and under which filter.
-
-A place is the number of a write and a row of that write, or a row of the version. Both stand in the files, so a cursor
-is good in any worker and after a restart, for as long as the version is served. It also says which writes the page
-before had: a worker that has not followed them yet does so first.
-"""
+"""Cursors: one opaque word that says at which place of a version a scroll goes on, and under which filter."""
 
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -21,14 +16,7 @@ _DIGEST_BYTES = 9
 
 
 class Cursor(NamedTuple):
-    """Where a scroll goes on.
-
-    Attributes
-    ----------
-    version : of the collection; None for a scroll that begins
-    reached : the last write that the page before had
-    seq, rank : the place, as `place_of` gives it
-    """
+    """Where a scroll goes on."""
 
     version: str | None
     reached: int

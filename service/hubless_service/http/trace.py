@@ -19,14 +19,7 @@ STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", 
 
 
 class Trace:
-    """Filled while the request is answered; then the middleware reads it.
-
-    Attributes
-    ----------
-    exchange : of our own server; None under another one
-    late : seconds that the request waited before work on it began
-    intervals : each stage, when it began and when it ended; for spans only
-    """
+    """Filled while the request is answered; then the middleware reads it."""
 
     __slots__ = ("code", "exchange", "intervals", "late", "request_id", "seconds", "started")
 

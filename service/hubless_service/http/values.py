@@ -1,8 +1,4 @@
-"""Types of fields in a request. Each checks its JSON value, and has the JSON schema of the values that it takes.
-
-A limit `x-maximum` in a schema names the setting that says it. `openapi` puts its value there, as `maximum`.
-A check raises `InputError` with the place inside the field, such as `[7]`. `requests.read` adds the field's name.
-"""
+"""Types of fields in a request. Each checks its JSON value, and has the JSON schema of the values that it takes."""
 
 import binascii
 import re
@@ -52,12 +48,7 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """The extras of each target beside its id.
-
-    Attributes
-    ----------
-    columns : of the payload; None is all of them
-    """
+    """The extras of each target beside its id."""
 
     payload: bool = False
     vector: bool = False

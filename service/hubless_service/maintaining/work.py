@@ -1,7 +1,4 @@
-"""The process that does one piece of work: `python -m hubless_service.maintaining.work JSON`.
-
-It ends with the process that started it. A kill at any moment leaves the collection as it was, or with the new version.
-"""
+"""The process that does one piece of work: `python -m hubless_service.maintaining.work JSON`."""
 
 import json
 import os

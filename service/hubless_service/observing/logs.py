@@ -1,8 +1,4 @@
-"""Log lines: text for people, or an object of JSON a line for programs. A thread of their own writes them.
-
-Whoever reads standard error may pause or go away. Neither holds up an answer or the end of the process: lines wait up
-to a number, further ones are dropped and counted.
-"""
+"""Log lines: text for people, or an object of JSON a line for programs. A thread of their own writes them."""
 
 import logging
 import os
@@ -66,13 +62,7 @@ FORMATTERS = {"text": logging.Formatter(TEXT), "json": JsonFormatter()}
 
 
 class LineHandler(QueueHandler):
-    """Formats records at once, and has a thread write them to a descriptor.
-
-    Attributes
-    ----------
-    on_drop : called for each line that is dropped
-    descriptor : where lines are written
-    """
+    """Formats records at once, and has a thread write them to a descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         # the simple one, as a line may be logged by a finaliser that runs in the middle of another `put`

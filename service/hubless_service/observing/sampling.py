@@ -1,8 +1,4 @@
-"""A sample of the queries that people ask in files, for the next query bank. Off unless a folder is set.
-
-A request only notes its queries. The observing thread adds them to the files that all workers share. Whatever the disk
-does, no query fails.
-"""
+"""A sample of the queries that people ask in files, for the next query bank. Off unless a folder is set."""
 
 import logging
 from collections import deque

@@ -1,9 +1,4 @@
-"""Several processes that serve one socket, each over the same mapped files, and the supervisor that looks after them.
-
-The first worker answers from the start, if only that it is loading. The others begin when it and they have loaded. A
-worker that dies is replaced by one that takes no request before it has loaded. When the supervisor dies, the workers
-end in order.
-"""
+"""Several processes that serve one socket, over the same mapped files, and the supervisor that looks after them."""
 
 import logging
 import multiprocessing
@@ -83,13 +78,7 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
 
 
 class Supervisor:
-    """Starts workers, replaces those that die, and passes signals on to them.
-
-    Attributes
-    ----------
-    workers : the processes that run, the oldest first
-    ended_by : the second signal, which does not wait for the workers to end in order; None if there was none
-    """
+    """Starts workers, replaces those that die, and passes signals on to them."""
 
     def __init__(self, count: int, folder: Path, spawn: Callable[[bool], BaseProcess], signals: Signals) -> None:
         """Prepare to run."""

@@ -54,14 +54,7 @@ class AppState:
 
 
 class Call(Request):
-    """A request to an endpoint.
-
-    Attributes
-    ----------
-    service : what the app holds
-    trace : of the request
-    access : the rights of its key; all of them where no keys are wanted
-    """
+    """A request to an endpoint."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         super().__init__(scope, receive, send)

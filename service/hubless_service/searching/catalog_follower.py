@@ -1,9 +1,4 @@
-"""Follows the catalog and the logs of its collections, so that every worker serves what any process wrote.
-
-One thread looks, and others open new versions: a large collection holds up no other. A new version is opened beside the
-old one and then takes its place on the shelf. Only the looking thread has a collection opened, and it leaves one alone
-that is being opened, so that no two threads change one slot.
-"""
+"""Follows the catalog and the logs of its collections, so that every worker serves what any process wrote."""
 
 import logging
 import os

@@ -43,17 +43,7 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 
 
 class SearchService:
-    """The shelf of collections, the thread that fills it, and the threads that encode, search and count.
-
-    Attributes
-    ----------
-    shelf : where requests look collections up
-    live : the live hubness and the drift of what is served
-    sampling : keeps a sample of the queries in files; None if that is off
-    maintainer : has collections merged and fitted anew
-    check_room : raises `too_many_requests` if too many queries wait already: before anything is done for one more
-    draining : whether the process is about to end; requests that come are answered all the same
-    """
+    """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
     def __init__(self, source: CatalogSource, settings: Settings) -> None:
         self.shelf = Shelf()

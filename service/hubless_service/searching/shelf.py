@@ -88,15 +88,7 @@ NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a col
 
 
 class Shelf:
-    """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole.
-
-    Attributes
-    ----------
-    loading : whether the first look at the catalog is not over yet
-    failure : why the catalog cannot be read
-    aliases : the other names of collections
-    version_ids : the ids of all stored versions by collection, oldest first
-    """
+    """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole."""
 
     def __init__(self) -> None:
         self.loading = True

@@ -68,13 +68,7 @@ log = logging.getLogger("hubless.catalog")
 
 @dataclass(frozen=True)
 class StoreState:
-    """Result of the last look at the store.
-
-    Attributes
-    ----------
-    trouble : why something could not be brought here; empty if all was
-    synced : when all was brought here, in seconds since 1970; 0 for never
-    """
+    """Result of the last look at the store."""
 
     trouble: str = ""
     synced: float = 0.0

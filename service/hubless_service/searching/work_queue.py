@@ -65,12 +65,7 @@ class WorkItem:
 
 
 class Backlog:
-    """The items that wait, in groups of equal keys. There is no clock here: the caller passes the time.
-
-    Attributes
-    ----------
-    queries : how many queries wait
-    """
+    """The items that wait, in groups of equal keys. There is no clock here: the caller passes the time."""
 
     def __init__(self, most: int, batch: int, threads: int) -> None:
         self.queries = 0
@@ -161,14 +156,7 @@ class Backlog:
 
 
 class WorkQueue:
-    """Answers items, those of equal keys together. In the event loop only, but for `stop`.
-
-    Attributes
-    ----------
-    check_room : raises `too_many_requests` if no more queries may wait
-    on_batch : called with the queries of each call
-    on_failure : called, perhaps in a search thread, when an answer has failed as no answer may
-    """
+    """Answers items, those of equal keys together. In the event loop only, but for `stop`."""
 
     def __init__(
         self, threads: int, most: int, batch: int, prepare: Callable[[], object], inline_seconds: float = HOP

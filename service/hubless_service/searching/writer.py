@@ -1,8 +1,4 @@
-"""Writes points: a thread appends to the log what waits for one collection together.
-
-A write is answered when it is on the disk and this process serves it. The other workers follow its log. One thread at a
-time writes to a collection, and a collection whose log another process holds keeps no other one waiting.
-"""
+"""Writes points: a thread appends to the log what waits for one collection together."""
 
 import asyncio
 import logging

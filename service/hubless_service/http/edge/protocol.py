@@ -364,10 +364,6 @@ class Watch:
     """All connections of a process: one timer ends those that are late, and a full house makes room for a new one.
 
     One timer for all costs a request nothing, and no state of a connection can be forgotten.
-
-    Attributes
-    ----------
-    waiting : the connections that wait for a request; the one that has waited longest comes first
     """
 
     def __init__(self, settings: Settings) -> None:
