@@ -91,9 +91,18 @@ def create_app(
     Not `first`: it takes no request before the first worker and itself have loaded, or one would say that the server is
     ready, and another refuse.
     """
-    store = _store_of(settings) if engine is None else None
-    engine = engine or _engine_of(settings, store)
-    tracing = tracing or _tracing_of(settings)
+    store = None
+    if engine is None:
+        settled = settings.encoders, settings.filter_cache_bytes
+        if settings.address is not None:
+            store = RemoteSource(
+                settings.address, settings.folder, settings.cache_bytes, settings.poll_seconds, *settled
+            )
+        engine = SearchService(store or CatalogSource(settings.catalog, *settled), settings)
+    if settings.traces and not tracing:
+        from hubless_service.observing.tracing import from_environment
+
+        tracing = from_environment(version("hubless"))
     keys, attempts = Keys(settings), Attempts(settings.max_wrong_keys)
     metrics = Metrics()
     app = App(
@@ -123,32 +132,6 @@ def create_app(
     )
     _add_middlewares(app, settings, keys, attempts, metrics, tracing)
     return app
-
-
-def _store_of(settings: Settings) -> RemoteSource | None:
-    if (address := settings.address) is None:
-        return None
-    return RemoteSource(
-        address,
-        settings.folder,
-        settings.cache_bytes,
-        settings.poll_seconds,
-        settings.encoders,
-        settings.filter_cache_bytes,
-    )
-
-
-def _engine_of(settings: Settings, store: RemoteSource | None) -> SearchService:
-    local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
-    return SearchService(store or local, settings)
-
-
-def _tracing_of(settings: Settings) -> "Tracing | None":
-    if not settings.traces:
-        return None
-    from hubless_service.observing.tracing import from_environment
-
-    return from_environment(version("hubless"))
 
 
 def _lifespan(

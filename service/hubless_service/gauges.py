@@ -20,43 +20,23 @@ OF_LIVE_QUERIES = {
 }
 
 
-def _drift(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
-    found = live.drift(collection)
-    return found.drift if found else None
-
-
-def _confidence(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
-    found = live.certainty.figures()
-    return found.confidence if found else None
-
-
-def _unanswered(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
-    found = live.certainty.figures()
-    return found.unanswered_share if found else None
-
-
-def _confidence_drift(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
-    found = live.certainty.figures()
-    return found.drift if found else None
-
-
-def _coverage(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
-    bank = collection.manifest.bank
-    return bank.coverage if bank else None
-
-
-def _recommended(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
-    return live.chosen.strength if live.chosen and live.chosen.state == "enough" else None
-
-
 OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], float | None]]] = {
     "load_seconds": ("Time to open and prove the version that is served", lambda _, slot, live: slot.seconds),
-    "drift": ("How far queries are from the query bank: 1 is the border of chance", _drift),
-    "confidence": ("Mean confidence of the last answers", _confidence),
-    "unanswered_share": ("Share of the last answers that a threshold of the query left out", _unanswered),
+    "drift": (
+        "How far queries are from the query bank: 1 is the border of chance",
+        lambda one, _, live: _of(live.drift(one), "drift"),
+    ),
+    "confidence": (
+        "Mean confidence of the last answers",
+        lambda one, _, live: _of(live.certainty.figures(), "confidence"),
+    ),
+    "unanswered_share": (
+        "Share of the last answers that a threshold of the query left out",
+        lambda one, _, live: _of(live.certainty.figures(), "unanswered_share"),
+    ),
     "confidence_drift": (
         "How far both moved since the version is served: 1 is the border of chance",
-        _confidence_drift,
+        lambda one, _, live: _of(live.certainty.figures(), "drift"),
     ),
     "added_points": ("Targets that stand beside the index", lambda one, slot, live: one.parts.added),
     "removed_points": (
@@ -67,15 +47,27 @@ OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], f
         "Share of the targets that came after the correction was fitted",
         lambda one, slot, live: one.parts.frozen_share,
     ),
-    "bank_coverage": ("Share of the targets that the query bank covers", _coverage),
+    "bank_coverage": (
+        "Share of the targets that the query bank covers",
+        lambda one, _, live: _of(one.manifest.bank, "coverage"),
+    ),
     "engine_answers": (
         "Whether the engine outside answers",
         lambda one, slot, live: slot.silent is None if one.parts.remote else None,
     ),
     "strength": ("Strength of queries that give none", lambda one, slot, live: live.following.strength),
-    "recommended_strength": ("Strength that spreads the answers to live queries most evenly", _recommended),
+    "recommended_strength": (
+        "Strength that spreads the answers to live queries most evenly",
+        lambda one, _, live: live.recommended,
+    ),
 }
 """The help of a gauge of each collection that is served, and its value; None for no series."""
+
+
+def _of(found: object, figure: str) -> float | None:
+    """Return a figure of what was found; None where nothing was."""
+    value: float | None = getattr(found, figure, None)
+    return value
 
 
 class ServedGauges(Collector):

@@ -45,11 +45,6 @@ class Query:
         depth: int = self.options["limit"] + self.options.get("skip", 0)
         return depth
 
-    @property
-    def is_chosen(self) -> bool:
-        """Return True if the hits are not the best of the ranking, one after the other."""
-        return "group_by" in self.options or "diversity" in self.options
-
 
 def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     """Return the query of a request, or of a part of one."""
@@ -99,7 +94,8 @@ def queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
     """Return the queries of a batch."""
     settings = subject.settings
     queries = [query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
-    hits = sum(query.depth * (_CANDIDATES if query.is_chosen else 1) for query in queries)
+    chosen = {"group_by", "diversity"}
+    hits = sum(query.depth * (1 if chosen.isdisjoint(query.options) else _CANDIDATES) for query in queries)
     if hits > settings.max_batch_hits:
         expected = f"limits and skips that add up to at most {settings.max_batch_hits}"
         raise InputError(sent.field, expected, str(hits))

@@ -272,6 +272,11 @@ class LiveVersion:
         self.chosen = most_even(answers, self._n, current=current)
         return True
 
+    @property
+    def recommended(self) -> float | None:
+        """The strength that enough queries speak for."""
+        return self.chosen.strength if self.chosen and self.chosen.state == "enough" else None
+
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return the answer to `GET .../hubness`."""
         drift = self.drift(collection)

@@ -138,5 +138,5 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
             "frozen_share": collection.parts.frozen_share,
         },
         "versions": [*state.engine.shelf.version_ids.get(collection.name, ())],
-        "aliases": state.engine.shelf.aliases_of(collection.name),
+        "aliases": [alias for alias, of in state.engine.shelf.aliases.items() if of.collection == collection.name],
     }

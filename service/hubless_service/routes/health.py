@@ -16,7 +16,7 @@ from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.routes.route import Call
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching.shelf import NOTHING_TO_SERVE
+from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
 from hubless_service.searching.sources import RemoteSource
 
 router = make_router("health")
@@ -61,7 +61,8 @@ async def readyz(call: Call) -> Response:
         return responses.send({"status": "ready", **note, **details})
     if shelf.loading:
         raise HttpProblem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
-    raise HttpProblem("not_ready", shelf.verdict(), details)
+    detail = as_problem(shelf.failure).detail if shelf.failure else "No collection is sound: see collections."
+    raise HttpProblem("not_ready", detail, details)
 
 
 def _descriptors_left() -> bool:

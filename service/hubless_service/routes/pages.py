@@ -58,11 +58,6 @@ _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 
 def install_docs(app: FastAPI) -> None:
     """Serve Swagger UI from the files of an installed package, and lead `/` to the page that people begin with."""
-    _install_page(app)
-    _install_start(app, CONSOLE if app.state.hubless.settings.console else DOCS)
-
-
-def _install_page(app: FastAPI) -> None:
     # relative, so that the page also works behind a proxy that serves it under a prefix
     made = get_swagger_ui_html(
         openapi_url="openapi.json",
@@ -78,16 +73,11 @@ def _install_page(app: FastAPI) -> None:
     async def page(request: Request) -> Response:
         return HTMLResponse(html, headers=headers)
 
+    async def to_start(request: Request) -> Response:
+        return RedirectResponse((CONSOLE if app.state.hubless.settings.console else DOCS).removeprefix("/"))
+
     app.add_route(DOCS, page, include_in_schema=False)
     app.mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS))
-
-
-def _install_start(app: FastAPI, start: str) -> None:
-    """Lead `/` to the page that people begin with."""
-
-    async def to_start(request: Request) -> Response:
-        return RedirectResponse(start.removeprefix("/"))
-
     app.add_route("/", to_start, include_in_schema=False)
 
 

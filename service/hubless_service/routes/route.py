@@ -4,7 +4,7 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
@@ -27,7 +27,7 @@ from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
 from hubless_service.searching.sources import RemoteSource
-from hubless_service.settings import Settings
+from hubless_service.settings import Role, Settings
 
 T = TypeVar("T")
 MIN_SEQ = b"x-min-seq"
@@ -82,39 +82,36 @@ async def _readable(call: Call, collection: str, min_seq: MinSeqHeader = None) -
     return held
 
 
-async def _writable(call: Call, collection: str) -> hubless.Collection:
-    check_role(call, "write", call.service.settings.origins)
-    return await call.find(call.service.engine.shelf.collection, collection)
+def _held_by(role: Role) -> Callable[[Call, str], Awaitable[hubless.Collection]]:
+    async def find(call: Call, collection: str) -> hubless.Collection:
+        check_role(call, role, call.service.settings.origins)
+        return await call.find(call.service.engine.shelf.collection, collection)
+
+    return find
 
 
-async def _administered(call: Call, collection: str) -> hubless.Collection:
-    check_role(call, "admin", call.service.settings.origins)
-    return await call.find(call.service.engine.shelf.collection, collection)
+def _rights_of(role: Role) -> Callable[[Call], Awaitable[Access]]:
+    async def rights(call: Call) -> Access:
+        return check_role(call, role, call.service.settings.origins)
+
+    return rights
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
     return await call.find(call.service.engine.shelf.slot, collection)
 
 
-async def _writer(call: Call) -> Access:
-    return check_role(call, "write", call.service.settings.origins)
-
-
-async def _admin(call: Call) -> Access:
-    return check_role(call, "admin", call.service.settings.origins)
-
-
 Held = Annotated[hubless.Collection, Depends(_readable)]
 """The collection of the path, as it is served."""
-Writable = Annotated[hubless.Collection, Depends(_writable)]
+Writable = Annotated[hubless.Collection, Depends(_held_by("write"))]
 """The same, for requests that may write."""
-Administered = Annotated[hubless.Collection, Depends(_administered)]
+Administered = Annotated[hubless.Collection, Depends(_held_by("admin"))]
 """The same, for requests that may administer."""
 Place = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
-Writer = Annotated[Access, Depends(_writer)]
+Writer = Annotated[Access, Depends(_rights_of("write"))]
 """The rights of a request that may write."""
-Admin = Annotated[Access, Depends(_admin)]
+Admin = Annotated[Access, Depends(_rights_of("admin"))]
 """The rights of a request that may administer."""
 
 

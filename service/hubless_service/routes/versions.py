@@ -124,7 +124,8 @@ def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
 def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAnswer:
     catalog = state.engine.catalog
     after = read_manifest(state.engine.catalog.folder(name, version))
-    other = since or _before(catalog, name, version)
+    if not (other := since or max((known for known in catalog.version_ids(name) if known < version), default="")):
+        raise VersionNotFound(f"collection {name!r} has no version before {version!r}")
     before = read_manifest(state.engine.catalog.folder(name, other))
     if not _comparing.acquire(blocking=False):
         raise HttpProblem("too_many_requests", "Two other versions are being compared.", headers=RETRY_AFTER)
@@ -142,13 +143,6 @@ def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAn
         }
     finally:
         _comparing.release()
-
-
-def _before(catalog: hubless.Catalog, name: str, version: str) -> str:
-    older = [known for known in catalog.version_ids(name) if known < version]
-    if not older:
-        raise VersionNotFound(f"collection {name!r} has no version before {version!r}")
-    return older[-1]
 
 
 def _changed(before: Manifest, after: Manifest) -> list[ChangedField]:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, TypeVar
 
 import faiss
@@ -168,7 +169,7 @@ class SearchService:
         queue = self._remote if collection.parts.remote else self._queue
         encoded = queries
         if texts:
-            queue.check_wait(trace, seconds)  # before a text is encoded in vain
+            queue.check_room(perf_counter(), trace.late, seconds)  # before a text is encoded in vain
             encoded = await self._encoding.encode(trace, collection, queries, deadline)
         if self._follows:
             encoded = self._with_strength(collection, encoded)

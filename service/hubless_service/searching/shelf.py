@@ -176,10 +176,6 @@ class Shelf:
             raise CollectionNotFound(f'There is no collection "{name}".')
         return own, slot
 
-    def aliases_of(self, name: str) -> list[str]:
-        """The other names of a collection."""
-        return [alias for alias, standing in self.aliases.items() if standing.collection == name]
-
     # for probes and metrics
 
     @property
@@ -192,10 +188,6 @@ class Shelf:
     def empty(self) -> bool:
         """Return True if the catalog was read and has no collection."""
         return not self.loading and not self.failure and not self._slots
-
-    def verdict(self) -> str:
-        """A sentence that says why the server is not ready though nothing is being loaded."""
-        return as_problem(self.failure).detail if self.failure else "No collection is sound: see collections."
 
     def details(self, access: Access) -> dict[str, dict[str, object]]:
         """The state of each collection that may be seen, for people who ask why the server is not ready."""

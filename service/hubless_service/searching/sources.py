@@ -162,7 +162,8 @@ class RemoteSource(CatalogSource):
         for name in names:
             try:
                 self._make_room(name)
-                self._mirror.pull(name, most_bytes=self._most_bytes - self._needed(name))
+                others = (self.catalog.folder(other) for other in self.catalog.collections() if other != name)
+                self._mirror.pull(name, most_bytes=self._most_bytes - sum(map(_size, others)))
             except HublessError as error:
                 troubles.append(str(error))
         trouble = "; ".join(troubles)
@@ -172,11 +173,6 @@ class RemoteSource(CatalogSource):
             log.info("%s can be reached again", self.address)
         state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
         replace_text(self.path / _STATE, json.dumps(state))
-
-    def _needed(self, name: str) -> int:
-        """The bytes of the current versions of the other collections."""
-        catalog = self.catalog
-        return sum(_size(catalog.folder(other)) for other in catalog.collections() if other != name)
 
     def _make_room(self, name: str) -> None:
         """Remove versions that are not current: all but the newest, and that one too if there is no room."""

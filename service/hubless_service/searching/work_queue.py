@@ -168,7 +168,7 @@ class WorkQueue:
         self._prepare = prepare
         self._inline_seconds = inline_seconds
         self._backlog = Backlog(most, batch, threads)
-        self.check_room: Callable[[], None] = self._backlog.check
+        self.check_room = self._backlog.check
         self._idle = threads
         self._handed: SimpleQueue[list[WorkItem] | None] = SimpleQueue()  # items for a thread; None ends one
         self._turn_comes = self._closed = False
@@ -195,10 +195,6 @@ class WorkQueue:
     def waiting(self) -> int:
         """The number of queries that wait."""
         return self._backlog.queries
-
-    def check_wait(self, trace: Trace, seconds: float) -> None:
-        """Raise `too_many_requests` if a request that has some seconds in all would wait for too many of them."""
-        self._backlog.check(perf_counter(), trace.late, seconds)
 
     def submit(
         self,

@@ -14,7 +14,7 @@ from typing import Any
 from hubless.errors import HublessError, NotFoundError, StorageError
 from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
-from hubless.search.transaction import Transaction, WritableCollection
+from hubless.search.transaction import Transaction
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.catalog_follower import REPLACED, follow
@@ -162,7 +162,8 @@ class Writer:
                 _fail(tasks, internal_error())
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
-        living = self._living(tasks[0].name)
+        if (living := self._shelf.known(tasks[0].name).living) is None:
+            raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[QueuedWrite, dict[str, Any] | Exception]] = []
@@ -210,12 +211,6 @@ class Writer:
             raise HttpProblem("merge_needed", detail, headers={"Retry-After": "60"})
         with within(task.deadline - now):
             return task.plan(transaction)
-
-    def _living(self, name: str) -> WritableCollection:
-        living = self._shelf.known(name).living
-        if living is None:
-            raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
-        return living
 
 
 def _fail(tasks: list[QueuedWrite], error: Exception) -> None:
