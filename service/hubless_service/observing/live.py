@@ -208,7 +208,10 @@ class LiveVersion:
     ) -> None:
         """Keep answers."""
         k = min(K, options["limit"])
-        blocks = {id(rows): collection.parts.base_rows(rows[:, :k]) for rows, _ in found}
+        blocks: dict[int, I64] = {}
+        for rows, _ in found:
+            if id(rows) not in blocks:
+                blocks[id(rows)] = collection.parts.base_rows(rows[:, :k])
         with self._lock:
             for vector, (rows, line) in zip(vectors, found, strict=True):
                 # copies, which do not hold on to the whole batch

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil, inf
+from operator import attrgetter
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -31,6 +32,7 @@ HOP = 0.0002
 SHORT = 0.001
 """Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
 MOST_KEYS = 1024
+_CONTENT = attrgetter("content")
 _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
@@ -282,7 +284,7 @@ class WorkQueue:
         """Return the outcome of each item, and how long the call took. Whatever happens in it, the thread goes on."""
         started = perf_counter()
         try:
-            outcomes = items[0].answer([item.content for item in items])
+            outcomes = items[0].answer(list(map(_CONTENT, items)))
             if len(outcomes) == len(items):
                 return outcomes, perf_counter() - started
             failure: BaseException = ValueError(f"{len(items)} requests have {len(outcomes)} answers")
