@@ -80,11 +80,7 @@ class App(FastAPI):
 
 
 def create_app(
-    settings: Settings,
-    engine: SearchService | None = None,
-    *,
-    first: bool = True,
-    tracing: "Tracing | None" = None,
+    settings: Settings, engine: SearchService | None = None, *, first: bool = True, tracing: "Tracing | None" = None
 ) -> FastAPI:
     """Make the service.
 
@@ -134,13 +130,7 @@ def create_app(
     return app
 
 
-def _lifespan(
-    engine: SearchService,
-    keys: Keys,
-    tracing: "Tracing | None",
-    *,
-    first: bool,
-) -> Lifespan:
+def _lifespan(engine: SearchService, keys: Keys, tracing: "Tracing | None", *, first: bool) -> Lifespan:
     """Return the lifespan: the work before the first request, and after the last answer."""
 
     @asynccontextmanager

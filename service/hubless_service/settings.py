@@ -53,10 +53,7 @@ class Settings(BaseSettings):
     )
     keys_file: Path | None = Field(default=None, description="File with more API keys; read again when it changes.")
     max_wrong_keys: int = Field(
-        default=20,
-        ge=0,
-        le=1000,
-        description="Different wrong keys an address may try in a minute; 0 is any number.",
+        default=20, ge=0, le=1000, description="Different wrong keys an address may try in a minute; 0 is any number."
     )
     trusted_proxies: str = Field(
         default="127.0.0.1,::1", description="Proxies whose X-Forwarded-For is believed: addresses or networks."
@@ -91,9 +88,7 @@ class Settings(BaseSettings):
     )
     search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
     receive_seconds: float = Field(
-        default=20,
-        gt=0,
-        description="Seconds for a client to send the head, or body, or take 64 KiB.",
+        default=20, gt=0, description="Seconds for a client to send the head, or body, or take 64 KiB."
     )
     keep_alive_seconds: int = Field(
         default=65, ge=0, description="Seconds until an idle connection closes. Set more than in your proxy."

@@ -11,7 +11,7 @@ from support import raw
 from support.catalogs import DIM
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from hubless_service.http.edge import protocol
+from hubless_service.http import edge
 
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
@@ -178,7 +178,7 @@ def test_octet_stream_with_little_endian_floats_is_little_endian(http):
 
 @pytest.mark.parametrize("flood", [1, 65_536], ids=["any", "large"])
 def test_what_is_discarded_is_read_with_pauses_in_which_others_are_answered(serve, words, monkeypatch, flood):
-    monkeypatch.setattr(protocol, "_FLOOD", flood)
+    monkeypatch.setattr(edge, "_FLOOD", flood)
     paused, pause = [], FlowControl.pause_reading
     monkeypatch.setattr(FlowControl, "pause_reading", lambda self: paused.append(1) or pause(self))
     with serve({"words": words}) as (client, _), raw.connect(str(client.base_url)) as connection:
@@ -188,7 +188,7 @@ def test_what_is_discarded_is_read_with_pauses_in_which_others_are_answered(serv
 
 
 def test_connection_goes_on_after_a_large_body_that_was_discarded(serve, words, monkeypatch):
-    monkeypatch.setattr(protocol, "_FLOOD", 1)
+    monkeypatch.setattr(edge, "_FLOOD", 1)
     with serve({"words": words}) as (client, _):
         for _ in range(2):
             answer = client.post(QUERY, content=b" " * 2**22, headers={"content-type": "application/json"})

@@ -163,7 +163,7 @@ export interface components {
             /** @enum {string} */
             metric: "cosine" | "dot";
             name: string;
-            /** @description columns: each has a type. json: objects with any keys. null: there is no payload. */
+            /** @description columns: each has a type. json: objects with any keys. null: none. */
             payload: ("columns" | "json") | null;
             payload_columns: string[];
             /** @description Arrow's name of each column's type, by which filters are checked. */
@@ -268,7 +268,7 @@ export interface components {
          *     }
          */
         DeletePointsRequest: {
-            /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
+            /** @description memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat. */
             durability?: ("disk" | "memory") | null;
             /** @description All targets that meet it are deleted. */
             filter?: components["schemas"]["Filter"] | null;
@@ -278,7 +278,7 @@ export interface components {
         /** @description The differences between two versions of a collection. */
         DiffAnswer: {
             added: components["schemas"]["IdChanges"];
-            /** @description Canary queries of the older version; none if the dimensions differ. */
+            /** @description Of the older version; none if the dimensions differ. */
             canaries: components["schemas"]["ChangedAnswers"][];
             collection: string;
             fields: components["schemas"]["ChangedField"][];
@@ -366,7 +366,7 @@ export interface components {
         };
         /** @description Why a hit stands where it does. */
         HitExplanation: {
-            /** @description N_10 at strength 1, as measured when the version was built; null if not stored. */
+            /** @description N_10 at strength 1, as measured by the build; null if not stored. */
             occurrence: number | null;
             /** @description Its rank, from 1. */
             rank: number;
@@ -540,7 +540,7 @@ export interface components {
         };
         /** @description Occurrence of each target over bank queries, for a version as it was built; null where nobody counted. */
         OccurrenceAnswer: {
-            /** @description Few queries leave many targets unfound: compare both rankings with this. */
+            /** @description Few queries leave many targets unfound: compare with this. */
             chance: components["schemas"]["OccurrenceByChance"] | null;
             collection: string;
             corrected: components["schemas"]["RankingOccurrence"] | null;
@@ -577,7 +577,7 @@ export interface components {
          *     }
          */
         PatchPointsRequest: {
-            /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
+            /** @description memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat. */
             durability?: ("disk" | "memory") | null;
             /** @description At most 1,000. */
             points: components["schemas"]["PointToPatch"][];
@@ -680,7 +680,7 @@ export interface components {
             collection: string;
             /** @description How many targets the version has. */
             count: number;
-            /** @description Share of the variance of the targets along x and along y; null for UMAP. */
+            /** @description Share of the variance along x and along y; null for UMAP. */
             explained: number[] | null;
             /**
              * @description Principal components, or UMAP.
@@ -723,7 +723,7 @@ export interface components {
             correction?: string | null;
             /** @description false keeps the queries on the disk until more come, for a bank in several bodies. */
             fit?: boolean | null;
-            /** @description append adds to the bank that the collection has, and to what waits to be fitted; replace, the default, takes the place of both. */
+            /** @description append adds to the bank that is there, and to what waits; replace, the default, takes the place of both. */
             mode?: ("replace" | "append") | null;
             /** @description Of the correction. */
             parameters?: {
@@ -753,9 +753,9 @@ export interface components {
          *     }
          */
         PutPointsRequest: {
-            /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
+            /** @description memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat. */
             durability?: ("disk" | "memory") | null;
-            /** @description insert refuses ids that are there, ignore leaves their points as they are, update refuses ids that are not there; upsert, the default, takes all. */
+            /** @description insert refuses ids that are there, ignore passes them over, update refuses ids that are not; upsert takes all. */
             mode?: ("upsert" | "insert" | "update" | "ignore") | null;
             /** @description At most 1,000. */
             points: components["schemas"]["PointToPut"][];
@@ -764,15 +764,15 @@ export interface components {
         QueryAnswer: {
             /** @description false if min_confidence or min_presence left out all hits. Likewise. */
             answered?: boolean;
-            /** @description Whether these are probabilities. If not, they put answers in order. Likewise. */
+            /** @description Whether these are probabilities, and not only an order. Likewise. */
             calibrated?: boolean;
             collection: string;
-            /** @description How likely the best hit is right, 0 to 1. Only of a version with a model of it. */
+            /** @description How likely the best hit is right, 0 to 1. Only with a model. */
             confidence?: number;
-            /** @description Of a gated correction only: whether it was switched on for the query. */
+            /** @description Of a gated correction: whether it was switched on for the query. */
             corrected?: boolean;
             hits: components["schemas"]["QueryHit"][];
-            /** @description How likely a right target is among those that were searched, 0 to 1. Likewise. */
+            /** @description How likely a right target was among those searched. Likewise. */
             presence?: number;
             version: string;
         };
@@ -798,7 +798,7 @@ export interface components {
             } | null;
             /** @description similarity − strength · offset */
             score: number;
-            /** @description Its part of the confidence, 0 to 1: all of it for the best hit. Only with a model. */
+            /** @description Its part of the confidence, all for the best hit. Only with a model. */
             share?: number;
             /** @description Inner product with the query; the cosine under metric cosine. */
             similarity: number;
@@ -809,14 +809,14 @@ export interface components {
         QueryHits: {
             /** @description false if min_confidence or min_presence left out all hits. Likewise. */
             answered?: boolean;
-            /** @description Whether these are probabilities. If not, they put answers in order. Likewise. */
+            /** @description Whether these are probabilities, and not only an order. Likewise. */
             calibrated?: boolean;
-            /** @description How likely the best hit is right, 0 to 1. Only of a version with a model of it. */
+            /** @description How likely the best hit is right, 0 to 1. Only with a model. */
             confidence?: number;
-            /** @description Of a gated correction only: whether it was switched on for the query. */
+            /** @description Of a gated correction: whether it was switched on for the query. */
             corrected?: boolean;
             hits: components["schemas"]["QueryHit"][];
-            /** @description How likely a right target is among those that were searched, 0 to 1. Likewise. */
+            /** @description How likely a right target was among those searched. Likewise. */
             presence?: number;
         };
         /**
@@ -857,11 +857,11 @@ export interface components {
             score_threshold?: number | null;
             /** @description How many of the best are left out; with limit at most 5,000. */
             skip?: number | null;
-            /** @description How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the collection, 0 with id. */
+            /** @description How much of the offsets is applied: 0 is raw, 1 is full. If not given that of the collection, 0 with id. */
             strength?: number | null;
             /** @description A text, for collections that have an encoder. */
             text?: string | null;
-            /** @description Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest holds. */
+            /** @description Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest. */
             timeout_ms?: number | null;
             /** @description A vector, as long as the collection's dim. */
             vector?: components["schemas"]["QueryVector"] | null;
@@ -899,7 +899,7 @@ export interface components {
         };
         /** @description The server answers queries. */
         ReadyAnswer: {
-            /** @description Each collection's state; one that failed says why, and `log` why its writes cannot be followed. Left out where a key is needed to see them. */
+            /** @description Each collection's state; of one that failed, why. Left out where a key is needed to see them. */
             collections?: {
                 [key: string]: {
                     [key: string]: unknown;

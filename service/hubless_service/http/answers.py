@@ -47,14 +47,8 @@ class HitExplanation(TypedDict):
     """Why a hit stands where it does."""
 
     rank: Annotated[int, about("Its rank, from 1.")]
-    raw_rank: Annotated[
-        int | None,
-        about("Its rank by similarity alone; null if 1,000 or more come before it."),
-    ]
-    occurrence: Annotated[
-        int | None,
-        about("N_10 at strength 1, as measured when the version was built; null if not stored."),
-    ]
+    raw_rank: Annotated[int | None, about("Its rank by similarity alone; null if 1,000 or more come before it.")]
+    occurrence: Annotated[int | None, about("N_10 at strength 1, as measured by the build; null if not stored.")]
     raw_occurrence: Annotated[int | None, about("The same without the correction.")]
     strength: Annotated[float, about("The strength that was applied.")]
 
@@ -67,28 +61,17 @@ class QueryHit(TargetExtras):
     similarity: Annotated[float, about("Inner product with the query; the cosine under metric cosine.")]
     offset: Annotated[float, about("Hubness of the target in units of similarity: positive is a hub.")]
     explanation: NotRequired[Annotated[HitExplanation, about("Only if asked for.")]]
-    share: NotRequired[
-        Annotated[float, about("Its part of the confidence, 0 to 1: all of it for the best hit. Only with a model.")]
-    ]
+    share: NotRequired[Annotated[float, about("Its part of the confidence, all for the best hit. Only with a model.")]]
 
 
 class QueryHits(TypedDict):
     """The hits of one query, best first."""
 
     hits: list[QueryHit]
-    corrected: NotRequired[
-        Annotated[bool, about("Of a gated correction only: whether it was switched on for the query.")]
-    ]
-
-    confidence: NotRequired[
-        Annotated[float, about("How likely the best hit is right, 0 to 1. Only of a version with a model of it.")]
-    ]
-    presence: NotRequired[
-        Annotated[float, about("How likely a right target is among those that were searched, 0 to 1. Likewise.")]
-    ]
-    calibrated: NotRequired[
-        Annotated[bool, about("Whether these are probabilities. If not, they put answers in order. Likewise.")]
-    ]
+    corrected: NotRequired[Annotated[bool, about("Of a gated correction: whether it was switched on for the query.")]]
+    confidence: NotRequired[Annotated[float, about("How likely the best hit is right, 0 to 1. Only with a model.")]]
+    presence: NotRequired[Annotated[float, about("How likely a right target was among those searched. Likewise.")]]
+    calibrated: NotRequired[Annotated[bool, about("Whether these are probabilities, and not only an order. Likewise.")]]
     answered: NotRequired[
         Annotated[bool, about("false if min_confidence or min_presence left out all hits. Likewise.")]
     ]
@@ -109,10 +92,7 @@ class StoredTarget(TargetExtras):
 
     id: IdJson
     offset: Annotated[float, about("Its hubness in units of similarity: positive is a hub.")]
-    seq: Annotated[
-        int,
-        about("For If-Match: the last write that changed it, or the last in its version."),
-    ]
+    seq: Annotated[int, about("For If-Match: the last write that changed it, or the last in its version.")]
 
 
 class PointAnswer(StoredTarget, Served):
@@ -177,10 +157,7 @@ class Writes(TypedDict):
     log_bytes: Annotated[int, about("The size of the log's files.")]
     added: Annotated[int, about("How many targets stand beside the index, with frozen offsets.")]
     removed: Annotated[int, about("How many targets of the version are gone or were replaced.")]
-    frozen_share: Annotated[
-        float,
-        about("Share of the targets that came after the fit of the correction."),
-    ]
+    frozen_share: Annotated[float, about("Share of the targets that came after the fit of the correction.")]
 
 
 class CollectionAnswer(TypedDict):
@@ -203,8 +180,7 @@ class CollectionAnswer(TypedDict):
     bank: Annotated[BankRecord | None, about("What was seen of the query bank; null without one.")]
     id_type: Literal["int64", "string"]
     payload: Annotated[
-        Literal["columns", "json"] | None,
-        about("columns: each has a type. json: objects with any keys. null: there is no payload."),
+        Literal["columns", "json"] | None, about("columns: each has a type. json: objects with any keys. null: none.")
     ]
     payload_columns: list[str]
     payload_types: Annotated[dict[str, str], about("Arrow's name of each column's type, by which filters are checked.")]
@@ -331,10 +307,7 @@ class ReadyAnswer(TypedDict):
     collections: NotRequired[
         Annotated[
             dict[str, dict[str, Any]],
-            about(
-                "Each collection's state; one that failed says why, and `log` why its writes cannot be "
-                "followed. Left out where a key is needed to see them."
-            ),
+            about("Each collection's state; of one that failed, why. Left out where a key is needed to see them."),
         ]
     ]
 
@@ -459,10 +432,7 @@ class OccurrenceAnswer(Served):
     ]
     raw: RankingOccurrence | None
     corrected: RankingOccurrence | None
-    chance: Annotated[
-        OccurrenceByChance | None,
-        about("Few queries leave many targets unfound: compare both rankings with this."),
-    ]
+    chance: Annotated[OccurrenceByChance | None, about("Few queries leave many targets unfound: compare with this.")]
     never: NeverFound | None
 
 
@@ -514,10 +484,7 @@ class ProjectionAnswer(Served):
 
     count: Annotated[int, about("How many targets the version has.")]
     method: Annotated[Literal["pca", "umap"], about("Principal components, or UMAP.")]
-    explained: Annotated[
-        list[float] | None,
-        about("Share of the variance of the targets along x and along y; null for UMAP."),
-    ]
+    explained: Annotated[list[float] | None, about("Share of the variance along x and along y; null for UMAP.")]
     targets: ProjectedTargets
     queries: ProjectedQueries
 
@@ -586,6 +553,4 @@ class DiffAnswer(TypedDict):
     fields: list[ChangedField]
     added: IdChanges
     removed: IdChanges
-    canaries: Annotated[
-        list[ChangedAnswers], about("Canary queries of the older version; none if the dimensions differ.")
-    ]
+    canaries: Annotated[list[ChangedAnswers], about("Of the older version; none if the dimensions differ.")]

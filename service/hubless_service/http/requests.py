@@ -88,8 +88,7 @@ class QueryOptions(RequestModel):
         "How many of the best are left out; with limit at most 5,000."
     )
     strength: float | None = maybe(
-        "How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
-        "collection, 0 with id.",
+        "How much of the offsets is applied: 0 is raw, 1 is full. If not given that of the collection, 0 with id.",
         ge=0,
         le=MOST_STRENGTH,
     )
@@ -105,8 +104,7 @@ class QueryOptions(RequestModel):
     min_presence: values.Share | None = maybe("A query gets no hits if a right target is less likely there.")
     explain: bool | None = maybe("Whether each hit is sent with its rank without the correction, and why it has it.")
     timeout_ms: Milliseconds | None = maybe(
-        "Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
-        "given. Of a batch, the shortest holds.",
+        "Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest."
     )
     min_seq: values.MinSeq = None
 
@@ -251,8 +249,7 @@ class WriteOptions(RequestModel):
 
     large = True
     durability: Annotated[str, values.choice("disk", "memory")] | None = maybe(
-        "memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of "
-        "the server loses none. For loads that you can repeat.",
+        "memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat."
     )
 
 
@@ -260,8 +257,7 @@ class PutOptions(WriteOptions):
     """The URL of an Arrow body."""
 
     mode: Annotated[str, values.choice("upsert", "insert", "update", "ignore")] | None = maybe(
-        "insert refuses ids that are there, ignore leaves their points as they are, update refuses ids "
-        "that are not there; upsert, the default, takes all.",
+        "insert refuses ids that are there, ignore passes them over, update refuses ids that are not; upsert takes all."
     )
 
 
@@ -328,14 +324,13 @@ class BankOptions(RequestModel):
 
     large = True
     mode: Annotated[str, values.choice("replace", "append")] | None = maybe(
-        "append adds to the bank that the collection has, and to what waits to be fitted; replace, the "
-        "default, takes the place of both.",
+        "append adds to the bank that is there, and to what waits; replace, the default, takes the place of both."
     )
     fit: bool | None = maybe("false keeps the queries on the disk until more come, for a bank in several bodies.")
     correction: str | None = maybe("What to fit; that of the collection if not given, auto if that is none.")
     parameters: dict[str, Any] | None = maybe("Of the correction.")
     timeout_ms: Milliseconds | None = maybe(
-        "Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that.",
+        "Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that."
     )
 
     def check(self, count: int, subject: Subject) -> None:
@@ -361,14 +356,14 @@ class PutBankRequest(BankOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
     vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = maybe(
-        "Lists of numbers, or base64 of little-endian float32. At most 50,000.",
+        "Lists of numbers, or base64 of little-endian float32. At most 50,000."
     )
     texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
         "For collections that have an encoder. At most HUBLESS_MAX_BATCH.", alias="texts"
     )
     relevant: values.RelevantIds | None = maybe(
         "For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a "
-        "probability; 20 at least, better 100 and more.",
+        "probability; 20 at least, better 100 and more."
     )
 
     @model_validator(mode="after")
@@ -414,7 +409,7 @@ class CreateCollectionRequest(RequestModel):
     )
     id_type: Annotated[str, values.choice("string", "int64")] = about("The type of its ids.")
     payload_schema: dict[str, str] | None = maybe(
-        "Names of types by column. If not given payload is free: JSON objects with any keys.",
+        "Names of types by column. If not given payload is free: JSON objects with any keys."
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from starlette.requests import ClientDisconnect
 
 if TYPE_CHECKING:
-    from hubless_service.http.edge.protocol import Cycle
+    from hubless_service.http.edge import Cycle
 
 T = TypeVar("T")
 SCOPE_KEY = "hubless.trace"

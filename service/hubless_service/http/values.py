@@ -313,7 +313,6 @@ _MEANING = f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}."
 Sent = Annotated[
     Extras,
     Checked(
-        _extras,
-        {"type": "array", "items": {"type": "string", "pattern": _EXTRA.pattern, "description": _MEANING}},
+        _extras, {"type": "array", "items": {"type": "string", "pattern": _EXTRA.pattern, "description": _MEANING}}
     ),
 ]

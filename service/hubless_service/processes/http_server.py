@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from hubless_service.http.edge.protocol import protocol_of
+from hubless_service.http.edge import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 

@@ -34,14 +34,7 @@ from hubless_service.searching.writer import Plan
 
 router = make_router("points")
 _PATH = "/v1/collections/{collection}/points"
-_USUAL = (
-    *openapi.FIELDS,
-    *openapi.SEARCHED,
-    "forbidden",
-    "collection_not_found",
-    "precondition_failed",
-    "log_damaged",
-)
+_USUAL = (*openapi.FIELDS, *openapi.SEARCHED, "forbidden", "collection_not_found", "precondition_failed", "log_damaged")
 _PROBLEMS = (*openapi.BODY, *_USUAL)
 IfMatch = Annotated[
     str | None, Header(description="The seq that the one target of the request must still have, or * for any.")

@@ -120,10 +120,7 @@ class SearchService:
                 living.log.close()
 
     def report(
-        self,
-        on_batch: Callable[[int], None],
-        on_breaker: Callable[[str, bool], None],
-        on_failure: Callable[[], None],
+        self, on_batch: Callable[[int], None], on_breaker: Callable[[str, bool], None], on_failure: Callable[[], None]
     ) -> None:
         """Have functions called, from any thread."""
         for queue in self._queues:
