@@ -223,26 +223,6 @@ def test_text_above_the_limit_gets_422_naming_it(serve, words):
         assert (answer.json()["expected"], answer.json()["received"]) == ("at most 10 characters", "11")
 
 
-def open_connection(client):
-    return socket.create_connection((client.base_url.host, client.base_url.port), timeout=20)
-
-
-@pytest.mark.parametrize("sent", [b"", b"POST /v1/coll", b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-def test_connection_that_sends_no_whole_head_is_closed(serve, words, sent):
-    with serve({"words": words}, receive_seconds=0.3) as (client, _), open_connection(client) as connection:
-        connection.sendall(sent)
-        assert connection.recv(100) == b""
-
-
-def test_second_request_of_a_connection_has_to_come_whole_too(serve, words):
-    with serve({"words": words}, receive_seconds=0.3) as (client, _), open_connection(client) as connection:
-        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert connection.recv(10_000).endswith(b'{"status":"ok"}')
-        time.sleep(0.5)  # idle between requests is not slow
-        connection.sendall(b"GET /livez HTTP/1.1\r\n")
-        assert connection.recv(100) == b""
-
-
 def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve, held):
     head = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}"
     patient, hasty = '{"text": "amber"}', '{"text": "amber", "timeout_ms": 100}'

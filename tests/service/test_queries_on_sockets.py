@@ -5,9 +5,7 @@ import json
 import socket
 import threading
 from contextlib import contextmanager
-from time import sleep
 
-import httpx
 import pytest
 from support import catalogs
 from support.held import Held
@@ -91,13 +89,6 @@ def test_query_that_comes_in_pieces_is_answered(host, pieces):
     assert (status, len(document["hits"])) == (200, 2)
 
 
-def test_body_that_stays_away_is_given_up(catalog):
-    with served(catalog, receive_seconds=0.2) as host, connected(host) as connection:
-        connection.sendall(request(b"", 100))
-        status, document = answer_on(connection)
-    assert (status, document["code"]) == (408, "request_timeout")
-
-
 @contextmanager
 def held(catalog, words):
     """The host of a server whose collection answers when it is told to, and the collection."""
@@ -124,20 +115,3 @@ def test_query_that_still_waits_when_the_server_stops_is_told_so(catalog, words)
     asking.join()
     ((status, document),) = found
     assert (status, document["code"]) == (503, "not_ready")
-
-
-def test_query_over_its_time_gets_504(catalog, words):
-    with held(catalog, words) as (host, collection):
-        status, document = ask(host, body(timeout_ms=50))
-        collection.free.set()
-    assert (status, document["code"]) == (504, "deadline_exceeded")
-
-
-def test_client_that_hangs_up_is_counted_as_such(catalog, words):
-    with held(catalog, words) as (host, collection):
-        with connected(host) as connection:
-            connection.sendall(request(body()))
-            assert collection.begun.acquire(timeout=20)
-        while 'status="499"} 1.0' not in httpx.get(f"http://{host}/metrics").text:
-            sleep(0.01)
-        collection.free.set()

@@ -1,7 +1,6 @@
 """The queue of searches: who is taken, made to wait or refused, what goes together, and that no failure ends it."""
 
 import asyncio
-import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
@@ -105,13 +104,6 @@ def test_four_times_the_capacity_leaves_most_of_it_to_requests_that_are_answered
     assert ended["too late"] < 0.05 * ended["in time"]
 
 
-def test_estimate_that_was_far_too_long_is_put_right(new_item):
-    queue = backlog()
-    queue.note("alike", 1, 100.0)
-    ended = offer(queue, new_item, 300, 0.5 / PACE, 2)
-    assert ended["in time"] > 200
-
-
 def test_request_that_waits_for_no_other_is_taken_whatever_was_learnt(new_item):
     queue = backlog()
     queue.note("alike", 1, 100.0)
@@ -134,20 +126,6 @@ def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new
 def test_request_that_waited_to_be_read_for_most_of_its_time_is_refused_though_nothing_else_waits():
     assert code_of(backlog(), 0, 10, late=1) is None
     assert code_of(backlog(), 0, 10, late=4) == "too_many_requests"
-
-
-@pytest.mark.parametrize("groups", [10, 1999])
-def test_to_say_how_long_one_would_wait_takes_as_few_steps_however_many_wait(new_item, groups):
-    """The event loop does it for each request."""
-    queue, steps = backlog(), []
-    for key in range(groups):
-        queue.add(new_item(0, 10, key))
-    sys.setprofile(lambda frame, event, argument: steps.append(event))
-    try:
-        queue.check(0, 0, 10)
-    finally:
-        sys.setprofile(None)
-    assert len(steps) < 20
 
 
 def test_request_that_nobody_waits_for_any_more_is_dropped(new_item):
