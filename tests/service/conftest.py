@@ -1,7 +1,6 @@
 from contextlib import contextmanager
 from time import sleep
 
-import httpx
 import pytest
 from support import catalogs
 from support.contract import Contract
@@ -17,25 +16,15 @@ WORDS = "/v1/collections/words"
 NUMBERS = "/v1/collections/numbers"
 
 
-def checked_client(base_url, contract):
-    """A client that holds every answer against the OpenAPI document."""
-
-    def check(response):
-        response.read()
-        contract.check(response)
-
-    return httpx.Client(base_url=base_url, event_hooks={"response": [check]})
-
-
 @pytest.fixture(scope="session")
-def contract(server):
-    return Contract(httpx.get(f"{server}/openapi.json", timeout=60).json())
+def contract():
+    return Contract()
 
 
 @pytest.fixture(scope="session")
 def http(server, contract):
     """A client of the server over the whole catalog."""
-    with checked_client(server, contract) as client:
+    with contract.client(server) as client:
         yield client
 
 
@@ -68,7 +57,7 @@ def serve(catalog, contract):
         with (
             settings_with(catalog=catalog, **{"hubness_compared": 0, **settings}) as table,
             serving(create_app(table, SearchService(source, table))) as base_url,
-            checked_client(base_url, contract) as client,
+            contract.client(base_url) as client,
         ):
             try:
                 if not held:

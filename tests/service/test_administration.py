@@ -9,7 +9,6 @@ import time
 import httpx
 import pytest
 from support import versions
-from support.contract import Contract
 from support.server_process import served
 from support.serving import serving, wait_until_ready
 
@@ -31,7 +30,7 @@ def template(tmp_path_factory):
 
 
 @pytest.fixture
-def administered(template, tmp_path):
+def administered(template, tmp_path, contract):
     """A checked client with an admin key, of a server that does not look at its catalog by itself; and the ids."""
     path = shutil.copytree(template[0], tmp_path / "catalog")
     keys = tmp_path / "keys.json"
@@ -39,14 +38,7 @@ def administered(template, tmp_path):
     settings = Settings(catalog=path, poll_seconds=NEVER, read_keys=READ, admin_keys=ADMIN, keys_file=keys)
     with serving(create_app(settings)) as base_url:
         wait_until_ready(base_url)
-        contract = Contract(httpx.get(f"{base_url}/openapi.json").json())
-
-        def check(response):
-            response.read()
-            contract.check(response)
-
-        headers = {"X-API-Key": ADMIN}
-        with httpx.Client(base_url=base_url, headers=headers, event_hooks={"response": [check]}) as client:
+        with contract.client(base_url, headers={"X-API-Key": ADMIN}) as client:
             yield client, template[1], path
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small
-from support.contract import Contract
 from support.limits import settings_with
 from support.problems import with_hubs
 from support.server_process import served
@@ -40,16 +39,10 @@ def url(tmp_path_factory):
 
 
 @pytest.fixture
-def notes(url):
+def notes(url, contract):
     """A client of a collection of points without a bank, and the catalog."""
     path, base = url
-    contract = Contract(httpx.get(f"{base}/openapi.json").json())
-
-    def check(answer):
-        answer.read()
-        contract.check(answer)
-
-    with httpx.Client(base_url=base, timeout=60, event_hooks={"response": [check]}) as client:
+    with contract.client(base, timeout=60) as client:
         begin(client)
         yield client, path
         client.delete(NOTES).raise_for_status()

@@ -117,7 +117,6 @@ def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
     ("arguments", "environment"),
     [
         ([], {"HUBLESS_INSECURE": "true"}),
-        ([], {"HUBLESS_READ_KEYS": "secret-0123456789"}),
         (["--workers", "2"], {"HUBLESS_ADMIN_KEYS": "secret-0123456789"}),
     ],
 )

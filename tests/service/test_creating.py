@@ -2,7 +2,6 @@
 
 import httpx
 import pytest
-from support.contract import Contract
 from support.server_process import served
 from support.serving import serving, wait_until_ready
 
@@ -18,16 +17,10 @@ KEYS = {"read": "reader-0123456789", "write": "writer-0123456789", "admin": "adm
 
 
 @pytest.fixture
-def client(tmp_path):
+def client(tmp_path, contract):
     with serving(create_app(Settings(catalog=tmp_path))) as url:
         wait_until_ready(url)
-        contract = Contract(httpx.get(f"{url}/openapi.json").json())
-
-        def check(answer):
-            answer.read()
-            contract.check(answer)
-
-        with httpx.Client(base_url=url, timeout=60, event_hooks={"response": [check]}) as client:
+        with contract.client(url, timeout=60) as client:
             yield client
 
 
@@ -188,7 +181,10 @@ def test_every_worker_knows_what_any_of_them_created(tmp_path):
             assert httpx.put(path, json=FREE, timeout=60).status_code == 201
             point = {"points": [{"id": "a", "vector": VECTOR}]}
             seq = httpx.put(f"{path}/points", json=point, timeout=60).json()["seq"]
-            for _ in range(4):
+            for _ in range(2):
+                assert httpx.get(f"{path}/points/a?min_seq={seq}", timeout=60).status_code == 200
+                headers = {"X-Min-Seq": str(seq)}
+                assert httpx.post(f"{path}/count", headers=headers, timeout=60).json()["count"] == 1
                 asked = {"vector": VECTOR, "min_seq": seq}
                 assert [hit["id"] for hit in httpx.post(f"{path}/query", json=asked, timeout=60).json()["hits"]] == [
                     "a"

@@ -44,23 +44,13 @@ def endpoint():
         yield server
 
 
-def checked_client(base_url, contract):
-    """A client that holds every answer against the OpenAPI document."""
-
-    def check(response):
-        response.read()
-        contract.check(response)
-
-    return httpx.Client(base_url=base_url, event_hooks={"response": [check]}, timeout=30)
-
-
 @pytest.fixture
 def client(far, endpoint, contract):
     """A client of a server that asks the endpoint, by a setting of its deployment."""
     encoders = {"far": {"url": endpoint.url, "breaker_failures": 1000, "cache": 0}}
     with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
         wait_until_ready(url)
-        with checked_client(url, contract) as client:
+        with contract.client(url, timeout=30) as client:
             yield client
 
 

@@ -209,19 +209,9 @@ def test_key_of_another_collection_sees_none_of_it(catalog, tmp_path, path):
         assert httpx.get(f"{base}{WORDS}/{path}").status_code == 401
 
 
-def checked(base_url, contract):
-    """A client that holds every answer against the OpenAPI document."""
-
-    def check(response):
-        response.read()
-        contract.check(response)
-
-    return httpx.Client(base_url=base_url, event_hooks={"response": [check]})
-
-
 def test_scan_is_the_one_that_was_kept_and_null_before(contract, tmp_path):
     catalog = catalogs.build(tmp_path)
-    with serving(create_app(Settings(catalog=catalog))) as base, checked(base, contract) as http:
+    with serving(create_app(Settings(catalog=catalog))) as base, contract.client(base) as http:
         wait_until_ready(base)
         assert http.get(f"{WORDS}/scan").json() == {"scan": None, "collection": "words"}
         scan = kept.scan_of_words(catalog)
@@ -233,7 +223,7 @@ def test_scan_is_the_one_that_was_kept_and_null_before(contract, tmp_path):
 
 def test_size_of_the_log_grows_with_writes(contract, tmp_path):
     catalog = catalogs.build(tmp_path)
-    with serving(create_app(Settings(catalog=catalog))) as base, checked(base, contract) as http:
+    with serving(create_app(Settings(catalog=catalog))) as base, contract.client(base) as http:
         wait_until_ready(base)
         assert http.get(WORDS).json()["writes"]["log_bytes"] == 0
         point = {"id": "new", "vector": [1.0] * catalogs.DIM}

@@ -51,11 +51,7 @@ def guarded(catalog, keys_file):
 
 @pytest.fixture
 def client(guarded, contract):
-    def check(response):
-        response.read()
-        contract.check(response)
-
-    with httpx.Client(base_url=guarded, event_hooks={"response": [check]}) as client:
+    with contract.client(guarded) as client:
         yield client
 
 

@@ -5,7 +5,6 @@ from itertools import cycle
 
 import httpx
 import numpy as np
-import pytest
 from support import small, writing
 from support.server_process import served
 from support.until import until
@@ -67,8 +66,8 @@ def test_places_are_the_same_however_the_writes_were_grouped(tmp_path):
     assert [row_from(other.parts, *place) for place in places] == rows.tolist()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_scroll_over_workers_and_a_restart_gives_each_target_once(tmp_path, workers):
+def test_scroll_over_workers_and_a_restart_gives_each_target_once(tmp_path):
+    workers = 2
     writing.build(tmp_path)
     with served(tmp_path, workers=workers) as server, ExitStack() as stack:
         server.wait_until_all_have_loaded(NAME, workers)

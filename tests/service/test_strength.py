@@ -90,7 +90,9 @@ def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
         assert client.get(COLLECTION).json()["live"] is None
 
 
-def test_strength_is_not_followed_unless_that_is_set(serve, banks):
+def test_strength_is_not_followed_unless_that_is_set(serve, banks, monkeypatch):
+    monkeypatch.setattr(live, "_SECONDS", 0.01)
+    monkeypatch.setattr(live, "_RESTS", 0)
     with serve({"c": banks["foreign"]}, hubness_compared=512) as (client, _):
         for _ in range(3):
             ask(client)

@@ -75,6 +75,6 @@ def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_reques
 
 
 def test_once_ready_no_worker_says_that_it_is_loading(catalog):
-    with served(catalog, "--workers", 3, drain_seconds=0) as server:
+    with served(catalog, "--workers", 2, drain_seconds=0) as server:
         statuses = [httpx.post(f"{server.url}{QUERY}", json={"text": "amber"}).status_code for _ in range(150)]
     assert statuses == [200] * 150

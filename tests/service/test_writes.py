@@ -3,12 +3,10 @@
 import shutil
 import threading
 
-import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
 from support import small, writing
-from support.server_process import served
 from support.until import until
 from support.writing import NAME, point, put
 
@@ -296,17 +294,6 @@ def test_reader_gets_a_write_that_there_is_and_no_other(client):
     assert client.get(f"/points/new?min_seq={seq}").status_code == 200
     assert client.get(f"/points/new?min_seq={seq + 1}").json()["parameter"] == "min_seq"
     assert client.post("/count", json={"min_seq": -1}).json()["parameter"] == "min_seq"
-
-
-def test_write_of_one_worker_is_read_through_any_other(catalog):
-    """More often than chance would send all to one worker."""
-    with served(catalog, "--workers", 2) as server:
-        server.wait_until_all_have_loaded(NAME, 2)
-        url = f"{server.url}/v1/collections/{NAME}"
-        for seed in range(20):
-            sent = {"points": [point(f"new-{seed}", seed)]}
-            seq = httpx.put(f"{url}/points", json=sent, timeout=60).json()["seq"]
-            assert httpx.get(f"{url}/points/new-{seed}?min_seq={seq}", timeout=60).status_code == 200
 
 
 def test_copy_of_a_folder_under_another_name_is_a_collection_of_its_own(tmp_path):

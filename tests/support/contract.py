@@ -1,21 +1,35 @@
 """The OpenAPI document as a check of real answers."""
 
+import json
 import re
+from pathlib import Path
 
+import httpx
 from jsonschema import Draft202012Validator
 
+STORED = Path(__file__).parents[2] / "docs" / "openapi.json"
 PROBLEM = "application/problem+json"
 
 
 class Contract:
     """What an OpenAPI document allows."""
 
-    def __init__(self, document):
-        self.document = document
+    def __init__(self, document=None):
+        """By default of the document that is stored, as a server sends it."""
+        self.document = document = json.loads(STORED.read_text("utf-8")) if document is None else document
         self.paths = [
             (re.compile(re.sub(r"\{\w+\}", "[^/]+", path.replace("{id}", ".+"))), operations)
             for path, operations in document["paths"].items()
         ]
+
+    def client(self, base_url, **options):
+        """A client that holds every answer against the document."""
+
+        def check(response):
+            response.read()
+            self.check(response)
+
+        return httpx.Client(base_url=base_url, event_hooks={"response": [check]}, **options)
 
     def check(self, response):
         """Fail unless the answer is one that the document promises for this path, method and status."""

@@ -6,10 +6,8 @@ counts and writes.
 
 from importlib.util import find_spec
 
-import httpx
 import pytest
 from support import catalogs
-from support.contract import Contract
 from support.serving import serving, wait_until_ready
 
 from hubless_service.app import create_app
@@ -45,15 +43,6 @@ def server(catalog, milvus):
 
 
 @pytest.fixture(scope="session")
-def contract(server):
-    return Contract(httpx.get(f"{server}/openapi.json").json())
-
-
-@pytest.fixture(scope="session")
 def http(server, contract):
-    def check(response):
-        response.read()
-        contract.check(response)
-
-    with httpx.Client(base_url=server, timeout=60, event_hooks={"response": [check]}) as client:
+    with contract.client(server, timeout=60) as client:
         yield client
