@@ -6,11 +6,9 @@ import httpx
 import numpy as np
 import pytest
 from support.hubs import pairs
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 COUNT = 400
 
@@ -81,8 +79,7 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
 
     hits = run("query", *where, "--vectors", files["queries"], "--limit", "3", "--json")
     assert hits.code == 0
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path / "catalog") as url:
         query = np.load(files["queries"])[0].tolist()
         answer = httpx.post(f"{url}/v1/collections/things/query", json={"vector": query, "limit": 3}).json()
         assert httpx.get(f"{url}/v1/collections/things").json()["measured"]["hubness_chance"]
@@ -123,8 +120,7 @@ def test_without_a_query_log_the_advice_is_printed_and_leads_to_a_served_collect
     query = np.load(files["queries"])[:20]
     assert collection.query(query, limit=5).rows.tolist() == exact(files["targets"], query, 5)
     assert run("diagnose", *where, "--query-bank", files["bank"]).code == 0
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path / "catalog") as url:
         at = f"{url}/v1/collections/things"
         assert len(httpx.post(f"{at}/query", json={"vector": query[0].tolist(), "limit": 3}).json()["hits"]) == 3
         assert httpx.get(f"{at}/occurrence").status_code == 200

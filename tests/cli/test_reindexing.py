@@ -7,15 +7,13 @@ import httpx
 import pytest
 from support import jobs
 from support.jobs import NAME, names, write_targets
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.writing import writable
 
 import hubless
 from hubless.builder.reindex import service_wait as waiting
 from hubless.errors import InputError
 from hubless.store.locks import lease
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 
 @pytest.fixture
@@ -98,8 +96,7 @@ def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job,
     monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
     reindex()
     jobs.rewrite(job.parent, retention={"versions": 1})
-    with serving(create_app(Settings(catalog=job.parent / "catalog", poll_seconds=0.02))) as url:
-        wait_until_ready(url)
+    with serving_catalog(job.parent / "catalog", poll_seconds=0.02) as url:
         ended = reindex("--set", "full=true", "--set", f"wait_for={url}", "--json")
         assert (ended.code, ended.json["switched"], len(ended.json["deleted"])) == (0, True, 1)
         assert httpx.get(f"{url}/v1/collections/{NAME}").json()["version"] == ended.json["version"]

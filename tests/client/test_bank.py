@@ -5,12 +5,10 @@ import json
 import httpx
 import pytest
 from support import small, writing
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.wire import Server, sent
 
 from hubless_client import BankInfo, CannotSend, Client
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 ANSWER = {
     "queries": 2,
@@ -56,9 +54,7 @@ def test_wrong_bank_is_not_sent(ask, given):
 
 def test_server_takes_what_the_client_sends(tmp_path):
     writing.build(tmp_path)
-    with serving(create_app(Settings(catalog=tmp_path, hubness=False))) as url:
-        wait_until_ready(url)
-        with Client(url) as client:
-            waiting = client.put_bank(writing.NAME, small.targets()[:5], fit=False, correction="csls")
-            assert json.dumps(waiting.waiting) == '{"queries": 5, "mode": "replace", "fit": false}'
-            assert client.bank(writing.NAME).waiting == waiting.waiting
+    with serving_catalog(tmp_path, hubness=False) as url, Client(url) as client:
+        waiting = client.put_bank(writing.NAME, small.targets()[:5], fit=False, correction="csls")
+        assert json.dumps(waiting.waiting) == '{"queries": 5, "mode": "replace", "fit": false}'
+        assert client.bank(writing.NAME).waiting == waiting.waiting

@@ -4,12 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 from support import catalogs
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.wire import INFO, Server, sent
 
 from hubless_client import ApiCollectionAliased, ApiCollectionExists, Client
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 
 def test_collection_info_is_typed(ask):
@@ -44,8 +42,7 @@ def test_collection_is_created_and_deleted(ask):
 
 
 def test_free_collection_is_created_written_and_deleted_on_a_real_server(tmp_path):
-    with serving(create_app(Settings(catalog=tmp_path))) as url, Client(url) as client:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path) as url, Client(url) as client:
         created = client.create_collection("notes", 2, "dot", "int64")
         assert (created.payload, created.measured, created.count) == ("json", None, 0)
         client.put("notes", [1], [[1.0, 2.0]], [{"any": {"thing": [1]}}])

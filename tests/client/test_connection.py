@@ -8,13 +8,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.wire import ANSWER
 
 import hubless_client
 from hubless_client import AsyncClient, Client, Retries
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 BODY = json.dumps(ANSWER).encode()
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
@@ -153,8 +151,7 @@ def test_async_call_that_is_cancelled_stops_and_leaves_the_client_usable():
 
 def test_key_of_the_client_opens_a_server_that_wants_one_and_is_never_shown(catalog):
     key = "reader-0123456789"
-    with serving(create_app(Settings(catalog=catalog, read_keys=key))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(catalog, read_keys=key) as base_url:
         with Client(base_url, api_key=key) as client:
             assert len(client.query("words", text="amber")) == 10
             assert set(client.ready().collections) == {"words", "numbers"}

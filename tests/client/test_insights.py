@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from support import catalogs, kept, versions
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.wire import Server
 
 import hubless_client
 from hubless_client import Client
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 
 def test_occurrence_counts_every_target_and_names_the_largest_hub(client):
@@ -93,20 +91,18 @@ def test_access_says_what_the_key_may_do(ask):
 
 def test_versions_are_read_and_compared(tmp_path):
     first, second = versions.build(tmp_path, 2)
-    with serving(create_app(Settings(catalog=tmp_path))) as base_url:
-        wait_until_ready(base_url)
-        with Client(base_url) as client:
-            new = client.version(versions.NAME, second)
-            assert (new.version, new.collection, new.dim) == (second, versions.NAME, 8)
-            assert new.created.tzinfo is not None
-            assert new.bytes > 0
-            changed = client.diff(versions.NAME, second)
-            assert (changed.version, changed.since) == (second, first)
-            assert changed == client.diff(versions.NAME, second, first, request_id=changed.request_id)
-            back = client.diff(versions.NAME, first, second)
-            assert (back.added, back.removed) == (changed.removed, changed.added)
-            assert {field.field: field.before for field in back.fields} == {
-                field.field: field.after for field in changed.fields
-            }
-            for canary in changed.canaries:
-                assert canary.kept == len(set(canary.before) & set(canary.after))
+    with serving_catalog(tmp_path) as base_url, Client(base_url) as client:
+        new = client.version(versions.NAME, second)
+        assert (new.version, new.collection, new.dim) == (second, versions.NAME, 8)
+        assert new.created.tzinfo is not None
+        assert new.bytes > 0
+        changed = client.diff(versions.NAME, second)
+        assert (changed.version, changed.since) == (second, first)
+        assert changed == client.diff(versions.NAME, second, first, request_id=changed.request_id)
+        back = client.diff(versions.NAME, first, second)
+        assert (back.added, back.removed) == (changed.removed, changed.added)
+        assert {field.field: field.before for field in back.fields} == {
+            field.field: field.after for field in changed.fields
+        }
+        for canary in changed.canaries:
+            assert canary.kept == len(set(canary.before) & set(canary.after))

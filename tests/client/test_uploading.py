@@ -6,18 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small, writing
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 from hubless_client import ApiPreconditionFailed, AsyncClient, CannotSend, Client, aupload, upload
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 
 @pytest.fixture
 def url(tmp_path):
     writing.build(tmp_path)
-    with serving(create_app(Settings(catalog=tmp_path, hubness=False))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path, hubness=False) as url:
         yield url
 
 

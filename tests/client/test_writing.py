@@ -4,12 +4,10 @@ import httpx
 import numpy as np
 import pytest
 from support import small, writing
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.wire import Server, sent
 
 from hubless_client import ApiPointExists, CannotSend, Client, ConnectionFailed, Deleted, Written
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 WRITTEN = {"seq": 7, "inserted": 1, "updated": 1, "collection": "songs", "version": "v1"}
 DELETED = {"seq": 8, "deleted": 2, "collection": "songs", "version": "v1"}
@@ -104,8 +102,7 @@ def test_put_is_not_repeated_by_itself(ask):
 def test_what_is_written_is_found_by_the_real_server(tmp_path):
     writing.build(tmp_path)
     vectors = small.vectors(2, 77)
-    with serving(create_app(Settings(catalog=tmp_path))) as url, Client(url, timeout=60) as client:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path) as url, Client(url, timeout=60) as client:
         written = client.put(writing.NAME, ["new", "target-9"], vectors, [{"title": "new"}, None])
         assert written == Written(seq=1, inserted=1, updated=1)
         assert client.query(writing.NAME, vectors[0], limit=1)[0].id == "new"

@@ -6,11 +6,9 @@ from contextlib import contextmanager
 import pytest
 from support import catalogs
 from support.console import address_of
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SECONDS = 15
@@ -90,8 +88,7 @@ def console(tmp_path):
         catalog = tmp_path / "catalog"
         if not catalog.exists():
             build(catalog)
-        with serving(create_app(Settings(catalog=catalog, **settings))) as base:
-            wait_until_ready(base)
+        with serving_catalog(catalog, **settings) as base:
             yield base
 
     return console

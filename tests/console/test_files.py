@@ -9,10 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from support import catalogs
-from support.serving import serving, wait_until_ready
-
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
+from support.serving import serving_catalog
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
@@ -139,8 +136,7 @@ def test_bank_query_is_the_stored_one_and_others_are_refused(server):
 def test_bank_queries_are_read_by_the_roles_that_the_setting_names_and_above(catalog, readers, lowest):
     names = ("reader", "writer", "admins")
     keys = dict(zip(("read_keys", "write_keys", "admin_keys"), (f"{name}-0123456789" for name in names), strict=True))
-    with serving(create_app(Settings(catalog=catalog, bank_readers=readers, **keys))) as base:
-        wait_until_ready(base)
+    with serving_catalog(catalog, bank_readers=readers, **keys) as base:
         for place, key in enumerate(keys.values()):
             headers = {"X-API-Key": key}
             answer = httpx.get(f"{base}/v1/collections/words/bank/0", headers=headers)

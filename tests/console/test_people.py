@@ -5,10 +5,7 @@ from importlib.resources import files
 import pytest
 from playwright.sync_api import expect
 from support import catalogs, kept
-from support.serving import serving, wait_until_ready
-
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
+from support.serving import serving_catalog
 
 VIEWS = ["", "search", "hubs", "map", "versions", "writes", "report"]
 WIDTHS = [360, 768, 1280, 3840]
@@ -22,8 +19,7 @@ def full(tmp_path_factory):
     """A server whose views have all that they may have."""
     path = catalogs.build(tmp_path_factory.mktemp("full"))
     kept.scan_of_words(path)
-    with serving(create_app(Settings(catalog=path))) as base:
-        wait_until_ready(base)
+    with serving_catalog(path) as base:
         yield base
 
 

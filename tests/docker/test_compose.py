@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 import yaml
 from support import jobs, small
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless.cli.application import main
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")
@@ -141,8 +139,7 @@ def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(t
             monkeypatch.setenv(*line.split("=", 1))
     jobs.write(tmp_path)
     small.build(tmp_path / "catalog", jobs.NAME, ids=jobs.names(0, small.COUNT))
-    with serving(create_app(Settings(catalog=tmp_path / "catalog", poll_seconds=0.1))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path / "catalog", poll_seconds=0.1) as url:
         assert httpx.get(f"{url}/v1/collections", timeout=60).status_code == 401
         places = {
             "/catalog": tmp_path / "catalog",

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from support import small
 from support.model_folders import load_model, write_onnx, write_static
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless.errors import EncoderFailed, InputError
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 TEXTS = ["amber", "birch cedar birch", "fjord " * 40]
 
@@ -98,19 +96,16 @@ def test_collection_is_built_with_it_and_asked_in_words_over_http(tmp_path, kind
     opened = hubless.open(tmp_path / "catalog", "photos")
     np.testing.assert_array_equal(opened.encode(["amber birch"])[0], vector)
     ask, in_words = "v1/collections/photos/query", {"text": "amber birch"}
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path / "catalog") as url:
         by_text = httpx.post(f"{url}/{ask}", json=in_words).json()["hits"]
         assert by_text == httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).json()["hits"]
     folder.rename(tmp_path / "moved")
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path / "catalog") as url:
         failed = httpx.post(f"{url}/{ask}", json=in_words)
         assert (failed.status_code, failed.json()["code"]) == (502, "encoder_failed")
         assert httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).status_code == 200
     changed = {"photos": {"path": str(tmp_path / "moved")}}
-    with serving(create_app(Settings(catalog=tmp_path / "catalog", encoders=changed))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path / "catalog", encoders=changed) as url:
         assert httpx.post(f"{url}/{ask}", json=in_words).json()["hits"] == by_text
 
 

@@ -13,13 +13,12 @@ from support import small
 from support.limits import settings_with
 from support.problems import with_hubs
 from support.server_process import served
-from support.serving import serving, wait_until_ready
+from support.serving import serving, serving_catalog, wait_until_ready
 
 import hubless
 from hubless_client import Client
 from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
-from hubless_service.settings import Settings
 
 NOTES = "/v1/collections/notes"
 PROBLEM = with_hubs(targets=200, bank=120, queries=60, dim=8, seed=4)
@@ -235,8 +234,7 @@ def test_bank_without_targets_says_what_to_do_first(url):
 def test_only_admins_put_a_bank(tmp_path):
     keys = {"write_keys": "writer-0123456789", "admin_keys": "admin-01234567890"}
     small.build_full(tmp_path, "notes")
-    with serving(create_app(Settings(catalog=tmp_path, **keys))) as base:
-        wait_until_ready(base)
+    with serving_catalog(tmp_path, **keys) as base:
         for key, status in (("writer-0123456789", 403), ("admin-01234567890", 415)):
             headers = {"X-API-Key": key}
             assert httpx.put(f"{base}{NOTES}/bank", headers=headers).status_code == status

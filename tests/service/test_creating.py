@@ -3,11 +3,9 @@
 import httpx
 import pytest
 from support.server_process import served
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 NOTES = "/v1/collections/notes"
 FREE = {"dim": 3, "metric": "cosine", "id_type": "string"}
@@ -18,10 +16,8 @@ KEYS = {"read": "reader-0123456789", "write": "writer-0123456789", "admin": "adm
 
 @pytest.fixture
 def client(tmp_path, contract):
-    with serving(create_app(Settings(catalog=tmp_path))) as url:
-        wait_until_ready(url)
-        with contract.client(url, timeout=60) as client:
-            yield client
+    with serving_catalog(tmp_path) as url, contract.client(url, timeout=60) as client:
+        yield client
 
 
 def problem(answer, status, code):
@@ -157,8 +153,7 @@ def test_aliased_collection_is_deleted_only_if_its_aliases_may_go(client):
 
 def test_keys_create_by_role_write_and_delete_by_role_admin(tmp_path):
     keys = {f"{role}_keys": key for role, key in KEYS.items()}
-    with serving(create_app(Settings(catalog=tmp_path, **keys))) as url:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path, **keys) as url:
         statuses = [
             httpx.request(method, f"{url}{NOTES}{path}", json=body, headers={"X-API-Key": key}).status_code
             for method, path, body in (

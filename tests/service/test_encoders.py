@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 from support.embeddings import data, embeddings, right
-from support.serving import serving, wait_until_ready
+from support.serving import serving, serving_catalog, wait_until_ready
 from support.sources import Source
 
 import hubless
@@ -48,10 +48,8 @@ def endpoint():
 def client(far, endpoint, contract):
     """A client of a server that asks the endpoint, by a setting of its deployment."""
     encoders = {"far": {"url": endpoint.url, "breaker_failures": 1000, "cache": 0}}
-    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
-        wait_until_ready(url)
-        with contract.client(url, timeout=30) as client:
-            yield client
+    with serving_catalog(far, encoders=encoders) as url, contract.client(url, timeout=30) as client:
+        yield client
 
 
 def failed(answer, status, code):
@@ -87,8 +85,7 @@ def test_failure_of_the_endpoint_is_502_and_vectors_go_on(client, endpoint, answ
 
 
 def test_endpoint_that_the_bundle_names_is_asked_without_a_setting(far):
-    with serving(create_app(Settings(catalog=far))) as url:
-        wait_until_ready(url)
+    with serving_catalog(far) as url:
         failed(httpx.post(f"{url}{QUERY}", json={"text": "amber"}), 502, "encoder_failed")
         assert httpx.post(f"{url}{QUERY}", json=VECTOR).status_code == 200
 
@@ -143,8 +140,7 @@ def test_endpoint_that_takes_longer_than_its_own_timeout_is_504(far, endpoint):
     going = threading.Event()
     endpoint.answer = lambda body: (going.wait(20), right(body))[1]
     encoders = {"far": {"url": endpoint.url, "timeout": 0.05}}
-    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
-        wait_until_ready(url)
+    with serving_catalog(far, encoders=encoders) as url:
         failed(httpx.post(f"{url}{QUERY}", json={"text": "amber"}), 504, "encoder_timeout")
         going.set()
 
@@ -153,8 +149,7 @@ def test_problem_tells_neither_url_nor_key(far, endpoint, monkeypatch):
     monkeypatch.setenv("WORDS_KEY", "hidden-key")
     endpoint.answer = lambda body: (401, {})
     encoders = {"far": {"url": endpoint.url, "api_key_env": "WORDS_KEY"}}
-    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
-        wait_until_ready(url)
+    with serving_catalog(far, encoders=encoders) as url:
         answer = httpx.post(f"{url}{QUERY}", json={"text": "amber"})
     failed(answer, 502, "encoder_failed")
     assert "hidden-key" not in answer.text
@@ -187,8 +182,7 @@ def breaker(url):
 
 def test_open_breaker_is_told_until_a_call_succeeds(far, endpoint):
     encoders = {"far": {"url": endpoint.url, "breaker_failures": 2, "breaker_seconds": 0.01}}
-    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
-        wait_until_ready(url)
+    with serving_catalog(far, encoders=encoders) as url:
         assert breaker(url) == {"far": 0}
         endpoint.answer = lambda body: (500, {})
         for state in (0, 1):
@@ -223,8 +217,7 @@ def test_collection_whose_encoder_has_no_breaker_has_no_series(serve, words):
     "changes", [{"dim": 3}, {"url": "ftp://x"}, {"type": "installed", "name": "none"}, {"type": "x"}]
 )
 def test_encoder_that_cannot_be_made_fails_texts_and_no_vectors(far, changes, caplog):
-    with serving(create_app(Settings(catalog=far, encoders={"far": changes}))) as url:
-        wait_until_ready(url)
+    with serving_catalog(far, encoders={"far": changes}) as url:
         answer = httpx.post(f"{url}{QUERY}", json={"text": "amber"})
         failed(answer, 502, "encoder_failed")
         assert str(far) not in answer.text

@@ -3,12 +3,10 @@
 import httpx
 import numpy as np
 import pytest
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless.corrections import CORRECTIONS, QUERY_TIMES, Gate
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 LIMIT = 5
 GATED = {"dis", "dual_dis"}
@@ -34,8 +32,7 @@ def methods(tmp_path_factory):
             correction=name,
             parameters=SMALL.get(name),
         )
-    with serving(create_app(Settings(catalog=path))) as url:
-        wait_until_ready(url)
+    with serving_catalog(path) as url:
         yield path, url, queries[80:].astype(np.float32)
 
 

@@ -11,11 +11,8 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.sharpened import sharpened
-
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text("utf-8"))
 SCHEMA = schemathesis.openapi.from_dict(sharpened(DOCUMENT))
@@ -58,16 +55,14 @@ def copy(catalog, tmp_path_factory):
 @pytest.fixture(scope="module")
 def unguarded(copy):
     """Address of a server that wants no keys."""
-    with serving(create_app(Settings(catalog=copy))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(copy) as base_url:
         yield base_url
 
 
 @pytest.fixture(scope="module")
 def guarded(copy):
     """Address of a server that wants keys."""
-    with serving(create_app(Settings(catalog=copy, admin_keys=ADMIN_KEY, read_keys=READ_KEY))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(copy, admin_keys=ADMIN_KEY, read_keys=READ_KEY) as base_url:
         yield base_url
 
 

@@ -10,15 +10,13 @@ import httpx
 import numpy as np
 import pytest
 from support import catalogs, kept, small
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless import measures
 from hubless.builder.pipeline.survey import by_chance
 from hubless.store import bundle
-from hubless_service.app import create_app
 from hubless_service.routes.versions import _comparing
-from hubless_service.settings import Settings
 
 WORDS = "/v1/collections/words"
 K = 10
@@ -120,8 +118,7 @@ def test_projection_by_umap_has_no_shares_of_the_variance(tmp_path, monkeypatch)
         sys.modules, "umap", types.SimpleNamespace(UMAP=Umap, __spec__=machinery.ModuleSpec("umap", None))
     )
     hubless.build(tmp_path, "all", small.targets(), small.query_bank(), projection="umap", progress=False)
-    with serving(create_app(Settings(catalog=tmp_path))) as url, httpx.Client(base_url=url) as client:
-        wait_until_ready(url)
+    with serving_catalog(tmp_path) as url, httpx.Client(base_url=url) as client:
         answer = client.get("/v1/collections/all/projection").json()
     assert (answer["method"], answer["explained"]) == ("umap", None)
     assert set(answer["targets"]["x"]) == {1.0}
@@ -143,8 +140,7 @@ def two(catalog, tmp_path_factory):
     rows = [*payload[3:], *payload[:2]]
     ids = [*data.ids[3:], "new-1", "new-2"]
     hubless.build(path, "words", targets, data.query_bank, ids=ids, payload=rows, correction="none", progress=False)
-    with serving(create_app(Settings(catalog=path))) as base, httpx.Client(base_url=base) as client:
-        wait_until_ready(base)
+    with serving_catalog(path) as base, httpx.Client(base_url=base) as client:
         yield client, hubless.Catalog(path).version_ids("words")
 
 
@@ -202,8 +198,7 @@ def test_key_of_another_collection_sees_none_of_it(catalog, tmp_path, path):
     (tmp_path / "keys.json").write_text(
         '{"keys": [{"key": "numbers-0123456789", "role": "admin", "collections": ["numbers"]}]}'
     )
-    with serving(create_app(Settings(catalog=catalog, keys_file=tmp_path / "keys.json"))) as base:
-        wait_until_ready(base)
+    with serving_catalog(catalog, keys_file=tmp_path / "keys.json") as base:
         answer = httpx.get(f"{base}{WORDS}/{path}", headers={"X-API-Key": "numbers-0123456789"})
         assert answer.json()["code"] == "collection_not_found"
         assert httpx.get(f"{base}{WORDS}/{path}").status_code == 401
@@ -211,8 +206,7 @@ def test_key_of_another_collection_sees_none_of_it(catalog, tmp_path, path):
 
 def test_scan_is_the_one_that_was_kept_and_null_before(contract, tmp_path):
     catalog = catalogs.build(tmp_path)
-    with serving(create_app(Settings(catalog=catalog))) as base, contract.client(base) as http:
-        wait_until_ready(base)
+    with serving_catalog(catalog) as base, contract.client(base) as http:
         assert http.get(f"{WORDS}/scan").json() == {"scan": None, "collection": "words"}
         scan = kept.scan_of_words(catalog)
         assert http.get(f"{WORDS}/scan").json()["scan"] == scan.model_dump()
@@ -223,8 +217,7 @@ def test_scan_is_the_one_that_was_kept_and_null_before(contract, tmp_path):
 
 def test_size_of_the_log_grows_with_writes(contract, tmp_path):
     catalog = catalogs.build(tmp_path)
-    with serving(create_app(Settings(catalog=catalog))) as base, contract.client(base) as http:
-        wait_until_ready(base)
+    with serving_catalog(catalog) as base, contract.client(base) as http:
         assert http.get(WORDS).json()["writes"]["log_bytes"] == 0
         point = {"id": "new", "vector": [1.0] * catalogs.DIM}
         assert http.put(f"{WORDS}/points", json={"points": [point]}).status_code == 200

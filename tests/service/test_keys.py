@@ -9,7 +9,7 @@ from time import sleep
 import httpx
 import pytest
 import typer
-from support.serving import serving, wait_until_ready
+from support.serving import serving, serving_catalog, wait_until_ready
 
 from hubless.errors import InputError, StorageError
 from hubless_service.access.keys import Keys
@@ -181,8 +181,7 @@ def test_file_that_is_written_twice_in_the_same_moment_is_read_anew(tmp_path, ca
 def test_revoked_key_is_refused_by_a_running_server(tmp_path, catalog):
     path = tmp_path / "keys.json"
     path.write_text(json.dumps(FILE))
-    with serving(create_app(Settings(catalog=catalog, keys_file=path))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(catalog, keys_file=path) as base_url:
         assert httpx.post(f"{base_url}{QUERY}", json=ASK, headers=bearer(LIMITED)).status_code == 200
         path.with_suffix(".new").write_text(json.dumps({"keys": []}))
         path.with_suffix(".new").replace(path)

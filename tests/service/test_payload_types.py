@@ -16,12 +16,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.problems import normal
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless.errors import InputError
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 ROWS = 3
 VECTORS = normal(ROWS, 4, seed=1)
@@ -218,8 +216,7 @@ def test_column_is_refused_by_name_at_build_or_sent_as_it_is(columns):
     with tempfile.TemporaryDirectory() as folder:
         refused = built_without_refused(Path(folder), values)
         assert refused == {name for name, column in given.items() if column.sent is REFUSED}
-        with serving(create_app(Settings(catalog=Path(folder)))) as base_url:
-            wait_until_ready(base_url)
+        with serving_catalog(Path(folder)) as base_url:
             answer = httpx.post(
                 f"{base_url}/v1/collections/c/query",
                 json={"vector": VECTORS[0].tolist(), "limit": ROWS, "with": ["payload"]},

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from support import catalogs, writing
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless.builder.lifecycle import create
 from hubless_client import ApiInvalidInput, Client
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 VECTOR = [0.5, 1.0, -0.25]
 POINTS = [
@@ -85,8 +83,7 @@ def test_library_names_the_target_that_has_no_vector(catalog):
 def texts(tmp_path_factory):
     """A client of a server whose collection `words` has an encoder."""
     catalog = catalogs.build(tmp_path_factory.mktemp("texts"))
-    with serving(create_app(Settings(catalog=catalog))) as url, Client(url) as client:
-        wait_until_ready(url)
+    with serving_catalog(catalog) as url, Client(url) as client:
         yield client
 
 

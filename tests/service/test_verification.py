@@ -8,13 +8,11 @@ import httpx
 import numpy as np
 import pytest
 from support import catalogs
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless.errors import StorageError
 from hubless.search.parts import Parts
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
@@ -51,8 +49,7 @@ def state_of(base_url, name="words"):
 
 
 def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged, checked):
-    with serving(create_app(Settings(catalog=damaged))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(damaged) as base_url:
         while (state := state_of(base_url))["status"] == "ready":
             sleep(0.01)
         assert (state["code"], state["detail"][:16]) == ("bundle_damaged", "correction.npz: ")
@@ -76,8 +73,7 @@ def test_large_collection_delays_the_hashes_of_no_other(damaged, monkeypatch):
 
     monkeypatch.setattr(Parts, "check_hashes", check_held)
     try:
-        with serving(create_app(Settings(catalog=damaged))) as base_url:
-            wait_until_ready(base_url)
+        with serving_catalog(damaged) as base_url:
             while state_of(base_url)["status"] == "ready":
                 sleep(0.01)
             assert in_vain == []
@@ -88,23 +84,20 @@ def test_large_collection_delays_the_hashes_of_no_other(damaged, monkeypatch):
 
 
 def test_what_is_verified_first_is_never_served_damaged(damaged, checked):
-    with serving(create_app(Settings(catalog=damaged, verify="first"))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(damaged, verify="first") as base_url:
         assert state_of(base_url)["code"] == "bundle_damaged"
     assert checked == []
 
 
 def test_what_is_never_verified_is_served_by_sizes_and_canaries(damaged, checked):
-    with serving(create_app(Settings(catalog=damaged, verify="never", poll_seconds=0.02))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(damaged, verify="never", poll_seconds=0.02) as base_url:
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
     assert checked == []
 
 
 def test_collection_that_comes_later_waits_for_its_hashes(damaged, tmp_path):
     later = damaged.joinpath("words").rename(tmp_path / "words")
-    with serving(create_app(Settings(catalog=damaged, poll_seconds=0.02))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(damaged, poll_seconds=0.02) as base_url:
         later.rename(damaged / "words")
         while (state := httpx.get(f"{base_url}/readyz").json()["collections"].get("words", {})).get("code") is None:
             assert state.get("status") != "ready"
@@ -117,8 +110,7 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
             raise StorageError(folder, "too many open files")
 
     monkeypatch.setattr("hubless.search.parts.verify", refuse)
-    with serving(create_app(Settings(catalog=catalog, poll_seconds=0.02))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(catalog, poll_seconds=0.02) as base_url:
         while len(checked) < 2:
             sleep(0.01)
         assert state_of(base_url)["status"] == "ready"
@@ -140,8 +132,7 @@ def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(cat
             monkeypatch.setattr(Parts, "check_hashes", lambda parts: None)
 
     monkeypatch.setattr(Parts, "check_hashes", check_elsewhere)
-    with serving(create_app(Settings(catalog=home, poll_seconds=0.02))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(home, poll_seconds=0.02) as base_url:
         while not any("hashes could not be compared" in record.message for record in caplog.records):
             sleep(0.01)
         assert state_of(base_url)["status"] == "ready"
@@ -158,6 +149,5 @@ def test_files_are_read_before_the_first_query_unless_their_hashes_were_compared
         warm(self)
 
     monkeypatch.setattr(Parts, "warm", noting)
-    with serving(create_app(Settings(catalog=catalog, verify=verify))) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(catalog, verify=verify):
         assert ("words" in names) == warmed

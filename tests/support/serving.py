@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import httpx
 
+from hubless_service.app import create_app
 from hubless_service.processes.http_server import HttpServer
+from hubless_service.settings import Settings
 
 
 @contextmanager
@@ -37,3 +39,11 @@ def wait_until_ready(base_url):
         if answer.status_code != 503 or "retry-after" not in answer.headers:
             return answer
         time.sleep(0.01)
+
+
+@contextmanager
+def serving_catalog(catalog, **settings):
+    """The address of a server over a catalog, once nothing is being loaded any more."""
+    with serving(create_app(Settings(catalog=catalog, **settings))) as base_url:
+        wait_until_ready(base_url)
+        yield base_url

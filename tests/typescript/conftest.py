@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 from support import catalogs
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 HOME = Path(__file__).parents[2] / "clients" / "typescript"
 KEY = "key-of-the-typescript-tests"
@@ -61,6 +59,5 @@ def url(tmp_path_factory):
     data = catalogs.words()
     payload = catalogs.payload()
     hubless.build(catalog, "written", data.targets, data.query_bank, ids=data.ids, payload=payload, progress=False)
-    with serving(create_app(Settings(catalog=catalog, admin_keys=KEY, cors_origins="*"))) as address:
-        wait_until_ready(address)
+    with serving_catalog(catalog, admin_keys=KEY, cors_origins="*") as address:
         yield address
