@@ -134,19 +134,17 @@ def test_labels_of_bank_queries_make_confidence_a_probability(notes, url):
     bank = {"vectors": BANK[:60].tolist(), "fit": False}
     assert client.put(f"{NOTES}/bank", json=bank).status_code == 202
     labels = [RIGHT[60], [RIGHT[61], "0"], None, *RIGHT[63:]]
-    more = {"vectors": BANK[60:].tolist(), "relevant": labels, "mode": "append", "timeout_ms": 60_000}
-    # a fifth of the labelled queries, 20 at least, is kept to calibrate by
-    assert client.put(f"{NOTES}/bank", json=more).json()["queries"] == 100
-    said = client.get(NOTES).json()["confidence"]
-    assert said["calibrated"]
-    assert 20 <= said["pairs"] <= 59
-    answer = client.post(f"{NOTES}/query", json={"vector": PROBLEM.queries[0].tolist(), "limit": 1}).json()
-    assert answer["calibrated"]
-    assert answer["hits"][0]["share"] == answer["confidence"] <= 1
     with Client(url[1]) as sync:
-        bank = sync.put_bank("notes", BANK, relevant=RIGHT, timeout_ms=60_000)
-        assert bank.fitted
-        assert sync.collection("notes").confidence["pairs"] >= 20
+        # a fifth of the labelled queries, 20 at least, is kept to calibrate by
+        given = sync.put_bank("notes", BANK[60:], relevant=labels, mode="append", timeout_ms=60_000)
+        assert (given.fitted, given.queries) == (True, 100)
+        said = client.get(NOTES).json()["confidence"]
+        assert said["calibrated"]
+        assert 20 <= said["pairs"] <= 59
+        answer = client.post(f"{NOTES}/query", json={"vector": PROBLEM.queries[0].tolist(), "limit": 1}).json()
+        assert answer["calibrated"]
+        assert answer["hits"][0]["share"] == answer["confidence"] <= 1
+        assert sync.collection("notes").confidence == said
         assert sync.query("notes", PROBLEM.queries[0]).calibrated
 
 

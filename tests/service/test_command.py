@@ -20,6 +20,7 @@ from hubless_service.command import serve
 
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
+ENVIRONMENT["HUBLESS_WORKERS"] = "1"
 
 PIPED = {"stderr": subprocess.PIPE, "text": True}
 

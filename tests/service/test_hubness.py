@@ -10,12 +10,20 @@ from support import catalogs, versions
 import hubless
 from hubless import measures
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
+from hubless_service.observing import live
 from hubless_service.observing.live import WINDOW
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"
 BATCH = "/v1/collections/words/query/batch"
 RANKINGS = ("served", "corrected", "raw")
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch):
+    """Look at queries often."""
+    monkeypatch.setattr(live, "_SECONDS", 0.01)
+    monkeypatch.setattr(live, "_RESTS", 0)
 
 
 def ask(client, **fields):

@@ -33,6 +33,13 @@ def banks(tmp_path_factory):
     return {name: hubless.open(folder / name, "c") for name in ("fitting", "foreign")}
 
 
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch):
+    """Look at queries often."""
+    monkeypatch.setattr(live, "_SECONDS", 0.01)
+    monkeypatch.setattr(live, "_RESTS", 0)
+
+
 def ask(client, queries=LIVE, **fields):
     asked = [{"vector": query.tolist(), **fields} for query in queries]
     answer = client.post(f"{COLLECTION}/query/batch", json={"queries": asked})
@@ -90,9 +97,7 @@ def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
         assert client.get(COLLECTION).json()["live"] is None
 
 
-def test_strength_is_not_followed_unless_that_is_set(serve, banks, monkeypatch):
-    monkeypatch.setattr(live, "_SECONDS", 0.01)
-    monkeypatch.setattr(live, "_RESTS", 0)
+def test_strength_is_not_followed_unless_that_is_set(serve, banks):
     with serve({"c": banks["foreign"]}, hubness_compared=512) as (client, _):
         for _ in range(3):
             ask(client)
@@ -100,9 +105,7 @@ def test_strength_is_not_followed_unless_that_is_set(serve, banks, monkeypatch):
         assert client.get(COLLECTION).json()["strength"] == 1
 
 
-def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog, monkeypatch):
-    monkeypatch.setattr(live, "_SECONDS", 0.01)
-    monkeypatch.setattr(live, "_RESTS", 0)
+def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog):
     collection = banks["foreign"]
     rng = np.random.default_rng(0)
     with serve({"c": collection}, hubness_compared=512, follow_strength=True) as (client, _):

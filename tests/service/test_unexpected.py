@@ -72,9 +72,10 @@ def test_error_in_a_search_thread_is_answered_and_counted_and_the_next_request_i
         assert survived(client) == 1
 
 
-def test_more_filters_than_costs_are_kept_of_leave_all_threads_at_work(serve, words):
+def test_more_filters_than_costs_are_kept_of_leave_all_threads_at_work(serve, words, monkeypatch):
     """Each request with another filter has costs of its own; many threads note them at once."""
-    wanted = [{"text": "amber", "filter": {"field": "rank", "lt": limit}} for limit in range(2000)]
+    monkeypatch.setattr("hubless_service.searching.work_queue.MOST_KEYS", 100)
+    wanted = [{"text": "amber", "filter": {"field": "rank", "lt": limit}} for limit in range(400)]
     with serve({"words": words}, search_threads=8) as (client, _):
         for start in range(0, len(wanted), 200):
             body = {"queries": wanted[start : start + 200]}
