@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 from support.anything import EXAMPLES, VALUES, check
+from support.files import arrow_stream
 from support.limits import settings_with
 from support.serving import serving, wait_until_ready
 from support.small import DIM
@@ -223,13 +224,6 @@ def test_times_beyond_the_years_1_to_9999_are_refused_by_put_and_patch(typed, va
     assert column in refused(patch)["parameter"]
 
 
-def stream(table):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
 def put_arrow(client, content):
     return client.put("/points", content=content, headers={"Content-Type": ARROW})
 
@@ -243,7 +237,7 @@ def put_arrow(client, content):
     ],
 )
 def test_name_of_an_arrow_member_that_is_not_utf_8_is_refused(free, column):
-    content = stream(pa.table({"id": ["a"], "s": column}))
+    content = arrow_stream(pa.table({"id": ["a"], "s": column}))
     assert put_arrow(free, content).status_code == 200
     assert refused(put_arrow(free, content.replace(b"member", b"mem\xff\xfer")))["code"] == "malformed_body"
 
@@ -254,10 +248,10 @@ def test_arrow_times_that_python_cannot_hold_are_refused(free):
         (pa.duration("s"), 10**15),
         (pa.timestamp("us"), -(2**62)),
     ):
-        content = stream(pa.table({"id": ["a"], "t": pa.array([number], kind)}))
+        content = arrow_stream(pa.table({"id": ["a"], "t": pa.array([number], kind)}))
         refused(put_arrow(free, content))
 
 
 def test_arrow_times_of_a_column_are_refused_beyond_the_years_1_to_9999(typed):
-    content = stream(pa.table({"id": ["a"], "of timestamp": pa.array([2**62], pa.timestamp("us"))}))
+    content = arrow_stream(pa.table({"id": ["a"], "of timestamp": pa.array([2**62], pa.timestamp("us"))}))
     assert "of timestamp" in refused(put_arrow(typed, content))["parameter"]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small
+from support.files import arrow_stream
 from support.limits import settings_with
 from support.problems import with_hubs
 from support.server_process import served
@@ -50,14 +51,6 @@ def notes(url, contract):
 def begin(client):
     client.put(NOTES, json={"dim": 8, "metric": "cosine", "id_type": "string"}).raise_for_status()
     client.put(f"{NOTES}/points", json={"points": POINTS}).raise_for_status()
-
-
-def stream(column, name="vector"):
-    sink = pa.BufferOutputStream()
-    table = pa.table({name: column})
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
 
 
 def rows_of(vectors):
@@ -115,7 +108,7 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
     whole = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "timeout_ms": 60_000},
-        content=stream(rows_of(BANK[80:110])),
+        content=arrow_stream(pa.table({"vector": rows_of(BANK[80:110])})),
         headers={"Content-Type": ARROW},
     )
     assert (whole.status_code, whole.json()["queries"], whole.json()["correction"]) == (200, 110, "csls")
@@ -205,10 +198,13 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     assert "targets" in refused(put(vectors=PROBLEM.targets[:60].tolist(), timeout_ms=60_000))
     assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
     refused(binary(b"123", "application/octet-stream"), "dimension_mismatch")
-    assert "one column, vector" in refused(binary(stream(pa.array([1, 2]), "x")))
-    assert "fixed_size_list<float32>[8]" in refused(binary(stream(pa.array(["a", "b"]))))
-    assert "dimensions" in refused(binary(stream(rows_of([[1, 2], [3, 4]]))), "dimension_mismatch")
-    assert "vector[1]" in refused(binary(stream(pa.array([good[0], None], pa.list_(pa.float32(), 8)))))
+    assert "one column, vector" in refused(binary(arrow_stream(pa.table({"x": [1, 2]}))))
+    assert "fixed_size_list<float32>[8]" in refused(binary(arrow_stream(pa.table({"vector": ["a", "b"]}))))
+    assert "dimensions" in refused(
+        binary(arrow_stream(pa.table({"vector": rows_of([[1, 2], [3, 4]])}))), "dimension_mismatch"
+    )
+    missing = pa.array([good[0], None], pa.list_(pa.float32(), 8))
+    assert "vector[1]" in refused(binary(arrow_stream(pa.table({"vector": missing}))))
     assert binary(b"no stream").json()["code"] == "malformed_body"
     assert client.put(f"{NOTES}/bank", content=b"x", headers={"Content-Type": "text/csv"}).status_code == 415
     assert client.get(f"{NOTES}/bank").json()["waiting"] is None

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small, writing
+from support.files import arrow_stream
 from support.writing import check, model, point, put, writable
 
 import hubless
@@ -23,20 +24,13 @@ def client(tmp_path):
         yield client
 
 
-def stream(table, **options):
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
-        writer.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
 def vectors(*points):
     numbers = np.array([each["vector"] for each in points], np.float32)
     return pa.FixedSizeListArray.from_arrays(pa.array(numbers.reshape(-1)), small.DIM)
 
 
 def send(client, table, **params):
-    body = table if isinstance(table, bytes) else stream(table)
+    body = table if isinstance(table, bytes) else arrow_stream(table)
     return client.put("/points", content=body, params=params, headers={"Content-Type": ARROW})
 
 
@@ -183,9 +177,9 @@ def test_bad_arrow_is_refused_naming_column_and_row(client):
     assert "1 to 1000 points" in refused(send(client, pa.table({"id": pa.array([], pa.string())})))
     twice = pa.table([ids, ids], ["id", "id"])
     assert "one column of that name" in refused(send(client, twice))
-    assert "not compressed" in refused(send(client, stream(pa.table({"id": ids}), compression="zstd")))
+    assert "not compressed" in refused(send(client, arrow_stream(pa.table({"id": ids}), compression="zstd")))
     refused(send(client, b"no stream"), "malformed_body", 400)
-    refused(send(client, stream(pa.table({"id": ids}))[:-60]), "malformed_body", 400)
+    refused(send(client, arrow_stream(pa.table({"id": ids}))[:-60]), "malformed_body", 400)
     refused(send(client, pa.table({"id": ids}), colour="red"), "unknown_field")
     assert client.post("/count").json()["count"] == len(small.IDS)
 

@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from support.contract import problem
 from support.server_process import served
 from support.serving import serving_catalog
 
@@ -18,11 +19,6 @@ KEYS = {"read": "reader-0123456789", "write": "writer-0123456789", "admin": "adm
 def client(tmp_path, contract):
     with serving_catalog(tmp_path) as url, contract.client(url, timeout=60) as client:
         yield client
-
-
-def problem(answer, status, code):
-    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
-    return answer.json()["detail"]
 
 
 def ask_everything(client):

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small, writing
+from support.contract import problem
 from support.until import until
 from support.writing import NAME, point, put
 
@@ -37,11 +38,6 @@ def client(catalog):
 
 def origin(client):
     return str(client.base_url).split("/v1")[0]
-
-
-def problem(answer, status, code):
-    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
-    return answer.json()["detail"]
 
 
 def test_written_points_are_found_corrected_at_once(client, correction):

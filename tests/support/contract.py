@@ -60,3 +60,9 @@ class Contract:
             if pattern.fullmatch(path):
                 return operations.get(request.method.lower())
         return None
+
+
+def problem(answer, status, code):
+    """The detail of a problem, which must be of this code."""
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    return answer.json()["detail"]

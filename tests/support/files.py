@@ -59,3 +59,11 @@ def load_trustingly(path):
         with loaded:
             for name in loaded:
                 loaded[name]
+
+
+def arrow_stream(table, **options):
+    """The bytes of a table as an Arrow IPC stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
