@@ -20,7 +20,7 @@ NOBODY = 65534
 # what is imported late is imported before: a user without rights may not be able to read this Python
 WITHOUT_RIGHTS = f"""
 import os, sys
-import hubless, hubless.cli, uvicorn, uvloop, hubless_service.app
+import hubless, hubless.cli, uvicorn, uvloop, hubless_service.app, hubless_service.start
 import faiss, pyarrow.dataset, scipy.special, scipy.stats
 hubless.open(sys.argv[sys.argv.index("--catalog") + 1], "photos").check_canaries()
 if os.geteuid() == 0:  # root may write everywhere
