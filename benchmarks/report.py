@@ -16,12 +16,10 @@ from benchmarks import harness
 
 ORDER = (
     "offsets_vs_gemm",
-    "build_stages",
     "sinkhorn_vs_pot",
     "index_recipes",
     "shards",
     "filters",
-    "swap",
     "http_goals",
     "workers",
     "writes",
