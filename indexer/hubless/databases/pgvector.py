@@ -6,6 +6,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from hubless.databases import sql_refresh
 from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
 from hubless.errors import InputError, one_line
@@ -80,9 +81,8 @@ class PgvectorTable:
                 "SELECT DISTINCT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid JOIN pg_type"
                 " ON pg_type.oid = atttypid WHERE typname IN ('vector', 'halfvec') AND relkind IN ('r', 'p')"
             ).fetchall()
-            expected = (
-                f"one of {', '.join(sorted(name for (name,) in rows))}" if rows else "a table with a vector column"
-            )
+            names = sorted({name for (name,) in rows} - {sql_refresh.BANK})
+            expected = f"one of {', '.join(names)}" if names else "a table with a vector column"
             raise InputError("table", expected, self.name)
         rows = self._connection.execute(_COLUMNS, [quoted]).fetchall()
         return {name: (kind, key) for name, kind, key in rows}
@@ -203,6 +203,30 @@ class PgvectorTable:
                 [fit, self.name, into],
                 fits=_FITS,
             )
+            self._make_refresh(into, fit, asking)
+
+    def _make_refresh(self, into: str, fit: bytes, asking: Asking) -> None:
+        """Make the function that gives new rows their offsets, if the correction's formula is one for SQL."""
+        names: dict[str, str | sql.Composable] = {
+            "function": f"{self.name.rpartition('.')[2]}_{into}_refresh",
+            "bank": sql_refresh.BANK,
+            "relation": sql.Literal(self.name),
+            "name": sql.Literal(into),
+            "into": into,
+        }
+        self._connection.execute(sql_refresh.TABLE)
+        self._run("DELETE FROM {bank} WHERE relation = {relation} AND name = {name}", (), **names)
+        if (found := sql_refresh.bank_of(fit)) is None:
+            self._run("DROP FUNCTION IF EXISTS {function}()", (), **names)
+            return
+        rows, numbers = found
+        with self._connection.cursor().copy(self._composed("COPY {bank} FROM STDIN", **names)) as copy:
+            for row, potential in rows:
+                copy.write_row((self.name, into, row, potential))
+        unit = sql.SQL("l2_normalize({}::vector)" if asking.metric == "cosine" else "{}::vector")
+        names |= {"unit": unit.format(sql.Identifier(self._vector)), "type": sql.SQL(self._kind(into))}
+        names |= {name: sql.SQL(text) for name, text in numbers.items()}
+        self._run(sql_refresh.FUNCTION, (), **names)
 
     def fit(self, into: str) -> bytes | None:
         with self._connection.transaction():

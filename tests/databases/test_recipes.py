@@ -1,0 +1,57 @@
+"""The recipes of docs/your-database.md for databases that need no adapter, as they stand there."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import stores
+
+PAGE = Path(__file__).parents[2] / "docs" / "your-database.md"
+RECIPES = re.findall(r"<!-- not run: tests/databases runs it -->\n\n```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+
+
+@pytest.fixture
+def given(fitted):
+    """Ids, [t, −h], and [q, 1] of the first query."""
+    short = np.column_stack([fitted.vectors(np.arange(fitted.count)), -fitted.offsets])
+    return list(range(fitted.count)), short, [*fitted.prepare(stores.QUERIES)[0].tolist(), 1]
+
+
+def test_duckdb_finds_the_corrected_ten(given, fitted, best):
+    pytest.importorskip("duckdb", reason="needs duckdb: `make stores`")
+    ids, short, asked = given
+    names = {"ids": ids, "short": short, "asked": asked}
+    exec(next(one for one in RECIPES if "duckdb" in one), names)  # noqa: S102
+    assert names["found"] == best(fitted)[0]
+
+
+def test_sqlite_vec_finds_the_corrected_ten(given, fitted, best):
+    package = importlib.util.find_spec("sqlite_vec")
+    can = "import sqlite3; sqlite3.Connection.enable_load_extension"
+
+    def loads(one):
+        return subprocess.run([one, "-c", can], capture_output=True).returncode == 0
+
+    pythons = [one for one in (sys.executable, "/usr/bin/python3") if Path(one).exists()]
+    python = next(
+        (one for one in pythons if not subprocess.run([one, "-c", can], capture_output=True).returncode), None
+    )
+    if package is None or python is None:
+        pytest.skip("needs sqlite-vec, and a Python whose sqlite3 loads extensions")
+    ids, short, asked = given
+    lengths = np.sum(short**2, axis=1)
+    longer = np.column_stack([short, np.sqrt(lengths.max() - lengths)])
+    given = {"ids": ids, "longer": longer.tolist(), "asked": [*asked, 0]}
+    recipe = next(one for one in RECIPES if "sqlite_vec" in one)
+    script = f"import json, sys\nglobals().update(json.load(sys.stdin))\n{recipe}\nprint(json.dumps(found))"
+    environment = {"PYTHONPATH": str(Path(package.origin).parents[1])}
+    done = subprocess.run(
+        [python, "-c", script], input=json.dumps(given), env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == best(fitted)[0]
