@@ -28,15 +28,15 @@ from hubless_service.routes import (
     bank,
     catalogs,
     health,
-    pages,
+    page_routes,
     point_writes,
     points,
     searches,
     versions,
 )
 from hubless_service.routes.route import AppState, QuickQueries, match_whole_paths
+from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
-from hubless_service.searching.sources import CatalogSource, RemoteSource
 from hubless_service.settings import Settings
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def create_app(
     )
     setattr(app.state, READ_ONLY, settings.address)
     app.state.hubless = AppState(settings, engine, metrics, store)
-    pages.install_docs(app)
+    page_routes.install_docs(app)
     if settings.console:
-        pages.install_console(app)
+        page_routes.install_console(app)
     problems.install(app)
     metrics.show(ServedGauges(engine, store))
     metrics.queue = lambda: engine.waiting

@@ -8,9 +8,9 @@ from prometheus_client.registry import Collector
 
 from hubless import Collection
 from hubless_service.observing.live import LiveVersion
+from hubless_service.searching.collection_sources import RemoteSource
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import STATES, Slot
-from hubless_service.searching.sources import RemoteSource
 
 OF_LIVE_QUERIES = {
     "queries": "Queries that the live hubness is made of",

@@ -12,7 +12,7 @@ from support.server_process import served
 import hubless
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
-from hubless_service.searching.sources import RemoteSource
+from hubless_service.searching.collection_sources import RemoteSource
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from support.writing import NAME
 
 import hubless
 from hubless.errors import BundleDamaged
-from hubless_service.searching.sources import CatalogSource
+from hubless_service.searching.collection_sources import CatalogSource
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from support.writing import NAME, point
 import hubless
 from hubless.search.parts import projection
 from hubless_service.app import create_app
+from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.search_service import SearchService
-from hubless_service.searching.sources import CatalogSource
 from hubless_service.settings import Settings
 
 

@@ -70,7 +70,7 @@ def test_without_verification_a_collection_is_opened_by_sizes_alone(tmp_path, ca
     import shutil
 
     import hubless
-    from hubless_service.searching.sources import CatalogSource
+    from hubless_service.searching.collection_sources import CatalogSource
 
     copy = tmp_path / "catalog"
     shutil.copytree(catalog, copy)

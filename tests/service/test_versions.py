@@ -12,8 +12,8 @@ from support import versions
 from support.serving import serving, wait_until_ready
 
 from hubless_service.app import create_app
+from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.search_service import SearchService
-from hubless_service.searching.sources import CatalogSource
 from hubless_service.settings import Settings
 
 QUERY = f"/v1/collections/{versions.NAME}/query"

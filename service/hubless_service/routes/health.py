@@ -16,8 +16,8 @@ from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.routes.route import Call
 from hubless_service.routes.route import router as make_router
+from hubless_service.searching.collection_sources import RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
-from hubless_service.searching.sources import RemoteSource
 
 router = make_router("health")
 _DESCRIPTORS = 6

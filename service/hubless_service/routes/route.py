@@ -24,9 +24,9 @@ from hubless_service.http.problems import HttpProblem, on_problem
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
+from hubless_service.searching.collection_sources import RemoteSource
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
-from hubless_service.searching.sources import RemoteSource
 from hubless_service.settings import Role, Settings
 
 T = TypeVar("T")

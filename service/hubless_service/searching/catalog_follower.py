@@ -25,8 +25,8 @@ from hubless.errors import (
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless_service.processes.shared import shared_folder
+from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
-from hubless_service.searching.sources import CatalogSource
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.catalog")
