@@ -13,31 +13,14 @@ CROWDED = 0.8
 """Similarity of strangers from which on nearness does not tell who is related."""
 
 
-class Lookup:
-    """Rows (m, d) that are looked up among others, which come block by block."""
-
-    def __init__(self, rows: F32) -> None:
-        self._rows = rows
-        self._lengths = np.einsum("ij,ij->i", rows, rows)
-        self._nearest = np.full(len(rows), np.inf, np.float32)
-
-    def add(self, block: F32) -> None:
-        """Look among some more (n, d)."""
-        squared = np.einsum("ij,ij->i", block, block)
-        np.minimum(self._nearest, (squared - 2 * (self._rows @ block.T)).min(axis=1), out=self._nearest)
-
-    @property
-    def share(self) -> float:
-        """Share of the rows that stand among the others, from 0 to 1. A copy in float16 counts as the same row."""
-        return float(np.mean(self._nearest + self._lengths <= SAME * self._lengths))
-
-
 def share_among(rows: F32, others: VectorSource) -> float:
-    """Share of rows (m, d) that stand among others (n, d); see `Lookup`."""
-    lookup = Lookup(rows)
+    """Return the share of rows (m, d) that stand among others (n, d). A copy in float16 counts as the same row."""
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    nearest = np.full(len(rows), np.inf, np.float32)
     for block in others.blocks(block_rows(others.shape[1])):
-        lookup.add(block)
-    return lookup.share
+        squared = np.einsum("ij,ij->i", block, block)
+        np.minimum(nearest, (squared - 2 * (rows @ block.T)).min(axis=1), out=nearest)
+    return float(np.mean(nearest + lengths <= SAME * lengths))
 
 
 def told_apart(first: F32, second: F32) -> float:
