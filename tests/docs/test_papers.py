@@ -21,7 +21,7 @@ COUNT = 40
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("papers")
-    given, bank, other = pairs(COUNT), pairs(160, seed=1), pairs(160, seed=2)
+    given, bank, other = pairs(COUNT), pairs(700, seed=1), pairs(700, seed=2)
     arrays = {
         "q": given.queries,
         "t": given.targets,
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.split()[1:2]))
 def test_command_of_a_row_runs(command, folder, monkeypatch, capsys):
-    if "distances=true" in command or "otn" in command:
+    if re.search("--paper dbsn --table (6|figure-[78])", command):
         pytest.importorskip("ot")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", command.split())
@@ -73,7 +73,7 @@ def test_every_row_of_a_paper_has_a_command_or_says_why_not():
     papers = rows_by_paper()
     assert len(papers) == 5
     for rows in papers.values():
-        assert len(rows) >= 4
+        assert len(rows) >= 3
         assert all(len(row) == 4 and row[0] and row[3] for row in rows)
         ends = re.compile(r"`hubless |^as table \d|^not offered: |^`tests/")
         assert not [row for row in rows if not ends.search(row[3])]

@@ -73,7 +73,7 @@ class TestEvaluate:
 
     def test_outputs_are_written_beside_the_table(self, run, files, tmp_path):
         outputs = [tmp_path / f"table{ending}" for ending in (".md", ".tex", ".csv", ".json")]
-        words = [word for path in outputs for word in ("--output", path)]
+        words = ["--set", "output=" + ",".join(map(str, outputs))]
         code, out, _ = run("evaluate", *labelled(files), "--strict", "--set", "seeds=1", "--correction", "csls", *words)
         assert code == 0
         assert "csls" in out
@@ -124,7 +124,7 @@ class TestEvaluate:
                 "there is no seed, did you mean seeds? Known: attribute,",
             ),
             (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, got n"),
-            (["--strict", "--output", "table.doc"], ".json, .csv, .md, .tex"),
+            (["--strict", "--set", "output=table.doc"], ".json, .csv, .md, .tex"),
             (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
             (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),
             (["--strict", "--set", "seeds=many"], "seeds: expected a whole number, got many"),
@@ -161,7 +161,8 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(
     else:
         given = labelled(files)
         monkeypatch.setattr(f"hubless.cli.{command}.{command}", lambda *_, **__: pytest.fail("the work was done"))
-    code, _, err = run(command, *given, "--output", path)
+    where = ["--set", f"output={path}"] if command == "evaluate" else ["--output", path]
+    code, _, err = run(command, *given, *where)
     assert code == 1
     assert f"{path}: {reason}" in " ".join(err.split())
     assert sorted(tmp_path.iterdir()) == before
@@ -255,10 +256,10 @@ def test_confidence_is_measured_and_a_threshold_found(run, tmp_path):
     paths = saved(tmp_path, pairs(300, noise=0.9))
     given = [word for name in ("queries", "targets", "relevant") for word in (f"--{name}", paths[name])]
     picture = tmp_path / "a.svg"
-    one = ["--set", "seeds=1"]
-    code, out, _ = run("evaluate", *given, "--strict", "--abstain", *one, "--json", "--output", picture)
+    one, asked = ["--set", "seeds=1"], ["--set", "abstain=true"]
+    code, out, _ = run("evaluate", *given, "--strict", *asked, *one, "--json", "--set", f"output={picture}")
     assert (code, json.loads(out)["correction"], picture.exists()) == (0, "auto", True)
-    code, out, _ = run("evaluate", *given, "--strict", "--abstain", *one, "--correction", "none")
+    code, out, _ = run("evaluate", *given, "--strict", *asked, *one, "--correction", "none")
     assert code == 0
     assert "best cosine" in out
     code, out, _ = run("tune", *given, "--accuracy", "0.8", *one, "--set", "corrections=none,csls", "--json")
@@ -270,7 +271,7 @@ def test_confidence_of_a_collection_is_measured(run, tmp_path):
     paths = saved(tmp_path, labelled)
     hubless.build(tmp_path / "c", "c", labelled.targets, BANK.queries, progress=False)
     given = ["--queries", paths["queries"], "--relevant", paths["relevant"], "--catalog", tmp_path / "c"]
-    code, out, _ = run("evaluate", *given, "--collection", "c", "--abstain")
+    code, out, _ = run("evaluate", *given, "--collection", "c", "--set", "abstain=true")
     assert code == 0
     assert "not calibrated" in out
 
@@ -279,12 +280,12 @@ def test_confidence_of_a_collection_is_measured(run, tmp_path):
     ("more", "message"),
     [
         ([], "either --strict or a query bank"),
-        (["--strict", "--correction", "none", "--correction", "auto"], "give one with --abstain"),
-        (["--strict", "--output", "a.doc"], ".json, .csv, .md"),
+        (["--strict", "--correction", "none", "--correction", "auto"], "give one with abstain=true"),
+        (["--strict", "--set", "output=a.doc"], ".json, .csv, .md"),
     ],
 )
 def test_wrong_usage_of_abstain_is_told(run, files, more, message):
     given = [word for name in ("queries", "targets", "relevant") for word in (f"--{name}", files[name])]
-    code, _, err = run("evaluate", *given, "--abstain", *more)
+    code, _, err = run("evaluate", *given, "--set", "abstain=true", *more)
     assert code == 2
     assert message in " ".join(err.replace("│", " ").split())

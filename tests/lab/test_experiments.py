@@ -174,7 +174,7 @@ def run(files, monkeypatch, capsys):
 class TestCommand:
     def test_only_the_measures_that_are_asked_for_are_written(self, run, tmp_path):
         words = ["--correction", "csls", "--set", "measures=kurtosis,recall_at_5,most"]
-        assert run(*words, "--output", tmp_path / "table.md")[0] == 0
+        assert run(*words, "--set", f"output={tmp_path / 'table.md'}")[0] == 0
         assert (tmp_path / "table.md").read_text().splitlines()[0] == "| correction | kurtosis N10 | R@5 | max N10 |"
 
     @pytest.mark.parametrize(("name", "group"), [("txt", "even (50.0)"), ("json", "0 (50.0)"), ("npy", "0 (50.0)")])

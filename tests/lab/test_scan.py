@@ -162,6 +162,15 @@ def finding_of(row, targets, queries):
     return next(finding for finding in listed if finding.target.row == row)
 
 
+def test_text_that_fits_every_image_is_found_everywhere_and_first():
+    """Captions are the targets and images the queries: captions lie apart, one text at the centre of all images."""
+    captions, images, _ = pairs(300, apart=6, common=1)
+    hub = unit(images.mean(axis=0))[np.newaxis]
+    first = scan(np.vstack([captions, hub]), images, metric="cosine", progress=False).findings[0]
+    assert (first.target.row, first.kind, first.as_json()["kind"]) == (300, "everywhere", "everywhere")
+    assert first.measured.counts[1] > 0.9 * len(images)
+
+
 def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):
     asked = ["--queries", files / "queries.npy", "--set", "threshold=0.5", "--json"]
     found = run("--targets", files / "targets.npy", *asked)

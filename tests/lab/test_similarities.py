@@ -15,7 +15,6 @@ MATRICES = {
     "queries": GIVEN.queries @ GIVEN.targets.T,
     "bank": BANK.queries @ GIVEN.targets.T,
     "target_bank": BANK.queries @ BANK.targets.T,
-    "between": BANK.targets @ GIVEN.targets.T,
 }
 SMALL = {"nnn": {"k": 8}, "dis": {"k": 2}, "sinkhorn": {"iterations": 3}}
 
@@ -40,7 +39,7 @@ def assert_same(found, expected):
         assert qualities(found)[label] == pytest.approx(quality, abs=1e-9), label
 
 
-METHODS = {name: SMALL.get(name, {}) for name in CORRECTIONS if name != "auto"}
+METHODS = {name: SMALL.get(name, {}) for name in CORRECTIONS if name not in ("auto", "dual_is", "dual_dis")}
 
 
 @pytest.mark.parametrize("name", [*METHODS, "sn_whole"])
@@ -57,13 +56,13 @@ def test_auto_by_similarities_is_auto_but_for_the_topic_and_says_so():
     assert expected.row("auto").details["topic_removed"] == 0
     assert_same(found, expected)
     assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
-    without = hubless.compare(similarities(target_bank=None, between=None), relevant=RELEVANT, progress=False)
+    without = hubless.compare(similarities(target_bank=None), relevant=RELEVANT, progress=False)
     assert without.row("auto").details["chosen"] == "sn"
 
 
 def test_strict_protocol_splits_similarities_as_it_splits_vectors():
-    asked = {"nnn": {"k": 8}, "dbsn": {}, "dual_is": {}, "gc": {}}
-    given = hubless.SimilarityMatrices(MATRICES["queries"], between=GIVEN.targets @ GIVEN.targets.T)
+    asked = {"nnn": {"k": 8}, "dbsn": {}, "gc": {}}
+    given = hubless.SimilarityMatrices(MATRICES["queries"])
     found = hubless.compare(given, relevant=RELEVANT, corrections=asked, seeds=2, progress=False)
     assert_same(found, by_vectors(asked, seeds=2))
     assert found.seeds == [0, 1]
@@ -83,7 +82,7 @@ def test_tune_tries_by_default_what_similarities_are_enough_for():
 
 
 def test_diagnosis_by_similarities_is_that_by_vectors_but_for_distances():
-    found = hubless.diagnose(similarities(target_bank=None, between=None), progress=False)
+    found = hubless.diagnose(similarities(target_bank=None), progress=False)
     expected = hubless.diagnose(GIVEN.targets, BANK.queries, metric="cosine", progress=False)
     assert [depth.raw for depth in found.depths] == [depth.raw for depth in expected.depths]
     assert found.depth(10).corrected.skewness == pytest.approx(expected.depth(10).corrected.skewness, abs=0.1)
@@ -104,8 +103,6 @@ def test_diagnosis_by_similarities_is_that_by_vectors_but_for_distances():
             "target bank similarities: expected a row for each of the 150",
         ),
         ({"bank": None}, "target bank similarities: expected none without bank similarities"),
-        ({"between": MATRICES["between"][:7]}, "similarities between targets: expected a row for each of the 150"),
-        ({"between": MATRICES["between"].T}, "similarities between targets: expected a column for each of the 120"),
         ({"queries": MATRICES["queries"] > 0}, "similarities: expected float16, float32 or float64, got bool"),
         ({"bank": np.arange(5.0)}, "bank similarities: expected a matrix"),
     ],
@@ -144,6 +141,6 @@ def test_vectors_or_a_metric_beside_similarities_are_refused(options, message):
 
 
 @pytest.mark.parametrize("name", ["dual_is", "dual_dis"])
-def test_method_that_compares_targets_asks_for_their_similarities(name):
-    with pytest.raises(InputError, match=f"similarities between targets: expected .*, as {name} needs them"):
-        hubless.compare(similarities(between=None), relevant=RELEVANT, corrections=[name], progress=False)
+def test_method_that_compares_targets_asks_for_vectors(name):
+    with pytest.raises(InputError, match=f"vectors, as {name} compares the target bank with the targets"):
+        hubless.compare(similarities(), relevant=RELEVANT, corrections=[name], progress=False)

@@ -126,7 +126,7 @@ def test_csv_has_all_measures_unrounded(banked, tmp_path):
         assert {name: float(line[name]) for name in row.quality} == row.quality
         assert float(line["recall_at_1_low"]) == row.intervals["recall_at_1"].low
         assert float(line["share_b & c"]) == row.group_shares["b & c"]
-    assert float(rows[1]["mcnemar_p"]) == banked.row("csls").mcnemar.p_value
+    assert float(rows[1]["p_value"]) == banked.row("csls").mcnemar.p_value
     assert rows[0]["change"] == ""
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.hubs import unit
 
-from hubless.measures.likeness import related, share_among, told_apart
+from hubless.measures.likeness import reciprocity, related, share_among, told_apart
 from hubless.vectors.sources import ArrayVectors
 
 
@@ -38,3 +38,12 @@ def test_queries_near_their_targets_are_related_and_those_of_another_space_are_n
 
 def test_nothing_is_said_of_relation_where_every_vector_is_near_some_target():
     assert related(normal(200, 2), normal(400, 2, seed=1)) is None
+
+
+def test_reciprocity_is_the_share_of_mutual_nearest_neighbours():
+    """Three pairs on their own axes, and a fourth query that finds the first target: three of four are mutual."""
+    targets = np.eye(4, dtype=np.float32)
+    queries = np.vstack([np.eye(4)[:3], unit(np.array([[2, 0, 0, 1]]))]).astype(np.float32)
+    assert reciprocity(queries, targets) == 0.75
+    assert reciprocity(queries, targets, np.array([0.6, 0, 0, 0], np.float32)) == 1
+    assert reciprocity(np.vstack([queries[:1], queries[:1]]), targets) == 1, "ties count"

@@ -77,3 +77,19 @@ def test_weighted_interval_is_that_of_the_rows_repeated_as_often():
 def test_rankings_of_different_queries_cannot_be_paired(test):
     with pytest.raises(InputError, match="same 3 queries, got 2"):
         test(np.ones(3, bool), np.ones(2, bool))
+
+
+def test_sign_flips_agree_with_mcnemar_on_hits_and_with_all_flips_of_means():
+    rng = np.random.default_rng(0)
+    first, second = rng.random(300) < 0.5, rng.random(300) < 0.58
+    assert measures.sign_flip_test(first, second) == pytest.approx(measures.mcnemar(first, second).p_value, abs=0.015)
+    better = np.arange(1.0, 7)
+    assert measures.sign_flip_test(np.zeros(6), better) == pytest.approx(2 / 2**6, abs=0.005)
+    assert measures.sign_flip_test(better, better) == 1
+
+
+def test_kolmogorov_smirnov_is_the_largest_distance_of_two_distributions():
+    statistic, p = measures.kolmogorov_smirnov(np.arange(100), np.arange(100) + 30)
+    assert statistic == pytest.approx(0.3)
+    assert p < 0.001
+    assert measures.kolmogorov_smirnov(np.arange(50), np.arange(50)) == (0, 1)

@@ -37,6 +37,16 @@ def test_neighbours_are_together_and_queries_among_them():
         assert np.array_equal(distances.argmin(axis=1), wanted)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs scikit-learn: make extras")
+def test_groups_lie_apart_by_t_sne_with_their_queries():
+    rows, numbers = groups()
+    found = project(len(rows), lambda wanted: rows[wanted], rows[::10] + 0.01, method="tsne")
+    centres = np.stack([found.targets[numbers == each].mean(axis=0) for each in range(5)])
+    distances = np.linalg.norm(found.targets[:, np.newaxis] - centres, axis=2)
+    assert np.array_equal(distances.argmin(axis=1), numbers)
+    assert found.queries.shape == (20, 2)
+
+
 @needs_umap
 def test_version_keeps_its_map_and_so_does_the_next_one(tmp_path):
     targets, bank = groups()[0], groups(1)[0]
@@ -50,7 +60,7 @@ def test_version_keeps_its_map_and_so_does_the_next_one(tmp_path):
 
 @pytest.mark.skipif(HERE, reason="umap-learn is here")
 def test_without_the_package_the_error_says_how_to_install_it(tmp_path):
-    with pytest.raises(InputError, match=r"projection: .*umap-learn for umap \(pip install '\.\[umap\]'"):
+    with pytest.raises(InputError, match=r"projection: .*what draws umap \(pip install '\.\[umap\]'"):
         hubless.build(tmp_path, "all", small.targets(), small.query_bank(), projection="umap", progress=False)
 
 

@@ -1,5 +1,6 @@
 """The command `evaluate`. Parsing and printing only."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,12 +8,10 @@ import typer
 
 from hubless.cli.options import (
     SIMILARITIES,
-    BankOption,
     CatalogIfAny,
     CollectionIfAny,
     JsonOption,
     QueriesOption,
-    RelevantOption,
     SetOption,
     TargetsIfAny,
     listed,
@@ -21,21 +20,23 @@ from hubless.cli.options import (
     similarities_from,
 )
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
-from hubless.cli.printing import print_json, print_table
+from hubless.cli.printing import print_item, print_json, print_table
 from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
-from hubless.lab.experiments.compare import compare, compare_strictly
+from hubless.lab.experiments.compare import compare, compare_banks, compare_strictly
 from hubless.lab.experiments.comparisons import as_table, columns, table_of
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, as_methods
 from hubless.lab.experiments.relevance import read_groups
 from hubless.lab.experiments.tally import Attribute
+from hubless.lab.papers import preset, presets_of
 from hubless.lab.table import check_output, write_result
 from hubless.measures import as_groups
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload
 
+_OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}
 _MEASURES: dict[str, Any] = {"measures": str}
 _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "top": int}
 _OF_COLLECTION = ("collection", "queries", "relevant", "options")
@@ -46,12 +47,18 @@ _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 
 def evaluate_command(
     *,
-    relevant: RelevantOption,
+    relevant: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists."),
+    ] = None,
     queries: QueriesOption = None,
     catalog: CatalogIfAny = None,
     collection: CollectionIfAny = None,
     targets: TargetsIfAny = None,
-    query_bank: BankOption = None,
+    query_bank: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Example queries, none of whose right targets is a target; repeatable."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Split targets and pairs at random into test and banks.")
     ] = False,
@@ -62,29 +69,42 @@ def evaluate_command(
             help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {listed(KNOWN)}.",
         ),
     ] = None,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Write it: .json, .csv, .md, .tex or .svg; repeatable."),
+    paper: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Take corrections and settings of a paper; list shows all.")
     ] = None,
-    abstain: Annotated[
-        bool, typer.Option("--abstain", help="Measure confidence: which queries should have an answer.")
-    ] = False,
+    table: Annotated[str | None, typer.Option(metavar="NUMBER", help="Its table, such as 4 or A7.")] = None,
     set_: SetOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Measure ranking quality and hubness on labelled queries.
 
     Give --catalog and --collection to measure a collection, with --strict its
-    correction on splits of its targets. Or give --targets, and either a query
-    bank or --strict, to compare corrections without a build. Of a model without
-    vectors give --set similarities=FILE.
+    correction on splits of its targets. Or give --targets, and either query banks
+    or --strict, to compare corrections without a build. Of a model without
+    vectors give --set similarities=FILE. --set output=FILE writes the table: .json,
+    .csv, .md, .tex or .svg. --set abstain=true measures confidence.
 
     \b
     Example:
       hubless evaluate --targets t.npy --queries q.npy --relevant r.npy --strict
+      hubless evaluate --paper dbsn --table 4 --targets t.npy --queries q.npy …
     """
-    for path in output or []:
-        _usage("--output", check_output, path)
+    if paper is not None and table is None:
+        for one in _usage("--paper", presets_of, None if paper == "list" else paper):
+            print_item(f"{one.paper} {', '.join(one.tables)}: {one.shows}")
+        return
+    if table is not None:
+        chosen = _usage("--table" if paper else "--paper", preset, paper or "", table)
+        correction = correction or list(chosen.corrections)
+        set_ = [*chosen.settings, *(set_ or [])]
+        if chosen.test_queries and queries is not None:
+            query_bank = query_bank or [queries]
+    if relevant is None:
+        raise typer.BadParameter("give the right targets", param_hint="--relevant")
+    own, rest = _own_settings(set_)
+    output, abstain = own.get("output", []), own.get("abstain", False)
+    for path in output:
+        _usage("--set", check_output, path)
         check_place(path)
     if collection is not None:
         refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
@@ -94,12 +114,12 @@ def evaluate_command(
         if queries is None:
             raise typer.BadParameter("give labelled queries", param_hint="--queries")
         if collection is not None:
-            values = read_settings(set_, {"version": str, "accuracy": float})
+            values = read_settings(rest, {"version": str, "accuracy": float})
             opened = open_collection(catalog, collection, values.pop("version", None))
             made = abstain_collection(opened, queries, relevant, **values)
         else:
-            made = _abstention(relevant, queries, targets, query_bank, strict, correction, set_)
-        for path in output or []:
+            made = _abstention(relevant, queries, targets, query_bank or [], strict, correction, rest)
+        for path in output:
             write_result(made, made.table(), path)
         if json_:
             print_json(made.as_json())
@@ -109,7 +129,7 @@ def evaluate_command(
     if collection is not None:
         of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
         known = of_splits if strict else parameters_of(evaluate, skip=_OF_COLLECTION)
-        values = read_settings(set_, {"version": str, **_MEASURES, **known})
+        values = read_settings(rest, {"version": str, **_MEASURES, **known})
         measures = _measures(values)
         opened = open_collection(catalog, collection, values.pop("version", None))
         if queries is None:
@@ -117,7 +137,7 @@ def evaluate_command(
         comparison = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
     else:
         known = parameters_of(compare, skip=_OF_FILES)
-        values = read_settings(set_, {**SIMILARITIES, **_GROUPS, **_MEASURES, **known})
+        values = read_settings(rest, {**SIMILARITIES, **_GROUPS, **_MEASURES, **known})
         measures = _measures(values)
         bank = query_bank or values.get("bank_similarities")
         vectors = {"queries": queries, "targets": targets, "query-bank": query_bank}
@@ -134,11 +154,17 @@ def evaluate_command(
             values.setdefault("metric", "cosine")
         if "candidates" in values:
             values["candidates"] = values["candidates"] or None
-        comparison = compare(given, targets, relevant, entries, query_bank=query_bank, attribute=attribute, **values)
+        banks = {path.stem: path for path in query_bank or []}
+        values["attribute"] = attribute
+        if len(banks) > 1:
+            comparison = compare_banks(banks, given, targets, relevant, entries, **values)
+        else:
+            one = next(iter(banks.values()), None)
+            comparison = compare(given, targets, relevant, entries, query_bank=one, **values)
     if measures is not None:
         _usage("--set", columns, comparison, measures)
-    for path in output or []:
-        write_result(comparison, table_of(comparison, measures), path)
+    for path in output:
+        write_result(comparison, table_of(comparison, measures), path, next(iter(columns(comparison, measures))))
     if json_:
         print_json(comparison.as_json())
         return
@@ -151,20 +177,26 @@ def _abstention(
     relevant: Path,
     queries: Path,
     targets: Path | None,
-    query_bank: Path | None,
+    query_bank: list[Path],
     strict: bool,
     correction: list[str] | None,
     set_: list[str] | None,
 ) -> Abstention:
-    """Return what `--abstain` measures of a correction on splits or with a bank."""
+    """Return the confidence of a correction on splits or with a bank."""
     values = read_settings(set_, parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
-    if targets is None or strict == (query_bank is not None):
+    if targets is None or strict == bool(query_bank) or len(query_bank) > 1:
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
     entries = _usage("--correction", entries_from, correction or ["auto"])
     if len(entries) > 1:
-        raise typer.BadParameter("give one with --abstain", param_hint="--correction")
+        raise typer.BadParameter("give one with abstain=true", param_hint="--correction")
     values.setdefault("metric", "cosine")
-    return measure_abstention(queries, targets, relevant, entries[0], query_bank=query_bank, **values)
+    return measure_abstention(queries, targets, relevant, entries[0], query_bank=next(iter(query_bank), None), **values)
+
+
+def _own_settings(set_: list[str] | None) -> tuple[dict[str, Any], list[str]]:
+    """Take where to write, and whether to measure confidence, out of the values of `--set`."""
+    own = [one for one in set_ or [] if one.partition("=")[0] in _OWN]
+    return read_settings(own, _OWN), [one for one in set_ or [] if one not in own]
 
 
 def _usage(option: str, check: Any, *given: Any) -> Any:

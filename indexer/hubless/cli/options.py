@@ -53,9 +53,7 @@ RelevantOption = Annotated[
     typer.Option("--relevant", metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists."),
 ]
 
-SIMILARITIES: dict[str, Any] = dict.fromkeys(
-    ("similarities", "bank_similarities", "target_bank_similarities", "between_targets"), Path
-)
+SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similarities", "target_bank_similarities"), Path)
 """Values of `--set` in place of vectors, for models that give scores only."""
 EXAMINED: dict[str, Any] = {
     "ids": Path,

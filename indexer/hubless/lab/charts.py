@@ -130,6 +130,15 @@ class Chart:
         self.points.append((x, y, low, high))
         _add(self._plot, "path", d=DOT, transform=f"translate({across:.1f} {up:.1f})", fill=colour)
 
+    def scatter(self, x: ArrayLike, y: ArrayLike, colour: str, name: str) -> None:
+        """Draw small dots."""
+        across, up = self._pixels(x, y)
+        dots = "".join(f"M{left:.1f} {top:.1f}h0" for left, top in zip(across, up, strict=True))
+        look = {"stroke": colour, "stroke-width": 4, "stroke-linecap": "round", "opacity": 0.6}
+        self.lines[name] = (np.asarray(x), np.asarray(y))
+        _add(self._plot, "path", d=dots, **look)
+        _add(self._sample(name), "path", d="M13 0h0", **look)
+
     def text(self, x: float, y: float, words: str, colour: str = INK, *, up: float = 0) -> None:
         """Write words at a position, `up` pixels above it, on a white ground."""
         [across], [height] = self._pixels([x], [y])

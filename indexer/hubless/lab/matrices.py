@@ -5,6 +5,7 @@ similarities as they were given, so all code for vectors works on them, unchange
 """
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from hubless.corrections.folded.auto import SAMPLE, shrunk
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.prior import fit as fit_correction
-from hubless.errors import InputError
+from hubless.errors import InputError, one_line, storage_errors
+from hubless.lab.pickles import read_pickle
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.npy import NpyVectors
@@ -27,12 +29,7 @@ from hubless.vectors.sources import (
     sampled_rows,
 )
 
-QUERIES, BANK, TARGET_BANK, BETWEEN = (
-    "similarities",
-    "bank similarities",
-    "target bank similarities",
-    "similarities between targets",
-)
+QUERIES, BANK, TARGET_BANK = "similarities", "bank similarities", "target bank similarities"
 """Names of the matrices in errors."""
 AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
 COMPARE_TARGETS = ("dual_is", "dual_dis")
@@ -48,18 +45,16 @@ class SimilarityMatrices:
     queries : (m, n) of the labelled queries with the targets
     bank : (b, n) of the bank queries with the targets
     target_bank : (b, g) of the bank queries with the target bank, for `dbsn` and `auto`
-    between : (g, n) of target bank and targets, for `dual_is` and `dual_dis`; under the strict protocol (n, n)
     """
 
     queries: Vectors | None = None
     bank: Vectors | None = None
     target_bank: Vectors | None = None
-    between: Vectors | None = None
 
     def open(self) -> "OpenMatrices":
         """Read and check them."""
-        given = {QUERIES: self.queries, BANK: self.bank, TARGET_BANK: self.target_bank, BETWEEN: self.between}
-        sources = {name: as_items(matrix, name).vectors for name, matrix in given.items() if matrix is not None}
+        given = {QUERIES: self.queries, BANK: self.bank, TARGET_BANK: self.target_bank}
+        sources = {name: _opened(matrix, name) for name, matrix in given.items() if matrix is not None}
         _check_shapes({name: source.shape for name, source in sources.items()})
         held = {name: _held(source) for name, source in sources.items()}
         return OpenMatrices(*(held.get(name) for name in given))
@@ -72,7 +67,6 @@ class OpenMatrices:
     queries: F32 | None
     bank: F32 | None
     target_bank: F32 | None
-    between: F32 | None
 
     @property
     def targets(self) -> int:
@@ -109,13 +103,12 @@ class OpenMatrices:
 
 @dataclass(frozen=True)
 class Vectorless:
-    """A correction that is fitted on rows of similarities; `between` (g, n) are those of target bank and targets.
+    """A correction that is fitted on rows of similarities.
 
     `auto` then takes no topic of a narrow bank out of the offsets: a topic is a direction among the targets' vectors.
     """
 
     correction: Correction
-    between: F32 | None = None
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
         return self.fit_with_prior(query_bank, targets, target_bank, None)
@@ -127,13 +120,9 @@ class Vectorless:
         name = next((name for name, kind in CORRECTIONS.items() if kind is type(self.correction)), "")
         if name == "auto":
             return _fit_auto(query_bank, targets, target_bank, target_prior)
-        if name not in COMPARE_TARGETS:
-            return fit_correction(self.correction, query_bank, targets, target_bank, target_prior)
-        if self.between is None:
-            raise InputError(BETWEEN, f"those of the target bank with the targets, as {name} needs them", "none")
-        missing = as_source(targets, "targets").shape[1] - self.between.shape[1]
-        extra = ArrayVectors(np.pad(self.between, ((0, 0), (0, missing))), "target bank")
-        return fit_correction(self.correction, query_bank, targets, extra, target_prior)
+        if name in COMPARE_TARGETS:
+            raise InputError("queries", f"vectors, as {name} compares the target bank with the targets", "similarities")
+        return fit_correction(self.correction, query_bank, targets, target_bank, target_prior)
 
 
 def unit_basis(dim: int) -> F32:
@@ -166,18 +155,15 @@ def _check_shapes(shapes: dict[str, tuple[int, int]]) -> None:
     if reference not in shapes:
         raise InputError(QUERIES, "a matrix, queries × targets", "none")
     columns = shapes[reference][1]
-    for name, rows in ((BANK, "bank queries"), (BETWEEN, "the target bank")):
-        _check_side(shapes, name, 1, columns, f"a column for each of the {columns} targets; rows are {rows}")
+    _check_side(shapes, BANK, 1, columns, f"a column for each of the {columns} targets; rows are bank queries")
     if TARGET_BANK not in shapes:
         return
     if BANK not in shapes:
         raise InputError(TARGET_BANK, f"none without {BANK}", "some")
-    queries, targets = shapes[BANK][0], shapes[TARGET_BANK][1]
+    queries = shapes[BANK][0]
     _check_side(
         shapes, TARGET_BANK, 0, queries, f"a row for each of the {queries} bank queries; columns are the target bank"
     )
-    expected = f"a row for each of the {targets} targets of the target bank; columns are the targets"
-    _check_side(shapes, BETWEEN, 0, targets, expected)
 
 
 def _check_side(shapes: dict[str, tuple[int, int]], name: str, side: int, wanted: int, expected: str) -> None:
@@ -185,6 +171,18 @@ def _check_side(shapes: dict[str, tuple[int, int]], name: str, side: int, wanted
     if shape is not None and shape[side] != wanted:
         hint = ": it looks transposed" if shape[1 - side] == wanted else ""
         raise InputError(name, expected, f"shape {shape}{hint}")
+
+
+def _opened(matrix: Vectors, name: str) -> VectorSource:
+    """Return a matrix. A `.pkl` may hold a NumPy array, and nothing else."""
+    if not isinstance(matrix, str | Path) or Path(matrix).suffix != ".pkl":
+        return as_items(matrix, name).vectors
+    path = Path(matrix)
+    with storage_errors(path):
+        try:
+            return as_source(read_pickle(path), name)
+        except ValueError as error:
+            raise InputError(f"{name} ({path.name})", "a pickled NumPy array", one_line(error)) from error
 
 
 def _held(source: VectorSource) -> F32:

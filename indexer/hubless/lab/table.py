@@ -81,17 +81,19 @@ class Writable(Protocol):
         """Return unrounded numbers, a dictionary a row."""
         ...
 
-    def plot(self) -> Chart:
-        """Draw it."""
+    def plot(self, measure: str = ..., /) -> Chart:
+        """Draw it, or one of its measures."""
         ...
 
 
-FORMATS: Mapping[str, Callable[[Writable, TextTable], str]] = {
-    ".json": lambda result, table: json.dumps(result.as_json(), indent=2, ensure_ascii=False, default=str) + "\n",
-    ".csv": lambda result, table: _csv(result.records()),
-    ".md": lambda result, table: table.markdown(),
-    ".tex": lambda result, table: table.latex(),
-    ".svg": lambda result, table: result.plot().svg("#fff") + "\n",
+FORMATS: Mapping[str, Callable[[Writable, TextTable, Sequence[str]], str]] = {
+    ".json": lambda result, table, drawn: (
+        json.dumps(result.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
+    ),
+    ".csv": lambda result, table, drawn: _csv(result.records()),
+    ".md": lambda result, table, drawn: table.markdown(),
+    ".tex": lambda result, table, drawn: table.latex(),
+    ".svg": lambda result, table, drawn: result.plot(*drawn).svg("#fff") + "\n",
 }
 
 
@@ -101,11 +103,11 @@ def check_output(path: Path) -> None:
         raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
 
 
-def write_result(result: Writable, table: TextTable, path: Path) -> None:
-    """Write a result, or its table, in the format of the path's ending."""
+def write_result(result: Writable, table: TextTable, path: Path, *drawn: str) -> None:
+    """Write a result, its table, or the picture of the measure `drawn`, in the format of the path's ending."""
     check_output(path)
     with storage_errors(path):
-        replace_text(path, FORMATS[path.suffix](result, table))
+        replace_text(path, FORMATS[path.suffix](result, table, drawn))
 
 
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:

@@ -6,6 +6,7 @@ Legend: m queries, n targets, k neighbours. Ranks start at 1. Tied targets share
 from hubless.measures.distance import earth_movers_distance
 from hubless.measures.drift import drift_advice, energy_drift
 from hubless.measures.groups import Groups, as_groups, group_histogram, group_shares
+from hubless.measures.likeness import reciprocity
 from hubless.measures.occurrence import (
     antihub_occurrence,
     atkinson,
@@ -38,8 +39,10 @@ from hubless.measures.significance import (
     bootstrap_geometric_mean,
     bootstrap_interval,
     bootstrap_means,
+    kolmogorov_smirnov,
     mcnemar,
     paired_difference,
+    sign_flip_test,
 )
 
 __all__ = [
@@ -66,6 +69,7 @@ __all__ = [
     "hub_occurrence",
     "k_occurrence",
     "k_occurrence_of_scores",
+    "kolmogorov_smirnov",
     "kurtosis",
     "mcnemar",
     "mean_deviation",
@@ -75,8 +79,10 @@ __all__ = [
     "precision_at",
     "ranks",
     "recall_at",
+    "reciprocity",
     "relevant_ranks",
     "robin_hood",
+    "sign_flip_test",
     "skewness",
     "truncated_skewness",
 ]

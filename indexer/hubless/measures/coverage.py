@@ -34,6 +34,16 @@ def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
     return min(1.0, float(np.mean(shares)))
 
 
+def least_covering(bank: F32, targets: F32, count: int) -> I64:
+    """Return the rows of so many bank queries whose first targets are the fewest: an adversarial bank.
+
+    Source: Bogolin et al. (QB-Norm), CVPR 2022, section 4.3.
+    """
+    first = (bank @ targets.T).argmax(axis=1)
+    found = np.bincount(first, minlength=len(targets))
+    return np.sort(np.lexsort((first, -found[first]))[:count])
+
+
 def _finds(similarities: F32) -> I64:
     """Return the first ten targets of each query (b, 10), by `csls`, in any order."""
     k = min(FOUND, len(similarities))

@@ -9,6 +9,10 @@ from hubless.vectors.sources import VectorSource, block_rows
 SAME = 1e-5
 """Two rows are the same from this squared distance down, relative to their squared length. Float16 copies are nearer;
 the nearest query and target of real sets are a thousand times further apart."""
+HELD = 2**24
+"""Similarities that are held at once."""
+ROUNDING = np.float32(1e-5)
+"""Similarities that differ by less, relative to them, tie."""
 CROWDED = 0.8
 """Similarity of strangers from which on nearness does not tell who is related."""
 
@@ -49,6 +53,24 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
     strangers = (centred * rng.choice(np.array([-1, 1], np.float32), dim))[:, rng.permutation(dim)]
     real, chance = (_nearest(each, others) for each in (centred, strangers))
     return None if float(np.median(chance)) > CROWDED else _auc(real, chance)
+
+
+def reciprocity(queries: F32, targets: F32, offsets: F32 | None = None) -> float:
+    """Return the share of queries (m, d) that are the nearest query of their first target: mutual nearest neighbours.
+
+    Offsets (n,) of the targets change which target is first. A query that ties with the nearest counts.
+    Source: Sakhawat et al., "Hubness, Not Anisotropy", arXiv 2605.26575, 2026.
+    """
+    mutual = []
+    step = max(1, HELD // len(targets))
+    for start in range(0, len(queries), step):
+        some = queries[start : start + step]
+        scores = some @ targets.T
+        first = (scores if offsets is None else scores - offsets).argmax(axis=1)
+        own = np.einsum("ij,ij->i", some, targets[first])
+        nearest = (targets[first] @ queries.T).max(axis=1)
+        mutual.append(own >= nearest - ROUNDING * np.abs(nearest))
+    return float(np.mean(np.concatenate(mutual)))
 
 
 def _discriminant(one: F32, other: F32) -> F64:

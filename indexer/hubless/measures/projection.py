@@ -1,6 +1,6 @@
 """A flat picture of targets and bank queries: their first two principal components, or UMAP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -15,8 +15,11 @@ MAPPED = 5000
 """So many targets are drawn at most: a picture of more shows no more."""
 HUBS = 250
 """The targets that are found most often, raw and corrected, are always among them."""
-PCA, UMAP = "pca", "umap"
-METHODS = (PCA, UMAP)
+PCA, UMAP, TSNE = "pca", "umap", "tsne"
+STORED = (PCA, UMAP)
+"""Methods of the map in the console."""
+METHODS = (*STORED, TSNE)
+PACKAGES = {UMAP: "umap", TSNE: "sklearn"}
 NEIGHBOURS = 15
 """Of each target, for UMAP; its own default. Of fewer targets the principal components are drawn."""
 _BASIS, _ROUNDS = 12, 12
@@ -50,12 +53,12 @@ class Projection:
         return {name: array for name, array in vars(self).items() if array is not None}
 
 
-def check_method(method: str) -> str:
+def check_method(method: str, methods: Sequence[str] = STORED) -> str:
     """Return the method, or raise `InputError` if there is none of this name or its package is not installed."""
-    if method not in METHODS:
-        raise InputError("projection", " or ".join(METHODS), repr(method))
+    if method not in methods:
+        raise InputError("projection", " or ".join(methods), repr(method))
     if not is_installed(method):
-        raise InputError("projection", f"the package umap-learn for {UMAP} ({how_to_install('umap')})", "none")
+        raise InputError("projection", f"what draws {method} ({how_to_install('umap')})", "none")
     return method
 
 
@@ -74,7 +77,7 @@ def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
 
 def is_installed(method: str) -> bool:
     """Return whether the package of a method is installed."""
-    return method == PCA or find_spec("umap") is not None
+    return method == PCA or find_spec(PACKAGES[method]) is not None
 
 
 def project(
@@ -87,8 +90,8 @@ def project(
     """Project n targets, of which `vectors` gives some rows, and queries (b, d) on a plane; None without targets.
 
     `pca` takes the first two principal components of the targets, from subspace iteration (Halko et al., SIAM Review
-    2011, algorithm 4.4), always the same for the same rows. `umap` (McInnes et al., arXiv 1802.03426) keeps neighbours
-    together instead, takes half a minute, and places the queries among targets that are placed already.
+    2011, algorithm 4.4), always the same for the same rows. `umap` (McInnes et al., arXiv 1802.03426) and `tsne` keep
+    neighbours together instead. `umap` takes half a minute, and places the queries among targets that are there.
     """
     if not count:
         return None
@@ -96,6 +99,8 @@ def project(
     targets = vectors(rows)
     centred = targets - targets.mean(axis=0)
     asked = np.empty((0, targets.shape[1]), np.float32) if queries is None else queries - queries.mean(axis=0)
+    if method == TSNE:
+        return Projection(rows, *_side_by_side(centred, asked))
     if method == UMAP and len(rows) > NEIGHBOURS:
         return Projection(rows, *_neighbourly(centred, asked))
     axes = _principal(centred)
@@ -103,6 +108,16 @@ def project(
     drawn = centred @ axes
     explained = np.einsum("ij,ij->j", drawn, drawn, dtype=np.float64) / (total or 1.0)
     return Projection(rows, drawn.astype(np.float32), (asked @ axes).astype(np.float32), explained)
+
+
+def _side_by_side(targets: F32, queries: F32) -> tuple[F32, F32]:
+    """Return places (s, 2) and (b, 2) by t-SNE of both together (van der Maaten and Hinton, JMLR 2008)."""
+    import sklearn.manifold  # an extra
+
+    both = np.concatenate([targets, queries])
+    method = sklearn.manifold.TSNE(init="pca", perplexity=min(30, (len(both) - 1) / 3), random_state=_SEED)
+    places = method.fit_transform(both).astype(np.float32)
+    return places[: len(targets)], places[len(targets) :]
 
 
 def _neighbourly(targets: F32, queries: F32) -> tuple[F32, F32]:

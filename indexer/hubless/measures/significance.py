@@ -12,6 +12,7 @@ from hubless.vectors.arrays import F64
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
+FLIPS = 9999
 _HELD = 2**22
 """Values that are resampled at once."""
 
@@ -106,6 +107,31 @@ def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
     discordant = only_first + only_second
     p_value = float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
     return McNemar(only_first, only_second, p_value)
+
+
+def sign_flip_test(first: F64, second: F64) -> float:
+    """Return the two-sided p-value that two rankings are equally good, by values (m,) of the same queries.
+
+    The sign of each difference is flipped at random, 9,999 times: for values that are means over draws of a bank, where
+    McNemar's test has no counts.
+    Source: Fisher, The Design of Experiments, 1935, section 21.
+    """
+    _check_paired(first, second)
+    differences = np.asarray(second, np.float64) - np.asarray(first, np.float64)
+    differences = differences[differences != 0]
+    rng, reached = np.random.default_rng(0), 1
+    for size in _blocks(len(differences), FLIPS) if len(differences) else ():
+        flipped = (2.0 * rng.integers(2, size=(size, len(differences))) - 1) @ differences
+        reached += int(np.count_nonzero(np.abs(flipped) >= abs(differences.sum()) - 1e-9))
+    return reached / (FLIPS + 1) if len(differences) else 1.0
+
+
+def kolmogorov_smirnov(first: NDArray[np.generic], second: NDArray[np.generic]) -> tuple[float, float]:
+    """Return the two-sample statistic, the largest distance of two distributions such as of N_k, and its p-value."""
+    from scipy.stats import ks_2samp
+
+    found = ks_2samp(first, second)
+    return float(found.statistic), float(found.pvalue)
 
 
 def _resampled_means(values: F64, seed: int, resamples: int, weights: F64 | None) -> F64:

@@ -169,7 +169,7 @@ class Abstention:
         at = f"With min_confidence {cut.threshold:.2f} (calibrated by {self.pairs} pairs)"
         return f"{at} {cut.answered:.0%} of the queries are answered, {self.accuracy:.0%} right; by cosine {cosine:.0%}"
 
-    def plot(self) -> Chart:
+    def plot(self, measure: str = "") -> Chart:
         """Draw how many answers are right by how many queries are answered."""
         tenths = {tenth / 10: f"{10 * tenth}" for tenth in range(0, 11, 2)}
         least = min([*self.cosine.accuracies, *self.confidence.accuracies, self.accuracy - 0.1])

@@ -1,8 +1,9 @@
 """Several methods on the same labelled pairs, with intervals and paired tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
 from hubless.lab.experiments.relevance import Relevant
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Result, Tally
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
+from hubless.measures.distance import earth_movers_distance
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.parts import prior_of
@@ -42,8 +44,10 @@ def compare(
     depths: Sequence[int] = DEPTHS,
     baseline: str = BASELINE,
     attribute: Attribute | None = None,
-    bank_size: int | None = None,
+    bank_size: int | str | None = None,
     draws: int = 1,
+    least_coverage: bool = False,
+    distances: bool = False,
     candidates: int | None = CANDIDATES,
     leave_self_out: bool = False,
     bank_of_targets: bool = False,
@@ -71,8 +75,10 @@ def compare(
     depths : the k of N_k, from which hubness is measured
     baseline : the name or label of the method that the others are tested against
     attribute : groups of the targets, which are counted among the first of each query
-    bank_size : queries of the bank that are drawn at random; None takes all
+    bank_size : queries of the bank that are drawn at random, or their share as "20%"; None takes all
     draws : how often they are drawn
+    least_coverage : take those queries whose first targets are the fewest instead
+    distances : also measure the earth mover's distance of the bank to the targets, and to these with the target bank
     candidates : how many targets a rescorer looks at; None for all
     leave_self_out : query i is target i, and is no answer to itself
     bank_of_targets : take a query bank that holds targets
@@ -115,19 +121,21 @@ def compare(
         method.label: Result(method.label, method.name, method.parameters, len(pairs.queries)) for method in methods
     }
     first: Trial | None = None
+    moved: list[dict[str, float]] = []
     left_out: dict[str, str] = {}
     with progress_bars(progress) as steps:
         trials = draws * (seeds if given.query_bank is None else 1)
         advance = steps.step("comparing", trials * len(methods))
-        for trial in given.trials(seeds, bank_size, draws):
+        for trial in given.trials(seeds, bank_size, draws, least_coverage):
             first = first or trial
+            moved += [_distances(trial)] if distances else []
             groups = attribute and attribute.within(trial.target_rows)
             scorers = _fitted(trial, [method for method in methods if method.label not in left_out], left_out)
             tallies = [Tally(len(trial.targets), recalls, groups, depths) for _ in scorers]
             for number, block, scores in trial.rankings(list(scorers.values()), strength, candidates):
                 tallies[number].add(scores, trial.relevant[block])
             for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
-                results[label].add(trial.rows, tally, scorer.details)
+                results[label].add(trial.rows, tally, scorer.details, scorer.seconds)
             advance(len(methods))
     if first is None or against in left_out:
         raise InputError("baseline", "a correction that can be fitted here", left_out.get(against, "none"))
@@ -154,7 +162,29 @@ def compare(
         notes=notes,
         group_shares={} if attribute is None else attribute.groups.by_name(),
         rows=rows,
+        distances=moved,
     )
+
+
+def compare_banks(banks: Mapping[str, Vectors], *given: Any, **options: Any) -> Comparison:
+    """Compare corrections with several query banks by name, side by side; the rest is as for `compare`.
+
+    The raw ranking comes once. The last row of a correction is the geometric mean over the banks, as in table 2 of
+    QB-Norm (Bogolin et al., CVPR 2022), of all measures that no bank makes negative.
+    """
+    found = {name: compare(*given, query_bank=bank, **options) for name, bank in banks.items()}
+    first = next(iter(found.values()))
+    rows = []
+    for row in first.rows:
+        each = {name: other.row(row.label) for name, other in found.items() if row.label in other.labels}
+        if row.name == BASELINE:
+            rows.append(row)
+            continue
+        rows += [replace(one, label=f"{row.label} ({name})") for name, one in each.items()]
+        rows.append(_geometric_mean(row, [one.quality for one in each.values()]))
+    notes = [f"{name}: {note}" for name, other in found.items() for note in other.notes]
+    sizes = ", ".join(f"{name} of {other.query_bank:,}" for name, other in found.items())
+    return replace(first, rows=rows, query_bank=None, notes=[f"query banks {sizes}", *notes])
 
 
 def compare_strictly(
@@ -173,12 +203,32 @@ def compare_strictly(
     return replace(comparison, notes=[*comparison.notes, note])
 
 
+def _geometric_mean(row: Row, qualities: Sequence[Quality]) -> Row:
+    quality = {
+        name: float(np.prod(values) ** (1 / len(values)))
+        for name in row.quality
+        if min(values := [each[name] for each in qualities]) >= 0
+    }
+    empty: dict[str, Any] = {"spread": None, "intervals": {}, "change": None, "mcnemar": None, "p_value": None}
+    return replace(row, label=f"{row.label} (geometric mean)", quality=quality, **empty)
+
+
+def _distances(trial: Trial) -> dict[str, float]:
+    if trial.pairs.matrices is not None:
+        raise InputError("distances", "vectors", "similarities")
+    places = {"the targets": trial.targets}
+    if trial.target_bank is not None:
+        places["targets and target bank"] = np.concatenate([trial.targets, trial.target_bank])
+    return {name: earth_movers_distance(trial.query_bank, rows).value for name, rows in places.items()}
+
+
 def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -> dict[str, Scorer]:
     """Fit methods by label. An optional one that cannot be fitted is added to those that are left out."""
     scorers = {}
     for method in methods:
+        begun = perf_counter()
         try:
-            scorers[method.label] = method.fit(trial)
+            scorers[method.label] = replace(method.fit(trial), seconds=perf_counter() - begun)
         except InputError as error:
             if not method.optional:
                 raise

@@ -37,7 +37,7 @@ class MeasureColumn:
 
     def written(self, value: float) -> str:
         """Return a value as the table shows it."""
-        return f"{self.scale * value:.{self.digits}f}"
+        return "–" if np.isnan(value) else f"{self.scale * value:.{self.digits}f}"
 
 
 MEASURES = {
@@ -60,6 +60,11 @@ MEASURES = {
     "antihubs": MeasureColumn("antihubs N{k}", 100, 1),
     "hubs": MeasureColumn("hubs N{k}", 100, 1),
     "groupie_ratio": MeasureColumn("groupie ratio N{k}", 100, 1),
+    "sparsity": MeasureColumn("sparsity", digits=5),
+    "bias": MeasureColumn("bias", digits=3),
+    "ks": MeasureColumn("KS N{k}", digits=3),
+    "ks_p": MeasureColumn("KS p", digits=3, high_is_best=True),
+    "seconds": MeasureColumn("fit s", digits=3),
 }
 """Names that stand for the measure at every k that was measured."""
 
@@ -86,6 +91,8 @@ class Comparison:
     notes: list[str]
     group_shares: dict[str, float]
     rows: list[Row]
+    distances: list[dict[str, float]]
+    """Earth mover's distances of the bank of each draw to the targets, and to these with the target bank."""
 
     @property
     def leaks(self) -> list[str]:
@@ -103,6 +110,11 @@ class Comparison:
     def row(self, label: str) -> Row:
         """Return the row of this label."""
         return next(row for row in self.rows if row.label == label)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the rows."""
+        return [row.label for row in self.rows]
 
     @property
     def raw(self) -> Quality:
@@ -128,8 +140,10 @@ class Comparison:
         shown = columns(self, [measure])
         if measure not in shown:
             raise InputError("measure", f"a single one, such as {', '.join(shown)}", measure)
+        if measure == "bias":
+            return self._bias()
         column, rows = shown[measure], self.rows[::-1]
-        points = np.array([[row.quality[measure]] * 3 for row in rows]) * column.scale
+        points = np.array([[value_of(row, measure)] * 3 for row in rows]) * column.scale
         for point, row in zip(points, rows, strict=True):
             if measure in row.intervals:
                 point[1:] = column.scale * row.intervals[measure].low, column.scale * row.intervals[measure].high
@@ -143,11 +157,23 @@ class Comparison:
             chart.text(value, place, f"{value:.{column.digits}f}", colour, up=9)
         return chart
 
+    def _bias(self) -> Chart:
+        """Draw how many queries have which bias (#a − #b)/n, a line a method."""
+        first, second = self.group_shares
+        counts = {row.label: np.array(row.group_histogram[first]) for row in self.rows}
+        top = len(next(iter(counts.values()))) - 1
+        across = (2 * np.arange(top + 1) - top) / top
+        y = even_axis("queries", [0, *(line.max() for line in counts.values())])
+        chart = Chart(even_axis(f"bias: (#{first} − #{second})/{top}", across), y)
+        for label, line in counts.items():
+            chart.line(across, line, _COLOURS.get(label, MIDDLE), label)
+        return chart
+
 
 def columns(comparison: Comparison, measures: Measures = None) -> dict[str, MeasureColumn]:
     """Return the columns of a table by the names of their measures."""
     known = {}
-    for name in comparison.rows[0].quality:
+    for name in (*comparison.rows[0].quality, "seconds"):
         base, _, k = name.partition("_at_")
         column = MEASURES[base]
         known[name] = replace(column, heading=column.heading.format(k=k or comparison.depths[0]))
@@ -169,7 +195,7 @@ def columns(comparison: Comparison, measures: Measures = None) -> dict[str, Meas
 def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
     """Return the table that all formats show. The change of R@1 stands beside R@1 only."""
     shown, rows = columns(comparison, measures), comparison.rows
-    written = {name: [column.written(row.quality[name]) for row in rows] for name, column in shown.items()}
+    written = {name: [column.written(value_of(row, name)) for row in rows] for name, column in shown.items()}
     cells = dict(written)
     if "recall_at_1" in shown:
         cells["recall_at_1"] = [_recall(row, shown["recall_at_1"]) for row in rows]
@@ -177,16 +203,21 @@ def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
     best = {
         (row, place)
         for place, (name, column) in enumerate(shown.items(), start=1)
-        for row in _best_rows([row.quality[name] for row in rows], written[name], column.high_is_best)
+        for row in _best_rows([value_of(row, name) for row in rows], written[name], column.high_is_best)
     }
     if "recall_at_1" in shown:
         found[_CHANGE] = [_change(row) for row in rows]
-        if any(row.mcnemar for row in rows):
+        if any(row.p_value is not None for row in rows):
             found["p"] = [_p_value(row) for row in rows]
     for group, share in comparison.group_shares.items():
         found[f"{group} ({100 * share:.1f})"] = [f"{100 * row.group_shares[group]:.1f}" for row in rows]
     lines = list(zip([row.label for row in rows], *found.values(), strict=True))
     return TextTable(["correction", *found], lines, caption(comparison), best)
+
+
+def value_of(row: Row, name: str) -> float:
+    """Return a measure of a row, the time of its fit among them; NaN where it has none."""
+    return row.seconds if name == "seconds" else row.quality.get(name, np.nan)
 
 
 def caption(comparison: Comparison) -> str:
@@ -203,7 +234,11 @@ def caption(comparison: Comparison) -> str:
         f"R@k, Robin Hood and antihubs in %, chance leaves {antihubs:.1%} antihubs; Δ against {comparison.baseline}"
     )
     groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
-    return ". ".join([splits + sizes, percent, *groups, *comparison.notes]) + "."
+    moved = [
+        f"earth mover's distance of the bank to {name} {np.mean([draw[name] for draw in comparison.distances]):.3f}"
+        for name in (comparison.distances or [{}])[0]
+    ]
+    return ". ".join([splits + sizes, percent, *groups, *moved, *comparison.notes]) + "."
 
 
 def as_table(comparison: Comparison, measures: Measures = None) -> Table:
@@ -213,7 +248,9 @@ def as_table(comparison: Comparison, measures: Measures = None) -> Table:
 
 def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:
     """Return the rows that are written as the best is; none where all are written alike."""
-    best = written[int(np.argmax(values) if high_is_best else np.argmin(values))]
+    if np.isnan(values).all():
+        return []
+    best = written[int(np.nanargmax(values) if high_is_best else np.nanargmin(values))]
     return [] if len(set(written)) == 1 else [row for row, text in enumerate(written) if text == best]
 
 
@@ -221,6 +258,8 @@ def _recall(row: Row, column: MeasureColumn) -> str:
     text = column.written(row.quality["recall_at_1"])
     if row.spread is not None:
         return f"{text} ± {column.written(row.spread['recall_at_1'])}"
+    if "recall_at_1" not in row.intervals:
+        return text
     interval = row.intervals["recall_at_1"]
     return f"{text} [{column.written(interval.low)}, {column.written(interval.high)}]"
 
@@ -233,13 +272,13 @@ def _change(row: Row) -> str:
 
 
 def _p_value(row: Row) -> str:
-    if row.mcnemar is None:
+    if row.p_value is None:
         return "–"
-    return "<0.001" if row.mcnemar.p_value < 0.001 else f"{row.mcnemar.p_value:.3f}"
+    return "<0.001" if row.p_value < 0.001 else f"{row.p_value:.3f}"
 
 
 def _flat(row: Row) -> dict[str, Any]:
-    flat: dict[str, Any] = {"correction": row.label} | row.quality
+    flat: dict[str, Any] = {"correction": row.label} | row.quality | {"seconds": row.seconds}
     for name, interval in row.intervals.items():
         flat |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
     flat |= {f"{name}_spread": value for name, value in (row.spread or {}).items()}
@@ -247,6 +286,5 @@ def _flat(row: Row) -> dict[str, Any]:
         interval = row.change.interval
         flat |= {"change": row.change.value, "change_error": row.change.error}
         flat |= {"change_low": interval.low, "change_high": interval.high}
-    if row.mcnemar is not None:
-        flat["mcnemar_p"] = row.mcnemar.p_value
+        flat["p_value"] = row.p_value
     return flat | {f"share_{group}": share for group, share in row.group_shares.items()}

@@ -98,6 +98,7 @@ def evaluate(
         notes=notes,
         group_shares={} if counted is None else counted.groups.by_name(),
         rows=[result.row(results[0]) for result in results],
+        distances=[],
     )
 
 

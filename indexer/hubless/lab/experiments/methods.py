@@ -13,6 +13,7 @@ from hubless.corrections import CORRECTIONS, QUERY_TIMES, Correction
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.lab.experiments.trials import Plan, Scorer, Trial
+from hubless.vectors.arrays import F32
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
 PLAN_NAMES = {
@@ -24,7 +25,9 @@ PLAN_NAMES = {
     "sinkhorn_whole": "sinkhorn",
 }
 """Functions of `hubless.lab.plans` by their names here, where `sn`, `dsl` and `sinkhorn` are corrections."""
-KNOWN = (*CORRECTIONS, *PLAN_NAMES)
+INDEXED = ("nnn_ivf", "nnn_fastscan")
+"""Offsets of `nnn` by an index over the bank: `hubless.lab.experiments.approximate`."""
+KNOWN = (*CORRECTIONS, *PLAN_NAMES, *INDEXED)
 
 NEIGHBOURS = (1, 4, 16, 64, 128, 256)
 WEIGHTS = (0.25, 0.5, 0.75, 1.0)
@@ -62,6 +65,8 @@ class Method:
             raise InputError("correction", f"one of {', '.join(KNOWN)}", self.name)
         if self.name in PLAN_NAMES:
             self._plan()
+        elif self.name in INDEXED:
+            self._indexed()
         else:
             self.correction()
 
@@ -69,13 +74,23 @@ class Method:
         """Return what scores the targets of a trial."""
         if self.name in PLAN_NAMES:
             return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._plan())
+        if self.name in INDEXED:
+            return Scorer(self._indexed()(trial.query_bank, trial.targets), None, {})
         return trial.fit(self.correction())
 
     def _plan(self) -> Plan:
         from hubless.lab.plans import WHOLE_MATRIX as PLANS  # an extra
 
-        function = PLANS[PLAN_NAMES[self.name]]
-        known = list(inspect.signature(function).parameters)[1:]
+        return self._with_parameters(PLANS[PLAN_NAMES[self.name]], 1)
+
+    def _indexed(self) -> Callable[..., F32]:
+        from hubless.lab.experiments import approximate  # it loads Faiss
+
+        return self._with_parameters(approximate.INDEXED[self.name], 2)
+
+    def _with_parameters(self, function: Callable[..., Any], given: int) -> Callable[..., Any]:
+        """Return a function with these parameters, which stand behind so many others."""
+        known = list(inspect.signature(function).parameters)[given:]
         for parameter in self.parameters:
             if parameter not in known:
                 expected = f"one of {', '.join(known)}" if known else "no parameters"

@@ -1,16 +1,16 @@
 """Right targets of each query, and groups of targets: read and checked."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, StorageError, one_line
+from hubless.errors import InputError
+from hubless.lab.pickles import read_pickle
+from hubless.measures.confidence.labels import read_labels
 from hubless.vectors.arrays import I64
-from hubless.vectors.npy import read_npy
 
 NAMED_ROWS = 10
 
@@ -19,28 +19,35 @@ Relevant = Sequence[int] | Sequence[Sequence[int]] | NDArray[Any]
 
 def read_groups(path: Path) -> Sequence[Any]:
     """Return the group of each target: from a `.npy`, a `.json` list, or a `.txt` with one a line."""
-    readers = {
-        ".npy": lambda path: read_npy(path).tolist(),
-        ".json": _read_json,
-        ".txt": lambda path: path.read_text("utf-8").splitlines(),
-    }
-    groups = _read(path, "groups", readers)
+    groups = read_labels(path, "groups", {".txt": lambda path: path.read_text("utf-8").splitlines()})
+    if isinstance(groups, np.ndarray):
+        groups = groups.tolist()
     if not isinstance(groups, list):
         raise InputError(f"groups ({path.name})", "a list, one group a target", type(groups).__name__)
     return groups
 
 
 def read_relevant(relevant: str | Path | Relevant | None) -> Relevant | None:
-    """Return row numbers as they are, or read from a `.npy` or `.json`."""
+    """Return row numbers as they are, or read from a `.npy`, a `.json` or a pickled array."""
     if not isinstance(relevant, str | Path):
         return relevant
-    read: Relevant = _read(Path(relevant), "relevant", {".npy": read_npy, ".json": _read_json})
+    read: Relevant = read_labels(Path(relevant), "relevant", {".pkl": read_pickle})
     return read
 
 
 def as_relevant(relevant: str | Path | Relevant | None, queries: int, targets: int) -> list[I64]:
-    """Return one array of target rows a query, each row once; an empty one for a query with no relevant target."""
+    """Return one array of target rows a query, each row once; an empty one for a query with no relevant target.
+
+    A mask (n, c) of booleans says which of the c captions of each target are there, as QB-Norm's code has it: query
+    i·c + j belongs to target i.
+    """
     relevant = read_relevant(relevant)
+    if (
+        isinstance(relevant, np.ndarray)
+        and relevant.dtype == np.bool_
+        and relevant.shape == (targets, queries // targets)
+    ):
+        relevant = [[row // relevant.shape[1]] if there else [] for row, there in enumerate(relevant.ravel().tolist())]
     if relevant is None:
         raise InputError("relevant", "row numbers of right targets", "none")
     if isinstance(relevant, np.ndarray) and (relevant.dtype.kind not in "iu" or relevant.ndim == 0):
@@ -66,23 +73,6 @@ def left_out_note(rows: Sequence[int], queries: int) -> list[str]:
         return []
     named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", …" if len(rows) > NAMED_ROWS else "")
     return [f"{len(rows)} of {queries} queries have no relevant target and are left out: rows {named}"]
-
-
-def _read(path: Path, name: str, readers: Mapping[str, Callable[[Path], Any]]) -> Any:
-    file = f"{name} ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, f"{name}: there is no such file")
-    if path.suffix not in readers:
-        *some, last = readers
-        raise InputError(file, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
-    try:
-        return readers[path.suffix](path)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(file, f"a readable {path.suffix} file", one_line(error)) from error
-
-
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
 
 
 def _row_numbers(entry: Any, query: int) -> NDArray[Any]:

@@ -16,6 +16,8 @@ K_OCCURRENCE = 10
 """mAP and nDCG are measured over the first 10, and hubness unless another depth is asked for."""
 DEPTHS = (K_OCCURRENCE,)
 RECALLS = (1, 5, 10)
+TWO = 2
+"""Groups that have a bias: the difference of their shares."""
 
 Quality: TypeAlias = dict[str, float]
 """Measures of one ranking by name: `recall_at_1`, …, `mean_rank`, …, `skewness`, …; shares are from 0 to 1."""
@@ -52,7 +54,8 @@ class Row:
     """The quality of one method: the mean over the splits, with their standard deviation as `spread`.
 
     Intervals are over the queries. `group_histogram` says how many queries show 0, 1, … of each group of an attribute.
-    `change` is that of R@1 against the baseline.
+    `change` is that of R@1 against the baseline, `p_value` of McNemar's test or, over several trials, of sign flips.
+    `seconds` is the time of the fit.
     """
 
     label: str
@@ -64,6 +67,8 @@ class Row:
     intervals: dict[str, Interval]
     change: PairedDifference | None
     mcnemar: McNemar | None
+    p_value: float | None
+    seconds: float
     group_shares: dict[str, float]
     group_histogram: dict[str, list[int]]
 
@@ -85,12 +90,15 @@ class Tally:
         self._attribute = attribute
         self._relevant: list[F64] = []
         self._occurrences = {depth: np.zeros(targets) for depth in depths}
+        self._zeros, self._scores = 0, 0
         self.histogram = np.zeros((0, 1), np.int64)
         """Number of queries that show 0, 1, … targets of each group among their first, (g, top + 1)."""
 
     def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
         """Add the scores (m, n) of some queries, each with a relevant target at least."""
         self._relevant += measures.relevant_ranks(scores, relevant)
+        self._zeros += int(np.count_nonzero(scores == 0))
+        self._scores += scores.size
         for depth, occurrence in self._occurrences.items():
             occurrence += measures.k_occurrence_of_scores(scores, depth)
         if self._attribute is not None:
@@ -104,6 +112,11 @@ class Tally:
     def ranks(self) -> F64:
         """Rank of the best relevant target of each query, (m,)."""
         return np.array([found[0] for found in self._relevant])
+
+    @property
+    def occurrence(self) -> F64:
+        """N_k of the first depth, (n,)."""
+        return next(iter(self._occurrences.values()))
 
     def per_query(self) -> dict[str, F64]:
         """Return the measures that are averaged over the queries, (m,) each."""
@@ -121,6 +134,9 @@ class Tally:
         """Return all measures over all that was added, of which `per_query` is known already."""
         quality = {name: float(values.mean()) for name, values in per_query.items()}
         quality["median_rank"] = measures.median_rank(self.ranks)
+        quality["sparsity"] = self._zeros / self._scores
+        if len(shares := list(self.group_shares().values())) == TWO:
+            quality["bias"] = shares[0] - shares[1]
         quality["geometric_mean_recall"] = measures.geometric_mean_recall(self.ranks, RECALLS)
         for place, (depth, occurrence) in enumerate(self._occurrences.items()):
             ending = f"_at_{depth}" if place else ""
@@ -151,11 +167,15 @@ class Result:
         self._shares: list[dict[str, float]] = []
         self._histogram: dict[str, I64] = {}
         self._sums: dict[str, F64] = {}
+        self._seconds: list[float] = []
+        self._occurrences: list[F64] = []
         self._tested = np.zeros(queries)
         self._ranks = np.empty(0)
 
-    def add(self, rows: I64, tally: Tally, details: Details) -> None:
-        """Add a trial: which queries it tests, its tally, and the details of the fitted method."""
+    def add(self, rows: I64, tally: Tally, details: Details, seconds: float = 0.0) -> None:
+        """Add a trial: which queries it tests, its tally, and details of the fitted method, which took so long."""
+        self._seconds.append(seconds)
+        self._occurrences.append(tally.occurrence)
         self._details = self._details or details
         per_query = tally.per_query()
         self._qualities.append(tally.quality(per_query))
@@ -174,26 +194,33 @@ class Result:
         intervals = dict(zip(self._sums, measures.bootstrap_means(columns, weights=weights), strict=True))
         hits = [f"recall_at_{k}" for k in RECALLS]
         if set(hits) <= set(self._sums):
-            found, _ = self._per_query(*hits)
-            intervals["geometric_mean_recall"] = measures.bootstrap_geometric_mean(found, weights=weights)
+            intervals["geometric_mean_recall"] = measures.bootstrap_geometric_mean(
+                self._per_query(*hits)[0], weights=weights
+            )
         if not several:
             median: Callable[[F64], F64] = lambda drawn: np.median(drawn, axis=1)  # noqa: E731
             intervals["median_rank"] = measures.bootstrap_interval(self._ranks, median)
-        change, test = None, None
+        change, test, p_value = None, None, None
+        quality = _over(self._qualities, np.mean)
+        found = [np.concatenate(result._occurrences) for result in (baseline, self)]
+        quality["ks"], quality["ks_p"] = measures.kolmogorov_smirnov(found[0], found[1])
         if self is not baseline:
             (mine, _), (theirs, _) = self._per_query("recall_at_1"), baseline._per_query("recall_at_1")
             change = measures.paired_difference(theirs[:, 0], mine[:, 0], weights=weights)
             test = None if several else measures.mcnemar(baseline._ranks <= 1, self._ranks <= 1)
+            p_value = test.p_value if test else measures.sign_flip_test(theirs[:, 0], mine[:, 0])
         return Row(
             label=self.label,
             name=self._name,
             parameters=self._parameters,
             details=self._details,
-            quality=_over(self._qualities, np.mean),
+            quality=quality,
             spread=_over(self._qualities, lambda values: np.std(values, ddof=1)) if several else None,
             intervals=intervals,
             change=change,
             mcnemar=test,
+            p_value=p_value,
+            seconds=float(np.mean(self._seconds)),
             group_shares=_over(self._shares, np.mean),
             group_histogram={group: counts.tolist() for group, counts in self._histogram.items()},
         )

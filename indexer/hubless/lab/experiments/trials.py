@@ -4,6 +4,7 @@ If a bank query's own target is in the searched gallery, a correction pushes dow
 either the banks have nothing to do with the pairs, or the pairs are split: **the strict protocol**.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +21,8 @@ from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note, read_relevant
-from hubless.lab.matrices import BETWEEN, QUERIES, OpenMatrices, SimilarityMatrices, Vectorless
+from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, Vectorless
+from hubless.measures.coverage import least_covering
 from hubless.vectors.arrays import F32, I64, check_at_least, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
@@ -30,6 +32,7 @@ SCORES_HELD = 2**22
 LEAK = "a leak, that makes corrections look better than they are"
 """Part of each note about a leak."""
 _LOOKED_AT, _CONSTANT = 64, 1e-6
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
 Plan = Callable[[F32], NDArray[np.floating]]
 """All similarities (m, n) to scores (m, n)."""
@@ -68,19 +71,22 @@ class Labelled:
     query_bank: F32 | None
     target_bank: F32 | None
 
-    def trials(self, seeds: int, bank_size: int | None = None, draws: int = 1) -> Iterator["Trial"]:
+    def trials(
+        self, seeds: int, bank_size: int | str | None = None, draws: int = 1, least_coverage: bool = False
+    ) -> Iterator["Trial"]:
         """Yield strict splits with seeds 0, 1, …, or one trial with the banks; each with `draws` smaller banks."""
         check_at_least("seeds", seeds, 1)
         check_at_least("draws", draws, 1)
-        if bank_size is not None:
-            check_at_least("bank size", bank_size, 1)
-        elif draws > 1:
-            raise InputError("draws", "1 without a bank size, as every draw is all of the bank", draws)
+        if draws > 1 and (bank_size is None or least_coverage):
+            expected = "1 without a bank size, or with the least coverage, as every draw is the same"
+            raise InputError("draws", expected, draws)
+        if least_coverage and bank_size is None:
+            raise InputError("least coverage", "a bank size", "none")
         for seed in range(seeds if self.query_bank is None else 1):
             bank = self.query_bank
             whole = strict_trial(self.pairs, seed) if bank is None else banked_trial(self.pairs, bank, self.target_bank)
             for draw in range(draws):
-                yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw)
+                yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
 
     def notes(self) -> list[str]:
         """Return notes on leaks, repetitions and queries without an answer."""
@@ -116,13 +122,14 @@ class Scorer:
     query_time: QueryTime | None
     details: Details
     plan: Plan | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """One gallery of targets, the queries that test it, and banks without a leak: (b, d) and (g, d).
 
-    `rows` (m,) and `target_rows` (n,) are those of the pairs; `between` (g, n) compares target bank and targets.
+    `rows` (m,) and `target_rows` (n,) are those of the pairs.
     """
 
     pairs: Pairs
@@ -130,7 +137,6 @@ class Trial:
     target_rows: I64
     query_bank: F32
     target_bank: F32 | None = None
-    between: F32 | None = None
 
     @cached_property
     def queries(self) -> F32:
@@ -164,7 +170,7 @@ class Trial:
         """Fit a correction on the banks, and get the offsets of the targets."""
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
-        method = correction if self.pairs.matrices is None else Vectorless(correction, self.between)
+        method = correction if self.pairs.matrices is None else Vectorless(correction)
         prior = self.target_prior if isinstance(correction, TakesPrior) else None
         fitted = fit_correction(method, ArrayVectors(self.query_bank, "query bank"), targets, extra, prior)
         offsets = fitted.offsets(targets)
@@ -299,7 +305,6 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
         target_rows=np.arange(len(pairs.targets)),
         query_bank=query_bank,
         target_bank=target_bank,
-        between=None if pairs.matrices is None else pairs.matrices.between,
     )
 
 
@@ -320,16 +325,12 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     if not len(tests) or not len(bank):
         expected = "queries with their targets in either half of the targets, for the strict protocol"
         raise InputError("relevant", expected, f"{len(tests)} in one and {len(bank)} in the other (seed {seed})")
-    between = None if pairs.matrices is None else pairs.matrices.between
-    if between is not None and between.shape[0] != count:
-        raise InputError(BETWEEN, f"a row for each of the {count} targets, to be split", f"{between.shape[0]} rows")
     return Trial(
         pairs=pairs,
         rows=tests,
         target_rows=gallery,
         query_bank=pairs.queries[bank],
         target_bank=pairs.targets[other],
-        between=None if between is None else between[other],
     )
 
 
@@ -338,12 +339,24 @@ def _taken(vectors: F32, rows: I64) -> F32:
     return vectors if len(rows) == len(vectors) else vectors[rows]
 
 
-def _with_less_bank(trial: Trial, size: int, seed: int) -> Trial:
+def _with_less_bank(trial: Trial, asked: int | str, seed: int, least_coverage: bool) -> Trial:
+    """Return a trial with some bank queries, a number of them or a share such as "20%"."""
     count = len(trial.query_bank)
+    size = asked
+    if isinstance(size, str):
+        percent = _PERCENT.fullmatch(size)
+        if percent is None:
+            raise InputError("bank size", "a number of queries, or a share such as 20%", size)
+        size = max(1, round(count * float(percent[1]) / 100))
+    check_at_least("bank size", size, 1)
     if size > count:
-        raise InputError("bank size", f"at most the {count} queries of the bank", size)
-    rows = np.random.default_rng(seed).choice(count, size, replace=False)
-    return replace(trial, query_bank=trial.query_bank[np.sort(rows)])
+        raise InputError("bank size", f"at most the {count} queries of the bank", asked)
+    rows = (
+        least_covering(trial.query_bank, trial.targets, size)
+        if least_coverage
+        else np.sort(np.random.default_rng(seed).choice(count, size, replace=False))
+    )
+    return replace(trial, query_bank=trial.query_bank[rows])
 
 
 def _shared(first: F32, second: F32) -> int:

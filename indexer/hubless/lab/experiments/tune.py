@@ -127,7 +127,7 @@ def tune(
     trials = list(given.trials(seeds))
     smallest = min(len(trial.query_bank) for trial in trials)
     methods = grid_methods(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
-    if pairs.matrices is not None and corrections is None and not grids and trials[0].between is None:
+    if pairs.matrices is not None and corrections is None and not grids:
         methods = [method for method in methods if method.name not in COMPARE_TARGETS]
     hits = np.zeros((len(methods), len(pairs.queries)))
     times = np.zeros(len(pairs.queries))

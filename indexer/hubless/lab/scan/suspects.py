@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from hubless.lab.gallery import NamedTarget
 from hubless.lab.scan.sightings import DEPTHS
@@ -10,6 +10,13 @@ from hubless.store.kept_scan import KeptFinding, KeptScan
 
 CENTRAL = 4.0
 """Deviations above the median from which a target is nearer to the centroid of all than targets are by nature."""
+
+
+EVERYWHERE = 0.5
+"""Overall score from which a target answers all queries alike, as a text does that fits every image."""
+Kind = Literal["everywhere", "topic", "central", "none"]
+"""Found by all queries alike, by those of a topic, or only at the centre of the targets. A caption that fits all images
+(Deguchi et al., "One Single Hub Text Breaks CLIP", ACL 2026) is found everywhere, with images as queries."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +66,22 @@ class Suspect:
     measured: Evidence
     above: float | None = None
 
+    @property
+    def kind(self) -> Kind:
+        """The shape of what was planted, if it was: see `Kind`."""
+        found = self.measured
+        if found.overall >= EVERYWHERE:
+            return "everywhere"
+        if found.topic is not None and found.score > found.overall:
+            return "topic"
+        return "central" if found.centrality >= CENTRAL else "none"
+
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain JSON values."""
         values = asdict(self)
         measured: dict[str, Any] = values.pop("measured")
-        return values | measured | {"counts": {str(k): count for k, count in self.measured.counts.items()}}
+        counts = {str(k): count for k, count in self.measured.counts.items()}
+        return values | measured | {"kind": self.kind, "counts": counts}
 
 
 @dataclass(frozen=True, kw_only=True)

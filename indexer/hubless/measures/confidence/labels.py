@@ -1,8 +1,9 @@
 """Labelled pairs: which targets are right for a query, by their ids."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def relevant_rows(given: RelevantIds, queries: int, row_of: RowOf) -> list[I64]:
 
     Raises `InputError` for an id that no target has, a wrong number of entries, or labels for fewer than 20 queries.
     """
-    entries = _read(Path(given)) if isinstance(given, str | Path) else given
+    entries = read_labels(Path(given), "relevant") if isinstance(given, str | Path) else given
     if isinstance(entries, np.ndarray):
         entries = entries.tolist()
     if not isinstance(entries, Sequence) or len(entries) != queries:
@@ -57,17 +58,22 @@ def _rows(entry: Any, number: int, row_of: RowOf) -> I64:
         raise InputError(f"relevant, entry {number}", "ids of targets", one_line(error)) from error
 
 
-def _read(path: Path) -> Any:
+def read_labels(path: Path, name: str, more: Mapping[str, Callable[[Path], Any]] = MappingProxyType({})) -> Any:
+    """Return what is in a `.npy` or `.json`, or in a file of another ending that a reader is given for.
+
+    Raises `StorageError` if there is no such file, and `InputError` if it cannot be read.
+    """
+    file = f"{name} ({path.name})"
     if not path.is_file():
-        raise StorageError(path, "relevant: there is no such file")
-    readers: dict[str, Callable[[Path], Any]]
-    readers = {".npy": read_npy, ".json": lambda path: json.loads(path.read_text("utf-8"))}
+        raise StorageError(path, f"{name}: there is no such file")
+    readers = {".npy": read_npy, ".json": lambda path: json.loads(path.read_text("utf-8")), **more}
     if path.suffix not in readers:
-        raise InputError(f"relevant ({path.name})", "a file ending in .npy or .json", path.suffix or "no ending")
+        *some, last = readers
+        raise InputError(file, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
     try:
         return readers[path.suffix](path)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"relevant ({path.name})", f"a readable {path.suffix} file", one_line(error)) from error
+        raise InputError(file, f"a readable {path.suffix} file", one_line(error)) from error
 
 
 def hold_out_pairs(
