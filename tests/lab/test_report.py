@@ -58,7 +58,7 @@ def everything():
 def labelled():
     queries, targets = everything()
     payload = [{"photo": "https://example.org/a.jpg?x=<1>", "title": f"title {row}"} for row in range(COUNT + 1)]
-    asked = {"corrections": [("nnn", {"k": 4}), "is"], "examples": [3, 7], "seeds": 1, "progress": False}
+    asked = {"corrections": [("nnn", {"k": 4}), "is"], "seeds": 1, "progress": False}
     return make_report(open_gallery(targets, payload=payload), queries=queries, relevant=np.arange(COUNT), **asked)
 
 
@@ -89,7 +89,7 @@ def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_th
 def test_images_are_lazy_and_can_be_left_out(labelled):
     text = labelled.as_html()
     images = re.findall(r"<img [^>]*>", text)
-    assert len(images) == len(labelled.diagnosis.hubs) + 2 * 2 * 5
+    assert len(images) == len(labelled.diagnosis.hubs)
     assert all('loading="lazy"' in image and 'referrerpolicy="no-referrer"' in image for image in images)
     assert "&lt;1&gt;" in images[0]
     assert "img-src data: http: https:" in text
@@ -119,18 +119,6 @@ def test_only_addresses_of_images_are_shown(payload, shown):
     assert image_of(payload) == shown
 
 
-def test_examples_are_answered_by_a_correction_without_them_and_say_what_is_right(labelled):
-    first, second = labelled.examples
-    assert (first.query, second.query) == ("query 3", "query 7")
-    for example in labelled.examples:
-        assert len(example.before) == len(example.after) == 5
-        assert [hit.score for hit in example.after] == sorted((hit.score for hit in example.after), reverse=True)
-    assert any(hit.target.row == COUNT for hit in first.before), "the planted hub is there before"
-    rights = [hit.target.row for hit in first.before + first.after if hit.right]
-    assert set(rights) <= {3}
-    assert rights
-
-
 def test_page_without_labels_leaves_out_what_needs_them(plain):
     page = Page(plain.as_html())
     assert plain.comparison is None
@@ -154,7 +142,7 @@ def test_payload_cannot_become_part_of_the_page(tmp_path):
     queries, targets, _ = pairs(60)
     (tmp_path / "payload.jsonl").write_text('{"title": "<script>alert(1)</script>"}\n' * 60)
     gallery = open_gallery(targets, payload=tmp_path / "payload.jsonl")
-    text = make_report(gallery, queries, examples=[0], progress=False).as_html()
+    text = make_report(gallery, queries, progress=False).as_html()
     assert "<script" not in text
     assert "&lt;script&gt;" in text
     assert "default-src 'none'" in text
@@ -166,8 +154,6 @@ def test_report_of_similarities_has_what_needs_no_vectors():
     right = np.arange(COUNT)
     made = make_report(gallery, relevant=right, corrections=["csls"], seeds=1, progress=False)
     assert "R@1 by correction" in Page(made.as_html()).images
-    with pytest.raises(InputError, match="expected vectors, got similarities"):
-        make_report(gallery, relevant=right, examples=[0])
 
 
 def test_queries_without_labels_are_refused():
@@ -186,14 +172,13 @@ def test_command_writes_the_page_where_it_was_told(tmp_path):
     page = tmp_path / "page.html"
     asked = ["report", "--targets", tmp_path / "targets.npy", "--query-bank", tmp_path / "bank.npy"]
     asked = [*map(str, asked), "--output", str(page), "--set", f"payload={tmp_path / 'payload.jsonl'}"]
-    done = CliRunner().invoke(app, [*asked, "--set", "examples=2"])
+    done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     text = page.read_text()
     assert text.startswith("<!doctype html>")
     assert PIXEL in text
-    assert "query 2" in text
     again = CliRunner().invoke(app, [*asked, "--set", "images=false"])
     assert again.exit_code == 0
     assert PIXEL not in page.read_text()
-    for wrong in (["--set", "examples=x"], ["--set", "corrections=nonsense"], ["--output", "page.pdf"]):
+    for wrong in (["--set", "seeds=x"], ["--set", "corrections=nonsense"], ["--output", "page.pdf"]):
         assert CliRunner().invoke(app, [*asked, *wrong]).exit_code == 2

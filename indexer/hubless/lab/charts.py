@@ -25,7 +25,12 @@ LINE = 19
 """Height of a line of text."""
 TOP = 12
 """Room above the plot."""
-DOT = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
+MARKERS = {
+    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "s": "M-4-4h8v8h-8z",
+    "^": "M0-5L5 4H-5z",
+    "D": "M0-5L5 0L0 5L-5 0z",
+}
 
 logarithm: Callable[[F64], F64] = np.log10
 
@@ -121,14 +126,18 @@ class Chart:
         up = [self.y.low, self.y.high] if y is None else [y, y]
         self.line(across, up, colour, name, width=1.5, dash=dash)
 
-    def point(self, x: float, y: float, colour: str, *, low: float = 0, high: float = 0) -> None:
+    def point(
+        self, x: float, y: float, colour: str, marker: str = "o", *, name: str = "", low: float = 0, high: float = 0
+    ) -> None:
         """Draw a point, with a bar from `low` to `high` where they differ."""
         [left, right, across], [up, *_] = self._pixels([low, high, x], [y, y, y])
         if high > low:
             ends = f"M{left:.1f} {up:.1f}H{right:.1f}M{left:.1f} {up - 5:.1f}v10M{right:.1f} {up - 5:.1f}v10"
             _add(self._plot, "path", d=ends, stroke=colour, **{"stroke-width": 2})
         self.points.append((x, y, low, high))
-        _add(self._plot, "path", d=DOT, transform=f"translate({across:.1f} {up:.1f})", fill=colour)
+        _add(self._plot, "path", d=MARKERS[marker], transform=f"translate({across:.1f} {up:.1f})", fill=colour)
+        if name:
+            _add(self._sample(name), "path", d=MARKERS[marker], transform="translate(13 0)", fill=colour)
 
     def scatter(self, x: ArrayLike, y: ArrayLike, colour: str, name: str) -> None:
         """Draw small dots."""

@@ -4,7 +4,6 @@ The page runs no script, and loads nothing but images that the payload names.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,8 +14,6 @@ import numpy as np
 
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.errors import InputError, storage_errors
-from hubless.kernels.reductions import top_k
-from hubless.knn.augment import centre
 from hubless.lab.charts import ACCENT, RAW, Chart, even_axis
 from hubless.lab.diagnose import bank_of, check_labels, diagnose
 from hubless.lab.diagnosis import Diagnosis
@@ -31,34 +28,15 @@ from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.pages import render
 from hubless.measures.projection import METHODS, Projection, check_method, project
 from hubless.store.durable import replace_text
-from hubless.vectors.arrays import F32, I64
-from hubless.vectors.files import Items, Vectors, as_items
+from hubless.vectors.files import Vectors
 from hubless.vectors.images import image_of, is_image
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
+from hubless.vectors.sources import in_memory, sample
 
-SEEDS, FIRST, DRAWN = 3, 5, 1000
+SEEDS, DRAWN = 3, 1000
 FEWEST_LABELS = 200
 """With fewer labelled queries a split has too few to measure confidence."""
 LONGEST_FIELD, MOST_FIELDS = 160, 6
 """Characters of a payload field, the rest is cut; and fields of an item."""
-
-
-@dataclass(frozen=True)
-class ExampleHit:
-    """A target in a list of first hits; `right` is None without labels."""
-
-    target: NamedTarget
-    score: float
-    right: bool | None
-
-
-@dataclass(frozen=True)
-class Example:
-    """The first hits of one query, raw and by `auto` that was fitted without this query."""
-
-    query: str
-    before: list[ExampleHit]
-    after: list[ExampleHit]
 
 
 @dataclass(frozen=True)
@@ -69,7 +47,6 @@ class Report:
     diagnosis: Diagnosis
     comparison: Comparison | None
     abstention: Abstention | None
-    examples: list[Example]
     images: bool
     map: Projection | None = None
     """Places of targets and bank queries."""
@@ -123,7 +100,6 @@ def make_report(
     queries: Vectors | None = None,
     relevant: str | Path | Relevant | None = None,
     corrections: Methods = (),
-    examples: Sequence[int] = (),
     images: bool = True,
     seeds: int = SEEDS,
     seed: int = 0,
@@ -131,14 +107,13 @@ def make_report(
     bank_of_targets: bool = False,
     progress: bool | None = None,
 ) -> Report:
-    """Diagnose, compare corrections if there are labels, and answer the examples.
+    """Diagnose, and compare corrections if there are labels.
 
     Without a query bank, labelled queries are the bank of the diagnosis, and split strictly for what is compared.
 
     Parameters
     ----------
     corrections : with labels these are compared with `none` and `auto`
-    examples : rows of the queries (of the bank, without labels) whose first hits are shown
     images : whether the page may load images that payload names
     projection : also draw targets and bank on a plane; "umap" and "tsne" need the extra `umap`
     """
@@ -146,8 +121,6 @@ def make_report(
         check_method(projection, METHODS)
     check_labels(gallery, query_bank, target_bank, queries, relevant)
     matrices = gallery.matrices
-    if matrices is not None and examples:
-        raise InputError("examples", "vectors", "similarities")
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries
     if bank is None and gallery.collection is None and matrices is None:
         raise InputError("query bank", f"a query bank, or labelled queries. {NO_QUERIES}", "none")
@@ -178,19 +151,12 @@ def make_report(
         bank_of_targets=bank_of_targets,
         progress=progress,
     )
-    shown: list[Example] = []
-    if examples:
-        searched = bank if queries is None else queries
-        if searched is None:
-            raise InputError("example", "labelled queries, or a query bank in a file", "a collection alone")
-        right = None if given is None else given.pairs.relevant
-        shown = examples_of(gallery, as_items(searched, "queries"), examples, bank_of(gallery, bank), right)
     places = None
     if projection is not None:
         asked_of = sample(bank_of(gallery, bank), DRAWN, seed)
         targets = gallery.targets
         places = project(targets.shape[0], targets.take, in_memory(asked_of), method=projection)
-    return Report(gallery.name, diagnosis, comparison, abstention, shown, images, places)
+    return Report(gallery.name, diagnosis, comparison, abstention, images, places)
 
 
 def _fields(target: NamedTarget) -> list[tuple[str, str]]:
@@ -203,44 +169,3 @@ def _fields(target: NamedTarget) -> list[tuple[str, str]]:
         text = " ".join(text.split())
         said.append((name, text if len(text) <= LONGEST_FIELD else f"{text[:LONGEST_FIELD]}…"))
     return said[:MOST_FIELDS]
-
-
-def examples_of(
-    gallery: Gallery, queries: Items, rows: Sequence[int], bank: VectorSource, relevant: Sequence[I64] | None
-) -> list[Example]:
-    """Return the first hits of chosen rows of the queries among all targets.
-
-    `auto` is fitted on the bank (b, d) without them.
-    """
-    count = queries.vectors.shape[0]
-    for row in rows:
-        if not 0 <= row < count:
-            raise InputError("example", f"a row of the queries, from 0 to {count - 1}", row)
-    asked = gallery.queries(queries.vectors, "queries").take(np.array(rows, np.int64))
-    held = in_memory(bank)
-    left_out = {row.tobytes() for row in asked}
-    kept = held[[row.tobytes() not in left_out for row in held]]
-    if not len(kept):
-        raise InputError("example", "a query bank with other queries than these", "none")
-    targets = gallery.targets
-    k = min(FIRST, targets.shape[0])
-    offsets = centre(Method("auto").correction().fit(ArrayVectors(kept, "query bank"), targets).offsets(targets))
-    raw, corrected = top_k(asked, targets, k), top_k(asked, targets, k, offsets)
-    shown = []
-    for number, row in enumerate(rows):
-        right = None if relevant is None else set(relevant[row].tolist())
-        before, after = (_hits(gallery, scores[number], found[number], right) for scores, found in (raw, corrected))
-        shown.append(Example(_query_name(queries, row), before, after))
-    return shown
-
-
-def _hits(gallery: Gallery, scores: F32, rows: I64, right: set[int] | None) -> list[ExampleHit]:
-    named = zip(gallery.describe(rows.tolist()), scores.tolist(), strict=True)
-    return [ExampleHit(target, score, None if right is None else target.row in right) for target, score in named]
-
-
-def _query_name(queries: Items, row: int) -> str:
-    if queries.payload is None or not queries.payload_columns:
-        return f"query {row}"
-    found = queries.payload.take([row], columns=list(queries.payload_columns)).to_pylist()[0]
-    return "; ".join(str(value) for value in found.values() if isinstance(value, str)) or f"query {row}"
