@@ -139,7 +139,9 @@ class TestRelevantThatCannotBe:
         with pytest.raises(StorageError, match=r"nowhere\.npy: relevant: there is no such file"):
             evaluate(collection, PROBLEM.queries, tmp_path / "nowhere.npy")
         (tmp_path / "relevant.csv").touch()
-        with pytest.raises(InputError, match=r"^relevant \(relevant.csv\): expected a file ending in .npy or .json"):
+        with pytest.raises(
+            InputError, match=r"^relevant \(relevant.csv\): expected a file ending in .npy, .json or .pkl"
+        ):
             evaluate(collection, PROBLEM.queries, tmp_path / "relevant.csv")
 
 

@@ -137,7 +137,7 @@ class Chart:
         self.points.append((x, y, low, high))
         _add(self._plot, "path", d=MARKERS[marker], transform=f"translate({across:.1f} {up:.1f})", fill=colour)
         if name:
-            _add(self._sample(name), "path", d=MARKERS[marker], transform="translate(13 0)", fill=colour)
+            _add(self._sample(name), "path", d=MARKERS[marker], transform="translate(13.0 0.0)", fill=colour)
 
     def scatter(self, x: ArrayLike, y: ArrayLike, colour: str, name: str) -> None:
         """Draw small dots."""

@@ -135,8 +135,12 @@ def diagnose(
         notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
     strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
     expected = None if health.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
+    mutual = [
+        measures.reciprocity(held.queries, gallery.targets.take(rows[:, 0])) for rows in (held.raw, held.corrected)
+    ]
     verdict = render(
         "verdict.txt",
+        reciprocity=mutual,
         gain=None if measured is None else _gain(measured),
         symptoms=symptoms,
         level=level,
@@ -166,6 +170,7 @@ def diagnose(
         expected=expected,
         strength=strength,
         level=level,
+        reciprocity=(mutual[0], mutual[1]),
         symptoms=symptoms,
         verdict=verdict.splitlines(),
         notes=notes,

@@ -117,6 +117,8 @@ class Diagnosis:
     strength: ChosenStrength | None
     """The strength that live queries choose for the offsets of `auto`; None without any."""
     level: str
+    reciprocity: tuple[float, float]
+    """Share of the held-out queries that are the nearest query of their first target, raw and corrected."""
     symptoms: list[Symptom]
     """What speaks for broken vectors, which no correction mends."""
     verdict: list[str]

@@ -55,22 +55,18 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
     return None if float(np.median(chance)) > CROWDED else _auc(real, chance)
 
 
-def reciprocity(queries: F32, targets: F32, offsets: F32 | None = None) -> float:
+def reciprocity(queries: F32, firsts: F32) -> float:
     """Return the share of queries (m, d) that are the nearest query of their first target: mutual nearest neighbours.
 
-    Offsets (n,) of the targets change which target is first. A query that ties with the nearest counts.
+    `firsts` (m, d) are the targets that the queries find first. A query that ties with the nearest counts.
     Source: Sakhawat et al., "Hubness, Not Anisotropy", arXiv 2605.26575, 2026.
     """
-    mutual = []
-    step = max(1, HELD // len(targets))
-    for start in range(0, len(queries), step):
-        some = queries[start : start + step]
-        scores = some @ targets.T
-        first = (scores if offsets is None else scores - offsets).argmax(axis=1)
-        own = np.einsum("ij,ij->i", some, targets[first])
-        nearest = (targets[first] @ queries.T).max(axis=1)
-        mutual.append(own >= nearest - ROUNDING * np.abs(nearest))
-    return float(np.mean(np.concatenate(mutual)))
+    own = np.einsum("ij,ij->i", queries, firsts)
+    step = max(1, HELD // len(queries))
+    nearest = np.concatenate(
+        [(firsts[start : start + step] @ queries.T).max(axis=1) for start in range(0, len(queries), step)]
+    )
+    return float(np.mean(own >= nearest - ROUNDING * np.abs(nearest)))
 
 
 def _discriminant(one: F32, other: F32) -> F64:
