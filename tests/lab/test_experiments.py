@@ -196,12 +196,3 @@ class TestCommand:
         code, _, err = run("--set", f"groups={name}")
         assert code == 1
         assert message in err
-
-    def test_table_keeps_every_number_whole_on_80_columns(self, run, monkeypatch):
-        monkeypatch.setenv("COLUMNS", "80")
-        measured = ["--set", "depths=10,1", "--correction", "nnn:k=16,weight=.75", "--correction", "csls"]
-        code, out, _ = run(*measured)
-        assert code == 0
-        found = compare(GIVEN.queries, GIVEN.targets, RIGHT, [Method("csls")], query_bank=BANK.queries, progress=False)
-        for cell in table_of(found).lines[1]:
-            assert cell in out
