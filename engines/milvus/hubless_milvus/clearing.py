@@ -29,11 +29,7 @@ def check_alias(client: Client, collection: str) -> None:
 def move_alias(client: Client, collection: str, name: str) -> None:
     """Let the alias for a collection stand for the Milvus collection of a version.
 
-    Raises
-    ------
-    InputError
-        if somebody else uses the name of the alias.
-    EngineError
+    Raises `InputError` if somebody else uses the name of the alias; `EngineError`.
     """
     check_alias(client, collection)
     alias = alias_name(collection)
@@ -55,9 +51,7 @@ def publish(collection: str, name: str) -> None:
 def drop(collection: str, names: Mapping[str, str]) -> list[str]:
     """Drop the Milvus collections of versions. Return the versions whose collections are gone.
 
-    Parameters
-    ----------
-    names : by id of the version, the name of its collection
+    `names`: by id of the version, the name of its collection.
     """
     left = dict(names)
     dropped = []

@@ -54,13 +54,8 @@ class Client:
     def call(self, method: str, *args: Any, seconds: float | None = None, **named: Any) -> Any:
         """Return the result of a method of `pymilvus.MilvusClient`.
 
-        Parameters
-        ----------
-        seconds : that it may take; None for what is left of the deadline
-
-        Raises
-        ------
-        EngineUnavailable, EngineTimeout, Refused
+        `seconds`: that it may take; None for what is left of the deadline. Raises `EngineUnavailable`, `EngineTimeout`,
+        `Refused`.
         """
         timeout = left(SECONDS) if seconds is None else min(seconds, left(seconds))
         if timeout < LEAST:
@@ -147,10 +142,7 @@ def _passed_on(error: Exception) -> bool:
 def again(call: Callable[[], _Given]) -> _Given:
     """Return the result of a call; call again if Milvus does not answer.
 
-    Raises
-    ------
-    EngineUnavailable, EngineTimeout
-        at the last attempt.
+    Raises `EngineUnavailable`, `EngineTimeout` at the last attempt.
     """
     for attempt in range(ATTEMPTS - 1):
         try:

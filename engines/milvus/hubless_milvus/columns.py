@@ -33,11 +33,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]{1,200}")
 class Column:
     """A payload column in Milvus.
 
-    Attributes
-    ----------
-    field : its name there
-    type : name of its type there, or of its elements
-    listed : whether values are lists
+    `field`: its name there. `type`: name of its type there, or of its elements. `listed`: whether values are lists.
     """
 
     field: str
@@ -70,9 +66,7 @@ def kept_columns(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> dict[s
 def plain(values: pa.Array, stored: pa.DataType) -> pa.Array:
     """Values of a type as booleans, int64, double or text, which compare alike.
 
-    Parameters
-    ----------
-    values : of the stored type, or of the type in which its kind compares
+    `values`: of the stored type, or of the type in which its kind compares.
     """
     if pa.types.is_dictionary(values.type):
         values, stored = values.dictionary_decode(), stored.value_type

@@ -33,10 +33,7 @@ _NUMBER_BYTES = 9
 class Entities:
     """The targets of a version that have a vector, as Milvus takes them.
 
-    Attributes
-    ----------
-    id_type : the type of ids in Milvus
-    columns : those of the payload that Milvus can hold
+    `id_type`: the type of ids in Milvus. `columns`: those of the payload that Milvus can hold.
     """
 
     ids: pa.Array
@@ -48,10 +45,7 @@ class Entities:
     def read(cls, folder: Path, count: int) -> "Entities":
         """Read the first `count` targets of a version, whose ids and payload lie in a folder.
 
-        Raises
-        ------
-        InputError
-            for an id that Milvus cannot hold.
+        Raises `InputError` for an id that Milvus cannot hold.
         """
         ids = IdTable.open(folder / bundle.IDS).array.slice(0, count)
         whole = pa.types.is_integer(ids.type)
@@ -83,10 +77,7 @@ class Entities:
     def blocks(self, targets: VectorSource, offsets: F32) -> Iterator[dict[str, Any]]:
         """The values of each field, in blocks of bounded size.
 
-        Parameters
-        ----------
-        targets : (n, d)
-        offsets : (n,)
+        `targets`: (n, d). `offsets`: (n,).
         """
         count, dim = targets.shape
         step = max(1, min(MOST_ROWS, BATCH_BYTES // (4 * (dim + 1) + self._row_bytes(count))))

@@ -47,15 +47,8 @@ class Untranslatable(InputError):
 def translate(filter: Masks, schema: pa.Schema, fields: Mapping[str, str]) -> str:
     """A filter as an expression that selects the same rows.
 
-    Parameters
-    ----------
-    filter : what `parse_filter` gave for this schema
-    fields : by column of the payload, the name of its field in Milvus; only those that Milvus keeps
-
-    Raises
-    ------
-    Untranslatable
-        naming the column that Milvus does not keep.
+    `filter`: what `parse_filter` gave for this schema. `fields`: by column of the payload, the name of its field in
+    Milvus; only those that Milvus keeps. Raises `Untranslatable` naming the column that Milvus does not keep.
     """
     return _Translator(schema, fields).node(json.loads(filter.key), True)
 
@@ -223,15 +216,8 @@ class Selected(NamedTuple):
 def selected(matches: Matches | None, schema: pa.Schema | None, fields: Mapping[str, str]) -> Selected:
     """The rows that match.
 
-    Parameters
-    ----------
-    schema : of the payload
-    fields : as for `translate`
-
-    Raises
-    ------
-    Untranslatable
-        if too many rows match to be named one by one, and Milvus does not keep a column of the filter.
+    `schema`: of the payload. `fields`: as for `translate`. Raises `Untranslatable` if too many rows match to be named
+    one by one, and Milvus does not keep a column of the filter.
     """
     if matches is None:
         return Selected([""], False)

@@ -40,16 +40,8 @@ def import_files(
 ) -> bool:
     """Let Milvus import all targets into a collection. The files are removed again, also after a failure.
 
-    Returns
-    -------
-    imported : False if no prefix is set, or Milvus cannot import, so that it holds nothing yet
-
-    Raises
-    ------
-    EngineError
-        if Milvus fails to import, or makes no progress.
-    StorageError
-        if the store refuses a file.
+    Return False if no prefix is set, or Milvus cannot import, so that it holds nothing yet. Raises `EngineError` if
+    Milvus fails to import, or makes no progress; `StorageError` if the store refuses a file.
     """
     address = address_of(server.bulk)
     if address is None:
@@ -153,12 +145,8 @@ class NoImport(Exception):
 class Jobs:
     """The import jobs of a Milvus collection.
 
-    Raises
-    ------
-    NoImport
-        from every method, if Milvus cannot import.
-    EngineUnavailable, EngineTimeout, Refused
-        from every method.
+    Raises `NoImport` from every method, if Milvus cannot import; `EngineUnavailable`, `EngineTimeout`, `Refused` from
+    every method.
     """
 
     def __init__(self, server: Server, collection: str) -> None:

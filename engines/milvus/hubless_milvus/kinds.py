@@ -20,14 +20,9 @@ _STEPS = (16, 32, 64, 128, 256, 512, 1024)
 class MilvusKind:
     """A kind of index in Milvus.
 
-    Parameters
-    ----------
-    name : as bundles store it
-    type : as Milvus names it
-    construction : parameters of its construction
-    effort : the search parameter that finds more, for more time; None for none
-    above_k : whether that has to be at least the number of hits
-    exact : whether it compares with every target
+    `name`: as bundles store it. `type`: as Milvus names it. `construction`: parameters of its construction. `effort`:
+    the search parameter that finds more, for more time; None for none. `above_k`: whether that has to be at least the
+    number of hits. `exact`: whether it compares with every target.
     """
 
     name: str
@@ -91,9 +86,7 @@ KINDS: dict[str, MilvusKind] = {
 def milvus_kind(name: str) -> MilvusKind:
     """The kind of this name.
 
-    Raises
-    ------
-    InputError
+    Raises `InputError`.
     """
     if name not in KINDS:
         raise InputError("index", f"{AUTO} or one of {', '.join(KINDS)}, as the engine is milvus", name)

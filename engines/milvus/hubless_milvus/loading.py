@@ -59,12 +59,8 @@ def load(
 ) -> dict[str, int]:
     """Fill a collection, count it, build its index, and let Milvus load it. Return what the index was built with.
 
-    Raises
-    ------
-    EngineError
-        if Milvus refuses, does not answer again and again, or holds another number of targets than were sent.
-    StorageError
-        if files for the import cannot be put where Milvus reads them.
+    Raises `EngineError` if Milvus refuses, does not answer again and again, or holds another number of targets than
+    were sent; `StorageError` if files for the import cannot be put where Milvus reads them.
     """
     count = targets.shape[0]
     if not import_files(client.server, name, entities, targets, offsets, steps):

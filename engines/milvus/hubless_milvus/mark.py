@@ -16,11 +16,7 @@ PROPERTY = "hubless"
 class Mark:
     """The mark of a Milvus collection: the version that it serves.
 
-    Parameters
-    ----------
-    collection, version : of the catalog
-    count : targets that have a vector
-    dim : d
+    `collection`, `version`: of the catalog. `count`: targets that have a vector. `dim`: d.
     """
 
     collection: str
@@ -57,10 +53,7 @@ def describe(client: Client, name: str) -> Mapping[str, Any] | None:
 def check_mark(client: Client, name: str, expected: Mark) -> None:
     """Raise unless the Milvus collection is the one that was loaded for a version.
 
-    Raises
-    ------
-    EngineError
-        if there is none, or it is somebody else's, or of another number or size of vectors.
+    Raises `EngineError` if there is none, or it is somebody else's, or of another number or size of vectors.
     """
     described = describe(client, name)
     where = f"Milvus at {client.server.uri}"

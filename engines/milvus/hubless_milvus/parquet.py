@@ -36,10 +36,7 @@ def schema_of(entities: Entities) -> pa.Schema:
 def parquet_files(entities: Entities, targets: VectorSource, offsets: F32, folder: Path) -> Iterator[tuple[Path, int]]:
     """Write all entities into a folder. Yields each file that is complete, and its rows; it may be removed then.
 
-    Parameters
-    ----------
-    targets : (n, d)
-    offsets : (n,)
+    `targets`: (n, d). `offsets`: (n,).
     """
     schema = schema_of(entities)
     tables = (_table(values, schema) for values in entities.blocks(targets, offsets))

@@ -23,16 +23,9 @@ _SCHEMES = ("http", "https", "tcp")
 class Server:
     """A Milvus server.
 
-    Parameters
-    ----------
-    uri : such as http://localhost:19530
-    token : "user:password" or an API key; empty for none
-    database : of the server; empty for its default one
-    bulk : prefix in the bucket of the server, such as s3://bucket/prefix, for files that it imports; empty for none
-
-    Raises
-    ------
-    InputError
+    `uri`: such as http://localhost:19530. `token`: "user:password" or an API key; empty for none. `database`: of the
+    server; empty for its default one. `bulk`: prefix in the bucket of the server, such as s3://bucket/prefix, for files
+    that it imports; empty for none. Raises `InputError`.
     """
 
     uri: str
@@ -59,14 +52,8 @@ class Server:
     def of_environment(cls, environ: Mapping[str, str] | None = None) -> "Server":
         """The server that the environment names.
 
-        Raises
-        ------
-        NoEngine
-            if it names none.
-        InputError
-            if it names one that cannot be.
-        StorageError
-            if the file with the token cannot be read.
+        Raises `NoEngine` if it names none; `InputError` if it names one that cannot be; `StorageError` if the file with
+        the token cannot be read.
         """
         known = os.environ if environ is None else environ
         if not known.get(URI):

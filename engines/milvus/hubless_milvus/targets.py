@@ -37,15 +37,10 @@ log = logging.getLogger("hubless.milvus")
 class MilvusTargets:
     """Targets in a Milvus collection.
 
-    Parameters
-    ----------
-    name : of the Milvus collection
-    count : targets that have a vector, in rows 0 to count − 1
-    dim : d
-    defaults : search parameters
-    vectorless : how many more targets there are, which have no vector and are not in Milvus; the last ones
-    schema : of the payload; None without payload
-    fields : by payload column, the name of its field in Milvus; only those that Milvus keeps
+    `name`: of the Milvus collection. `count`: targets that have a vector, in rows 0 to count − 1. `dim`: d. `defaults`:
+    search parameters. `vectorless`: how many more targets there are, which have no vector and are not in Milvus; the
+    last ones. `schema`: of the payload; None without payload. `fields`: by payload column, the name of its field in
+    Milvus; only those that Milvus keeps.
     """
 
     client: Client

@@ -106,10 +106,8 @@ __all__ = [
 def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:
     """The correction of this name with these parameters, the others at their defaults.
 
-    Raises
-    ------
-    InputError
-        for an unknown name or parameter, naming the known ones, and for a value that the correction refuses.
+    Raises `InputError` for an unknown name or parameter, naming the known ones, and for a value that the correction
+    refuses.
     """
     if name not in CORRECTIONS:
         raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)

@@ -46,16 +46,8 @@ class Correction(Protocol):
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
         """Estimate what the offsets need.
 
-        Parameters
-        ----------
-        query_bank : (b, d) example queries
-        targets : (n, d)
-        target_bank : (g, d) extra targets, used by the methods that can
-
-        Raises
-        ------
-        InputError
-            if the banks do not fit each other or are too small for the parameters.
+        `query_bank`: (b, d) example queries. `targets`: (n, d). `target_bank`: (g, d) extra targets, used by the
+        methods that can. Raises `InputError` if the banks do not fit each other or are too small for the parameters.
         """
 
 

@@ -32,15 +32,9 @@ class CentredCorrection:
     def offsets(self, targets: Rows, advance: Advance = no_progress, prior: F64 | None = None) -> F32:
         """H of each target, (n,).
 
-        Parameters
-        ----------
-        prior : (n,) how often each should be found, in the unit of the prior that the correction was fitted with, NaN
-            where unknown; None for all unknown. Unknown counts as the median
-
-        Raises
-        ------
-        InputError
-            if there is one, and the correction was fitted without.
+        `prior`: (n,) how often each should be found, in the unit of the prior that the correction was fitted with, NaN
+        where unknown; None for all unknown. Unknown counts as the median. Raises `InputError` if there is one, and the
+        correction was fitted without.
         """
         offsets = self.fitted.offsets(targets, advance).astype(np.float64)
         if prior is not None:

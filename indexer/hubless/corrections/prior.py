@@ -76,10 +76,7 @@ def fit(
 ) -> FittedCorrection:
     """Fit a correction, with a target prior if there is one.
 
-    Raises
-    ------
-    InputError
-        if the correction takes no prior, and as its `fit`.
+    Raises `InputError` if the correction takes no prior, and as its `fit`.
     """
     if target_prior is None:
         return method.fit(query_bank, targets, target_bank)
@@ -89,10 +86,7 @@ def fit(
 def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:
     """Return the part that a target prior (m,) adds to offsets; see `FittedSoftmax.of_prior`.
 
-    Raises
-    ------
-    InputError
-        if the correction was fitted without a prior.
+    Raises `InputError` if the correction was fitted without a prior.
     """
     if not isinstance(fitted, FittedWithPrior):
         raise InputError(TARGET_PRIOR, "none, as the correction was fitted without one", "one")
@@ -109,17 +103,8 @@ def taking_prior(method: Correction) -> TakesPrior:
 def as_prior(values: PriorLike, count: int) -> TargetPrior:
     """A target prior from a file, as `read_prior`, or from an array.
 
-    Parameters
-    ----------
-    values : (n,) whole numbers or floats above 0. Of counts that may be 0, give the count plus 1
-    count : n, the number of targets
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        naming the first row that is wrong.
+    `values`: (n,) whole numbers or floats above 0. Of counts that may be 0, give the count plus 1. `count`: n, the
+    number of targets. Raises `StorageError` if there is no such file; `InputError` naming the first row that is wrong.
     """
     if isinstance(values, str | Path):
         return checked_prior(read_prior(values), count, f"{TARGET_PRIOR} ({Path(values).name})")
@@ -143,12 +128,7 @@ def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
 def read_prior(path: str | Path) -> NDArray[Any]:
     """Numbers from a `.npy`, or from a `.txt` with one a line.
 
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if it does not hold numbers.
+    Raises `StorageError` if there is no such file; `InputError` if it does not hold numbers.
     """
     path = Path(path)
     name = f"{TARGET_PRIOR} ({path.name})"

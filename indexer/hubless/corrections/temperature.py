@@ -57,10 +57,7 @@ def resolve_temperature(
 ) -> Temperature:
     """The temperature that is asked for, or the one whose perplexity over the bank is P.
 
-    Raises
-    ------
-    InputError
-        if the perplexity is not below the number of bank queries.
+    Raises `InputError` if the perplexity is not below the number of bank queries.
     """
     if temperature != "auto":
         return Temperature(float(temperature))

@@ -39,10 +39,7 @@ class KeyCondition:
 def key_test(name: str, value: Any) -> Which:
     """The test of an operator and its value.
 
-    Raises
-    ------
-    InputError
-        with nothing as the parameter, if the value is none that the operator compares with.
+    Raises `InputError` with nothing as the parameter, if the value is none that the operator compares with.
     """
     if name == "exists":
         return _exists(_checked(bool, value, "true or false"))

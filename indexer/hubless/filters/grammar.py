@@ -37,11 +37,8 @@ RESERVED = (*COMBINATIONS, FIELD, *OPERATORS)
 class FilterLimits:
     """Limits of the size of a filter.
 
-    Parameters
-    ----------
-    depth : levels of filters within filters; a single condition is 1
-    conditions : operators in the whole filter; each `and`, `or` and `not` counts too
-    values : values of one `in`
+    `depth`: levels of filters within filters; a single condition is 1. `conditions`: operators in the whole filter;
+    each `and`, `or` and `not` counts too. `values`: values of one `in`.
     """
 
     depth: int = 10
@@ -72,18 +69,9 @@ def parse_filter(
 ) -> Filter:
     """Read a filter from its JSON.
 
-    Parameters
-    ----------
-    document : of dicts, lists, strings, numbers and booleans
-    schema : schema of the payload
-    name : name of the filter in errors
-
-    Raises
-    ------
-    UnknownField
-        if there is no such column or member; lists the existing ones.
-    InputError
-        if a value does not fit the column's type, the type has no such operator, or the filter is too large.
+    `document`: of dicts, lists, strings, numbers and booleans. `schema`: schema of the payload. `name`: name of the
+    filter in errors. Raises `UnknownField` listing the columns or members that there are; `InputError` if a value does
+    not fit the column's type, the type has no such operator, or the filter is too large.
     """
     parser = _Parser(schema, limits, name)
     root = parser.node(document, name, 1)
@@ -236,10 +224,7 @@ def _full(document: dict[str, Any]) -> dict[str, Any]:
 def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, ValueKind]:
     """Return the type of the compared values, and its kind. For a list, that is the type of its elements.
 
-    Raises
-    ------
-    InputError
-        if the type does not have the operator; lists those that it has.
+    Raises `InputError` if the type does not have the operator; lists those that it has.
     """
     listed = is_list(stored)
     values = stored.value_type if listed else stored

@@ -22,12 +22,8 @@ Read = Callable[[Any, pa.DataType], Any]
 class ValueKind:
     """Operators and JSON form of a family of Arrow types.
 
-    Attributes
-    ----------
-    says : what a value must be in JSON, for errors
-    operators : operators that compare a column with values
-    read : see `Read`
-    compared : column type → type in which values are compared
+    `says`: what a value must be in JSON, for errors. `operators`: operators that compare a column with values. `read`:
+    see `Read`. `compared`: column type → type in which values are compared.
     """
 
     says: str

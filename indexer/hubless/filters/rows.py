@@ -16,21 +16,10 @@ _INFINITE = (float("inf"), float("-inf"))
 def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
     """Check the payload of a target.
 
-    Parameters
-    ----------
-    document : values by column, as they stand in JSON; dates and times in ISO 8601, null for none
-    schema : of the payload; None for a collection without payload
-
-    Returns
-    -------
-    The values as `pyarrow.array` takes them, of the columns that were given.
-
-    Raises
-    ------
-    UnknownField
-        naming a column that the payload does not have.
-    InputError
-        naming the column whose value does not fit, and what it takes.
+    `document`: values by column, as they stand in JSON; dates and times in ISO 8601, null for none. `schema`: of the
+    payload; None for a collection without payload. Returns the values of the given columns, as `pyarrow.array` takes
+    them. Raises `UnknownField` naming a column that the payload does not have; `InputError` naming the column whose
+    value does not fit, and what it takes.
     """
     if schema is None:
         if document:
@@ -47,10 +36,7 @@ def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str,
 def table_of(rows: list[dict[str, Any]], schema: pa.Schema | None) -> pa.Table | None:
     """Rows that `read_row` gave, as a table; columns that a row lacks are null.
 
-    Raises
-    ------
-    InputError
-        naming the column or the row that cannot be stored.
+    Raises `InputError` naming the column or the row that cannot be stored.
     """
     if schema is None:
         return None

@@ -15,9 +15,7 @@ _MEANINGS = {"and": "All filters hold.", "or": "At least one filter holds.", "no
 def filter_schemas(reference: str) -> dict[str, Json]:
     """Return the JSON schemas of `Filter`, what `parse_filter` takes for some payload, and of its parts, by name.
 
-    Parameters
-    ----------
-    reference : where a schema stands, with `{model}` for its name
+    `reference`: where a schema stands, with `{model}` for its name.
     """
 
     def refer(name: str) -> Json:

@@ -28,10 +28,7 @@ DEVICE_ROWS = 4096
 def on_device(name: str) -> Iterator[None]:
     """Let kernels compute on a device, inside the `with` block.
 
-    Raises
-    ------
-    InputError
-        if there is no such device, or torch is not installed.
+    Raises `InputError` if there is no such device, or torch is not installed.
     """
     token = _current.set(None if name == CPU else open_device(name))
     try:

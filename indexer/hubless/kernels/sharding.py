@@ -35,9 +35,7 @@ class Executor(Protocol):
 
         What is lost with a process or a machine is done again. An error that the work raises is raised here.
 
-        Parameters
-        ----------
-        work : can be pickled, as can the tasks; it is sent to each place once, and may hold as much as a query bank
+        `work`: can be pickled, as can the tasks; it is sent to each place once, and may hold as much as a query bank.
         """
 
 

@@ -35,11 +35,7 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     LSE_j(q_i·t_j/τ + c_j) for each bank query, (n,) → (b,); and `step`, both: r = `over_targets`(c), and
     `over_bank`(−r).
 
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-    temperature : τ
+    `bank`: (b, d). `targets`: (n, d). `temperature`: τ.
     """
     if devices.current() or 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)

@@ -26,11 +26,8 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
 
     Where a gate or a rescorer changes the scores of the index, the final scores come too.
 
-    Parameters
-    ----------
-    ranker : of targets in an index
-    queries : (m, d), prepared
-    best : (m, k) rows of the exact best targets of each, before they were stored
+    `ranker`: of targets in an index. `queries`: (m, d), prepared. `best`: (m, k) rows of the exact best targets of
+    each, before they were stored.
     """
     canaries, targets, k = queries[:CANARIES], ranker.targets, best.shape[1]
     augmented = targets.augmented(canaries, 1.0)
@@ -61,9 +58,7 @@ def stored_scores(targets: Targets, offsets: F32, queries: F32, rows: I64) -> F3
 def check(path: Path, ranker: Ranker, offsets: F32) -> None:
     """Ask the canary queries and compare with the stored answers.
 
-    Parameters
-    ----------
-    offsets : (n,) of all targets
+    `offsets`: (n,) of all targets.
     """
     canary = read_arrays(path)
     with reading(path):

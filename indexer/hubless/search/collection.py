@@ -254,10 +254,7 @@ class Collection:
         Parameters are those of `query`. By default the strength is that of the version, and 1 where that is 0; `ids`
         too are corrected. `explanation.raw_rank` of a corrected hit says where the raw ranking has it.
 
-        Raises
-        ------
-        InputError
-            if the strength is 0, which is the raw ranking; and as `query`.
+        Raises `InputError` if the strength is 0, which is the raw ranking; and as `query`.
         """
         if strength == 0:
             raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
@@ -277,9 +274,7 @@ class Collection:
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are.
 
-        Raises
-        ------
-        InputError, UnknownField
+        Raises `InputError`, `UnknownField`.
         """
         return self._matches_of(filter, *self._state)
 
@@ -305,14 +300,8 @@ class Collection:
 
         With a version of fewer dimensions they are reduced to (m, k).
 
-        Parameters
-        ----------
-        vectors : (d,) or (m, d); with fewer dimensions also (k,) or (m, k), reduced already, such as stored ones
-        name : what errors call them
-
-        Raises
-        ------
-        InputError, DimensionMismatch, NotFinite, ZeroVector
+        `vectors`: (d,) or (m, d); with fewer dimensions also (k,) or (m, k), reduced already, such as stored ones.
+        `name`: what errors call them. Raises `InputError`, `DimensionMismatch`, `NotFinite`, `ZeroVector`.
         """
         manifest, basis = self._state[0].manifest, self._state[0].basis
         if basis is not None and (row := basis.reduced_row(vectors)) is not None:
@@ -329,18 +318,9 @@ class Collection:
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as query vectors (m, d).
 
-        Parameters
-        ----------
-        seconds : the most that an encoder on another machine may take, beside its own timeout
-
-        Raises
-        ------
-        EncoderFailed, EncoderTimeout
-            if the encoder is not on this machine, or another package's.
-        NoEncoder
-            if the collection was built without one.
-        UnknownWords
-            naming the first text of which the encoder knows no word.
+        `seconds`: the most that an encoder on another machine may take, beside its own timeout. Raises `EncoderFailed`,
+        `EncoderTimeout` if the encoder is not on this machine, or another package's; `NoEncoder` if the collection was
+        built without one; `UnknownWords` naming the first text of which the encoder knows no word.
         """
         if (encoder := self.parts.encoder) is None:
             raise NoEncoder("text", f"a vector, as collection {self.name!r} has no encoder", "a text")
@@ -349,9 +329,7 @@ class Collection:
     def point(self, wanted: str | int, *, vector: bool = False) -> Point:
         """A stored target by its id, with its vector if asked for (of length 1 under metric cosine).
 
-        Raises
-        ------
-        PointNotFound
+        Raises `PointNotFound`.
         """
         parts = self.parts
         row = parts.ids.row(wanted)
@@ -363,10 +341,7 @@ class Collection:
     def find(self, ids: Sequence[str | int]) -> list[int | None]:
         """The rows of some ids; None for an id that no target has.
 
-        Raises
-        ------
-        InputError
-            naming the first that is not of the type of this collection's ids.
+        Raises `InputError` naming the first that is not of the type of this collection's ids.
         """
         expected, kind = ("a string", str) if self.manifest.id_type == "string" else ("a whole number", int)
         for place, wanted in enumerate(ids):
@@ -379,9 +354,7 @@ class Collection:
     def row(self, wanted: str | int) -> int:
         """The row of an id.
 
-        Raises
-        ------
-        PointNotFound
+        Raises `PointNotFound`.
         """
         return self.parts.ids.row(wanted)
 
@@ -398,29 +371,21 @@ class Collection:
     ) -> list[dict[str, Any] | None]:
         """Payload of some rows, all columns or some; None for each row if the collection has none.
 
-        Raises
-        ------
-        KeyError
-            for a column that the payload does not have.
+        Raises `KeyError` for a column that the payload does not have.
         """
         return taken(self.parts.payload, rows, columns)
 
     def correction(self) -> CentredCorrection:
         """The fitted correction. Its `offsets` of further targets, prepared as queries are, compare with stored ones.
 
-        Raises
-        ------
-        BundleDamaged, StorageError
+        Raises `BundleDamaged`, `StorageError`.
         """
         return self.parts.correction()
 
     def check_canaries(self) -> None:
         """Ask the canary queries and compare with the stored answers. Does nothing for an index in memory.
 
-        Raises
-        ------
-        BundleDamaged
-            if the recall is lower, or scores differ.
+        Raises `BundleDamaged` if the recall is lower, or scores differ.
         """
         parts = self.parts
         if parts.folder is not None:
@@ -432,13 +397,7 @@ def filter_of(
 ) -> Filter:
     """Return a filter from its JSON, checked against the payload's columns: see docs/filters.md.
 
-    Parameters
-    ----------
-    name : what errors call it
-
-    Raises
-    ------
-    InputError, UnknownField
+    `name`: what errors call it. Raises `InputError`, `UnknownField`.
     """
     if parts.payload is None:
         raise _no_payload(parts, name)
@@ -485,9 +444,7 @@ def open_collection(
 ) -> Collection:
     """Open a version of a collection for queries, as `open_parts`.
 
-    Parameters
-    ----------
-    filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
+    `filter_cache`: bytes for the matches of recent filters; each takes n/8 to n/4 bytes.
     """
     parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
     return Collection(parts, filter_cache)

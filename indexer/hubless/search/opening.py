@@ -191,12 +191,8 @@ def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
 def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
     """The encoder of a version: the stored one, or one of this description. None if there is none.
 
-    Raises
-    ------
-    BundleDamaged
-        if what was stored is wrong.
-    InputError
-        if what is described is, or does not fit the targets.
+    Raises `BundleDamaged` if what was stored is wrong; `InputError` if what is described is, or does not fit the
+    targets.
     """
     if described:
         encoder = load_encoder(folder, manifest.dim, described)

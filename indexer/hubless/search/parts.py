@@ -57,10 +57,7 @@ class Numbering:
 
     Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones.
 
-    Parameters
-    ----------
-    total : rows of the base
-    left : (r,) those that are left, ascending; None for all
+    `total`: rows of the base. `left`: (r,) those that are left, ascending; None for all.
     """
 
     total: int
@@ -151,20 +148,14 @@ class Numbering:
 class Parts:
     """The parts of a collection of n targets of d dimensions. Never changed: other targets are other parts.
 
-    Attributes
-    ----------
-    offsets : h (n,)
-    prepared : gives what the correction does with a query beyond the offsets; asked once, with the first query
-    occurrence : gives N_10 (2, n) as measured when it was built, raw and corrected, −1 for targets added since; None
-        where it is not stored
-    bank_sample : some queries of the bank (s, d), as `Collection.prepare` gives queries; None in bundles from before
-        they were kept
-    correction : gives the fitted correction, with its constant
-    canary : gives the canary queries and their answers
-    confidence : says how sure answers are; None in versions that were made without a query bank
-    folder : of the version; None for what is in memory only
-    numbering : how the rows came out of those of a version; None where nothing changed
-    seq : the last write of the collection's log that is in here; 0 for none
+    `offsets`: h (n,). `prepared`: gives what the correction does with a query beyond the offsets; asked once, with the
+    first query. `occurrence`: gives N_10 (2, n) as measured when it was built, raw and corrected, −1 for targets added
+    since; None where it is not stored. `bank_sample`: some queries of the bank (s, d), as `Collection.prepare` gives
+    queries; None in bundles from before they were kept. `correction`: gives the fitted correction, with its constant.
+    `canary`: gives the canary queries and their answers. `confidence`: says how sure answers are; None in versions that
+    were made without a query bank. `folder`: of the version; None for what is in memory only. `numbering`: how the rows
+    came out of those of a version; None where nothing changed. `seq`: the last write of the collection's log that is in
+    here; 0 for none.
     """
 
     manifest: Manifest
@@ -258,9 +249,7 @@ class Parts:
     def check_hashes(self) -> None:
         """Compare the content of all files with the manifest. Does nothing for an index in memory.
 
-        Raises
-        ------
-        BundleDamaged, StorageError
+        Raises `BundleDamaged`, `StorageError`.
         """
         if self.folder is not None:
             verify(self.folder, self.manifest)
@@ -270,9 +259,7 @@ class Parts:
 
         Does nothing for an index in memory, and where the files would take most of the machine's memory.
 
-        Raises
-        ------
-        StorageError
+        Raises `StorageError`.
         """
         if self.folder is not None:
             warm(self.folder, self.manifest)

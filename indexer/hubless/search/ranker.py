@@ -87,11 +87,9 @@ class Ranker:
     ) -> Ranked:
         """The best k targets of each query (m, d). k is at most `room`, and 0 only if that is 0.
 
-        Parameters
-        ----------
-        matches : search these targets only, of which there are at least k. The ranking is that of a collection of
-            these targets, with the offsets of this one
-        depth : give more than k, up to so many, if no further targets have to be scored for that
+        `matches`: search these targets only, of which there are at least k. The ranking is that of a collection of
+        these targets, with the offsets of this one. `depth`: give more than k, up to so many, if no further targets
+        have to be scored for that.
         """
         how, wanted = self._how(parameters) if parameters else self._usual
         if k == 0:

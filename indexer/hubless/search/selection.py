@@ -29,10 +29,8 @@ Ask: TypeAlias = Callable[[I64, int], Ranked]
 class Selection(NamedTuple):
     """The choice of hits among the best targets of a query.
 
-    Attributes
-    ----------
-    values : gives the values of some rows by which they are grouped, None for a row without; None to group nothing
-    diversity : 0 keeps the ranking
+    `values`: gives the values of some rows by which they are grouped, None for a row without; None to group nothing.
+    `diversity`: 0 keeps the ranking.
     """
 
     values: Callable[[I64], list[Any]] | None
@@ -41,12 +39,8 @@ class Selection(NamedTuple):
     def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> Ranked:
         """Choose k hits of each query; fewer where there are fewer, then the rest of a line has row −1.
 
-        Parameters
-        ----------
-        ask : ranks targets
-        queries : m
-        most : as many targets as a query can find
-        vectors : gives the stored vectors (r, d) of some rows
+        `ask`: ranks targets. `queries`: m. `most`: as many targets as a query can find. `vectors`: gives the stored
+        vectors (r, d) of some rows.
         """
         wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
         deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
@@ -91,14 +85,8 @@ def selection(
 ) -> Selection | None:
     """Return how hits are to be chosen; None for the ranking as it is.
 
-    Parameters
-    ----------
-    name : of the collection, for errors
-    limit : of the hits, with those that are skipped
-
-    Raises
-    ------
-    InputError, UnknownField
+    `name`: of the collection, for errors. `limit`: of the hits, with those that are skipped. Raises `InputError`,
+    `UnknownField`.
     """
     if group_by is None and diversity == 0:
         return None
@@ -125,10 +113,7 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float) -> list[int]:
 
     The next is argmax of (1 − diversity) · score − diversity · (cosine to the nearest that is chosen).
 
-    Parameters
-    ----------
-    scores : (c,)
-    vectors : (c, d)
+    `scores`: (c,). `vectors`: (c, d).
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = vectors / np.where(lengths > 0, lengths, 1)

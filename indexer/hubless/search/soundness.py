@@ -30,10 +30,7 @@ def index_problem(targets: Targets, offsets: F32, count: int) -> str | None:
 
     Each sampled target is searched for. The index has to give each hit the score v·t − h of its vector t and offset h.
 
-    Parameters
-    ----------
-    offsets : (n,) of all targets
-    count : how many targets have a vector; they come first
+    `offsets`: (n,) of all targets. `count`: how many targets have a vector; they come first.
     """
     if not count:
         return None
@@ -64,10 +61,8 @@ def offsets_problem(correction: CentredCorrection, vectors: F32, offsets: F32, p
 def version_problem(targets: Targets, offsets: F32, correction: CentredCorrection | None, count: int) -> str | None:
     """Return why a version that is about to be published is not sound; None if it is.
 
-    Parameters
-    ----------
-    correction : that gave the offsets by the vectors alone; None if it needs more
-    count : how many targets have a vector; they come first
+    `correction`: that gave the offsets by the vectors alone; None if it needs more. `count`: how many targets have a
+    vector; they come first.
     """
     problem = index_problem(targets, offsets, count)
     if problem is None and correction is not None and count:

@@ -34,16 +34,10 @@ class State(NamedTuple):
 class WritableCollection:
     """A version of a collection with the writes of its log. `current` is a collection that never changes.
 
-    Parameters
-    ----------
-    base : the version as it was built
-    log : of the collection; None for what is in memory only
-
-    Attributes
-    ----------
-    current : the base with the writes up to `current.seq`; another object after each change
-    trouble : why the log could not be followed at the last look, set by whoever follows it; None if it could
-    changing : held while it changes; take it after the lock of the log
+    `base`: the version as it was built. `log`: of the collection; None for what is in memory only. `current`: the base
+    with the writes up to `current.seq`; another object after each change. `trouble`: why the log could not be followed
+    at the last look, set by whoever follows it; None if it could. `changing`: held while it changes; take it after the
+    lock of the log.
     """
 
     def __init__(self, base: Collection, log: Log | None) -> None:
@@ -62,13 +56,7 @@ class WritableCollection:
     def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way.
 
-        Parameters
-        ----------
-        wait : for the write that is under way
-
-        Raises
-        ------
-        StorageError, LogDamaged
+        `wait`: for the write that is under way. Raises `StorageError`, `LogDamaged`.
         """
         # who writes to it now catches up, and may have to wait for the disk
         if self.log is None or not self.changing.acquire(blocking=wait):
@@ -81,11 +69,7 @@ class WritableCollection:
     def catch_up(self) -> bool:
         """Apply what the log has. Return whether anything changed.
 
-        Raises
-        ------
-        StorageError
-        LogDamaged
-            where the log cannot be read any further. What comes before is applied.
+        Raises `StorageError`, `LogDamaged` where the log cannot be read any further. What comes before is applied.
         """
         if self.log is None:
             return False
@@ -133,9 +117,7 @@ def open_with_log(version: Callable[[], C], log: Callable[[], L]) -> tuple[C, L]
 class Transaction:
     """Writes that nobody sees yet, on top of what a collection has come to.
 
-    Attributes
-    ----------
-    added : how many targets stand beside the index, at most
+    `added`: how many targets stand beside the index, at most.
     """
 
     def __init__(self, living: WritableCollection, state: State) -> None:
@@ -166,10 +148,7 @@ class Transaction:
     def check(self, write: Write) -> None:
         """Check that a write can be stored, also if a later one of its group replaces what it puts.
 
-        Raises
-        ------
-        InputError
-            if float16 cannot hold a vector of an index that stores float16.
+        Raises `InputError` if float16 cannot hold a vector of an index that stores float16.
         """
         if isinstance(write, Put) and self._living.base.manifest.index.precision == "float16":
             half_rows(write.vectors, "vectors")

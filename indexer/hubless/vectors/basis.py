@@ -111,10 +111,7 @@ def fit_directions(bank: VectorSource, others: VectorSource, metric: str) -> F32
 
     They are the eigenvectors of E[bb'] + E[vv'], not centred: so that products of the two sides change least.
 
-    Parameters
-    ----------
-    bank : (b, d) query bank
-    others : (g, d) target bank, or targets
+    `bank`: (b, d) query bank. `others`: (g, d) target bank, or targets.
     """
     total = np.zeros((bank.shape[1], bank.shape[1]))
     for side in (bank, others):

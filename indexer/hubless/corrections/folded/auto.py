@@ -91,10 +91,7 @@ class Auto:
 def shrunk(fitted: FittedSoftmax, some: VectorSource, offsets: F64) -> FittedSoftmax:
     """The same, shrunk as `auto` does; `extra` says by how much, and why.
 
-    Parameters
-    ----------
-    some : (n, d) targets, or a sample of them
-    offsets : (n,) of these, less the topic and `fitted.level`
+    `some`: (n, d) targets, or a sample of them. `offsets`: (n,) of these, less the topic and `fitted.level`.
     """
     queries, distinct = fitted.bank.shape[0], distinct_queries(fitted.bank, some, offsets.astype(np.float32))
     outlying = find_outlying(offsets)

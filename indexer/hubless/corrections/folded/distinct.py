@@ -23,15 +23,8 @@ def distinct_queries(bank: VectorSource, targets: VectorSource, offsets: F32) ->
     Of a large bank a random sample of s queries is compared. The d_i are then 1 + (b − 1)/(s − 1) times the others, and
     the sum is b/s times that over the sample.
 
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d), or a sample of them
-    offsets : (n,) of these, so that a hub that all find does not count
-
-    Returns
-    -------
-    From 1 to b; b with fewer than 500 targets.
+    `bank`: (b, d). `targets`: (n, d), or a sample of them. `offsets`: (n,) of these, so that a hub that all find does
+    not count. Returns 1 to b; b with fewer than 500 targets.
     """
     count = bank.shape[0]
     if targets.shape[0] < FEWEST_TARGETS or not np.isfinite(offsets).all():

@@ -21,10 +21,7 @@ NORMAL_DEVIATION = 1.4826
 class Outlying:
     """Limits beyond which offsets are outlying, in units of similarity.
 
-    Parameters
-    ----------
-    centre : c, the median offset
-    low, high : the offsets at which shrinkage begins and ends to fade
+    `centre`: c, the median offset. `low`, `high`: the offsets at which shrinkage begins and ends to fade.
     """
 
     centre: float
@@ -44,13 +41,8 @@ class Outlying:
 def find_outlying(offsets: F64) -> Outlying | None:
     """Return the limits of outlying offsets: 6 to 8 robust deviations, 1.4826·MAD, above the median.
 
-    Parameters
-    ----------
-    offsets : (n,) of all targets, or of a sample: a few outlying ones among them do not move the thresholds
-
-    Returns
-    -------
-    None if half of the offsets are the same, or some not finite: there is nothing to compare with.
+    `offsets`: (n,) of all targets, or of a sample: a few outlying ones among them do not move the thresholds. None if
+    half of the offsets are the same, or some not finite: there is nothing to compare with.
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return None

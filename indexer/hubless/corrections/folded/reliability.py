@@ -29,11 +29,7 @@ def trusted_share(bank: VectorSource, targets: VectorSource, temperature: float)
     r = 2ρ/(1 + ρ) is the Spearman–Brown reliability. ρ is the mean correlation, over targets, of the Sinkhorn offsets
     from two random halves of the bank, in 5 splits.
 
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d), or a sample of them
-    temperature : τ of the fit on the whole bank
+    `bank`: (b, d). `targets`: (n, d), or a sample of them. `temperature`: τ of the fit on the whole bank.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # vectors may be too long
         similarities = in_memory(bank) @ in_memory(sample(targets, COMPARED)).T

@@ -47,13 +47,8 @@ def bank_potentials(
     last half step, c, is left to whoever wants it for some targets: h = −τ·c. So the last a needs c of the targets
     only: with a sample of the bank, c comes from that, and a of all the bank from c.
 
-    Parameters
-    ----------
-    weights : (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n
-
-    Returns
-    -------
-    a, and the number of steps: fewer than `iterations` if one changed no −τ·c by more than the tolerance, up to the
+    `weights`: (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n. Returns a,
+    and the number of steps: fewer than `iterations` if one changed no −τ·c by more than the tolerance, up to the
     constant that means nothing.
     """
     some = bank if bank_sample is None else bank_sample

@@ -29,15 +29,9 @@ class FittedSoftmax:
     uses only a. Only `auto` shrinks, all but outlying offsets, and takes out a topic. With a target prior this is the
     offset of a target that has the median of it; `of_prior` gives what others have more.
 
-    Parameters
-    ----------
-    bank : (b, d)
-    potentials : a (b,), or None for zeros
-    temperature : τ
-    topic : v (d,), the topic of a narrow bank, or None for zeros
-    outlying : where offsets, less `level`, keep their full size; None for nowhere
-    prior_median : of the values of the target prior; None if it was fitted without one
-    extra : further details
+    `bank`: (b, d). `potentials`: a (b,), or None for zeros. `temperature`: τ. `topic`: v (d,), the topic of a narrow
+    bank, or None for zeros. `outlying`: where offsets, less `level`, keep their full size; None for nowhere.
+    `prior_median`: of the values of the target prior; None if it was fitted without one. `extra`: further details.
     """
 
     __repr__ = in_a_line
@@ -88,14 +82,8 @@ class FittedSoftmax:
     def of_prior(self, values: F64) -> F64:
         """Return the part of a target prior, −shrinkage·τ·log(value/median); 0 for NaN, which counts as the median.
 
-        Parameters
-        ----------
-        values : (m,) above 0, in the unit of the prior that this was fitted with; NaN where unknown
-
-        Raises
-        ------
-        InputError
-            if it was fitted without a prior.
+        `values`: (m,) above 0, in the unit of the prior that this was fitted with; NaN where unknown. Raises
+        `InputError` if it was fitted without a prior.
         """
         if self.prior_median is None:
             raise InputError("target prior", "none, as the correction was fitted without one", "one")

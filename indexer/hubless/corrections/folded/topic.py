@@ -35,14 +35,12 @@ ROUNDING = 1e-5
 class BankTopic:
     """A bank's narrowness, and its topic.
 
-    Parameters
-    ----------
-    likeness : how much the bank's queries are alike: the spread of the targets' mean similarities to the bank, relative
-        to the spread of all similarities. 0 if every target has the same mean, 1 if all bank queries are one
-    linearity : adjusted R² of the regression of the offsets on the first principal components of the targets
-    locality : correlation, over targets, of the mean of their similarities to the bank and the spread of these
-    removed : the share of the direction that is taken out, from 0 to `REMOVED`
-    direction : v (d,), such that v·t is to be taken from the offset of t; None for nothing
+    `likeness`: how much the bank's queries are alike: the spread of the targets' mean similarities to the bank,
+    relative to the spread of all similarities. 0 if every target has the same mean, 1 if all bank queries are one.
+    `linearity`: adjusted R² of the regression of the offsets on the first principal components of the targets.
+    `locality`: correlation, over targets, of the mean of their similarities to the bank and the spread of these.
+    `removed`: the share of the direction that is taken out, from 0 to `REMOVED`. `direction`: v (d,), such that v·t is
+    to be taken from the offset of t; None for nothing.
     """
 
     likeness: float
@@ -58,11 +56,7 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·f(locality − 1/√n, .02, .07). Here
     f(x, low, high) is 3u² − 2u³ with u = clip((x − low)/(high − low), 0, 1).
 
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d), or a sample of them
-    offsets : (n,) of these targets
+    `bank`: (b, d). `targets`: (n, d), or a sample of them. `offsets`: (n,) of these targets.
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return BankTopic(0.0, 0.0, 0.0, 0.0, None)

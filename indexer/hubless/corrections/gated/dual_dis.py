@@ -35,11 +35,8 @@ class GatedFactors:
     counts as its absolute value, so a very unlike target can come first. With one gate on, a similarity below 0 makes
     the product negative: such targets come last, in the published order.
 
-    Parameters
-    ----------
-    offsets : (2, n) τ1·L1 and τ2·L2, float32
-    active : (2, n) the activation sets of query bank and target bank
-    temperatures : τ1 and τ2
+    `offsets`: (2, n) τ1·L1 and τ2·L2, float32. `active`: (2, n) the activation sets of query bank and target bank.
+    `temperatures`: τ1 and τ2.
     """
 
     offsets: F32

@@ -19,10 +19,7 @@ class SimilarityTimesSoftmax(StoredFields):
     Where s < 0 the published score is negative: the more so, the higher the softmax. Such targets come last, in the
     published order.
 
-    Parameters
-    ----------
-    offsets : (n,) τ·log Z, not centred
-    temperature : τ
+    `offsets`: (n,) τ·log Z, not centred. `temperature`: τ.
     """
 
     offsets: F32

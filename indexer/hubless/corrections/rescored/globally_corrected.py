@@ -23,11 +23,8 @@ _MB = 2**20
 class RankAmongBank(StoredFields):
     """s − rank: the rank of s among the bank's similarities to the target, 1 the first; ties share their average.
 
-    Parameters
-    ----------
-    bank : (b, d)
-    sorted_similarities : (n, b) the bank's similarities to each target, ascending: the rank takes O(log b) a candidate.
-        None: each query is compared with all of the bank, 2·b·c·d floating point operations
+    `bank`: (b, d). `sorted_similarities`: (n, b) the bank's similarities to each target, ascending: the rank takes
+    O(log b) a candidate. None: each query is compared with all of the bank, 2·b·c·d floating point operations.
     """
 
     bank: F32

@@ -24,10 +24,8 @@ class MutualProximities(StoredFields):
     A target that no bank query is as near to keeps its s. μ and σ, mean and spread of the query's similarities to all
     targets, come from the mean and the covariance of the targets: exact, without a scan.
 
-    Parameters
-    ----------
-    target_mean, target_spread : (n,) of the similarities of each target to the bank
-    mean, covariance : (d,), (d, d) of all targets
+    `target_mean`, `target_spread`: (n,) of the similarities of each target to the bank. `mean`, `covariance`: (d,), (d,
+    d) of all targets.
     """
 
     target_mean: F32

@@ -33,13 +33,9 @@ class JoinedSinkhorn(StoredFields):
     columns of all other targets stay as the bank alone has them at that step: the bank's mass on them is known, and a
     sample of them gives the query's. With all targets as candidates this is the whole problem.
 
-    Parameters
-    ----------
-    bank : (b, d)
-    columns : (k, n) c of the bank alone, after each step
-    rows : (k − 1, b) LSE_j(S_ij/τ + c_j) over all targets, after each step but the last
-    sample, sample_rows : some targets, and their row numbers
-    temperature : τ
+    `bank`: (b, d). `columns`: (k, n) c of the bank alone, after each step. `rows`: (k − 1, b) LSE_j(S_ij/τ + c_j) over
+    all targets, after each step but the last. `sample`, `sample_rows`: some targets, and their row numbers.
+    `temperature`: τ.
     """
 
     bank: F32

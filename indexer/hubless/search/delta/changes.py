@@ -29,12 +29,8 @@ from hubless.vectors.payload import Payload
 class Delta:
     """A base, what is left of it, and what was added. Never changed: its methods give new ones.
 
-    Parameters
-    ----------
-    base : parts whose targets lie in an index
-    known : what filters matched in the base; None without payload
-    numbering : which rows of the base are left
-    added : the targets beside it
+    `base`: parts whose targets lie in an index. `known`: what filters matched in the base; None without payload.
+    `numbering`: which rows of the base are left. `added`: the targets beside it.
     """
 
     base: Parts
@@ -49,9 +45,7 @@ class Delta:
     def of(cls, base: Parts, filter_cache: int) -> "Delta":
         """No changes yet.
 
-        Parameters
-        ----------
-        filter_cache : bytes to keep of what filters matched in the base
+        `filter_cache`: bytes to keep of what filters matched in the base.
         """
         targets, ids, payload = base.targets, base.ids, base.payload
         if isinstance(targets, DeltaTargets) or not isinstance(ids, IdTable):
@@ -66,9 +60,7 @@ class Delta:
     def adding(self, more: NewTargets, known: Ids) -> "Delta":
         """With more targets.
 
-        Parameters
-        ----------
-        known : the ids of the targets that there are now
+        `known`: the ids of the targets that there are now.
         """
         IdTable.of(more.ids)
         found = rows_of(more.ids.to_pylist(), known)

@@ -130,13 +130,10 @@ class NewTargets:
 class Memtable:
     """Targets in s slots, of which a are taken. Never changed: its methods give new ones.
 
-    Parameters
-    ----------
-    columns : rows (s, …) of each slot: `vectors` as they are compared; `folded`, the same with their offsets, as in the
-        base; `offsets`; `has_vector`, as targets without one are never found by a search; `seqs`, the write that put
-        each, ascending, and `ranks`, its row in the write; 0 for none
-    taken : (s,) which slots are not empty
-    id_type : of the ids
+    `columns`: rows (s, …) of each slot: `vectors` as they are compared; `folded`, the same with their offsets, as in
+    the base; `offsets`; `has_vector`, as targets without one are never found by a search; `seqs`, the write that put
+    each, ascending, and `ranks`, its row in the write; 0 for none. `taken`: (s,) which slots are not empty. `id_type`:
+    of the ids.
     """
 
     columns: dict[str, GrowingRows]
@@ -180,9 +177,7 @@ class Memtable:
     def with_more(self, more: NewTargets, folded: F32) -> "Memtable":
         """Return these targets, and then more.
 
-        Parameters
-        ----------
-        folded : (a, d') vectors with their offsets
+        `folded`: (a, d') vectors with their offsets.
         """
         values = {**vars(more), "folded": folded}
         return Memtable(
@@ -214,9 +209,7 @@ class Memtable:
     def best(self, augmented: F32, k: int, slots: I64) -> tuple[F32, I64]:
         """Return the k best of some slots for each query: scores (m, k) and slots (m, k), best first.
 
-        Parameters
-        ----------
-        k : at most as many as there are slots given
+        `k`: at most as many as there are slots given.
         """
         folded = self.rows("folded")
         if len(slots) == len(folded) or len(slots) <= _FEW * len(folded):

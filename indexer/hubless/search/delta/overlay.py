@@ -30,9 +30,7 @@ class DeltaTargets:
     stay k. Each query is compared with every added target. The two answers are merged by score, so what comes out is
     what an index of these rows gives.
 
-    Parameters
-    ----------
-    memtable : the added targets, those that are gone included
+    `memtable`: the added targets, those that are gone included.
     """
 
     base: StoredTargets
@@ -107,9 +105,7 @@ class DeltaTargets:
     def seqs(self, rows: NDArray[np.integer], of_base: int) -> I64:
         """The write that put each of some rows last.
 
-        Parameters
-        ----------
-        of_base : that of the rows of the base
+        `of_base`: that of the rows of the base.
         """
         rows = np.asarray(rows, np.int64)
         found: I64 = np.full(len(rows), of_base)
@@ -196,10 +192,7 @@ class DeltaIds:
 class DeltaPayload:
     """The payload of the rows of a base that are left, and of added ones.
 
-    Parameters
-    ----------
-    known : what filters matched in the base, which stays as it is
-    added : of all slots
+    `known`: what filters matched in the base, which stays as it is. `added`: of all slots.
     """
 
     def __init__(self, base: Payload, known: MatchesCache, numbering: Numbering, added: Payload, slots: I64) -> None:

@@ -64,9 +64,8 @@ class Put:
     def decode(cls, body: bytes, schema: pa.Schema | None) -> "Put":
         """The write that `encode` wrote.
 
-        Parameters
-        ----------
-        schema : of the payload of the collection now; columns that the write lacks are null, further ones are left out
+        `schema`: of the payload of the collection now; columns that the write lacks are null, further ones are left
+        out.
         """
         table = _read(body)
         vectors = table[_VECTOR].combine_chunks()

@@ -58,10 +58,7 @@ class Targets(Protocol):
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         """The k best targets: scores (m, k) and rows (m, k), best first.
 
-        Parameters
-        ----------
-        k : at most as many as there are targets, or matches
-        matches : look at these only
+        `k`: at most as many as there are targets, or matches. `matches`: look at these only.
         """
 
     def room(self, matches: Matches | None) -> int:
@@ -108,9 +105,7 @@ class StoredVectors:
 def best_of(found: Sequence[tuple[F32, I64]], k: int) -> tuple[F32, I64]:
     """Return the k best of each line of some searches: scores (m, k) and rows (m, k). Of equals the first come first.
 
-    Parameters
-    ----------
-    found : of each search, scores (m, k') and rows (m, k'), together at least k
+    `found`: of each search, scores (m, k') and rows (m, k'), together at least k.
     """
     if len(found) == 1:
         return found[0]

@@ -20,12 +20,8 @@ from hubless.vectors.arrays import F32, I64
 class IndexedTargets:
     """Targets in a Faiss index.
 
-    Parameters
-    ----------
-    dim : d
-    defaults : search parameters
-    pivot : (d,) with which offsets are folded, or None
-    vectorless : how many more targets there are, which have no vector and are not in the index; the last ones
+    `dim`: d. `defaults`: search parameters. `pivot`: (d,) with which offsets are folded, or None. `vectorless`: how
+    many more targets there are, which have no vector and are not in the index; the last ones.
     """
 
     kind: IndexType

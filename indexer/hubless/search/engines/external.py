@@ -38,12 +38,8 @@ class ExternalTargets(StoredTargets, Protocol):
 class Content:
     """The content of a version for an engine: all targets that have a vector.
 
-    Parameters
-    ----------
-    collection, version : of the catalog
-    folder : holds ids and payload of the version
-    targets : (n, d)
-    offsets : (n,)
+    `collection`, `version`: of the catalog. `folder`: holds ids and payload of the version. `targets`: (n, d).
+    `offsets`: (n,).
     """
 
     collection: str
@@ -80,14 +76,7 @@ class Engine(Protocol):
     def store(self, name: str, content: Content, index: str, steps: Steps) -> Stored:
         """Store and index the targets of a version under a reserved name.
 
-        Parameters
-        ----------
-        index : a kind of index, or "auto"
-
-        Raises
-        ------
-        InputError
-            if it cannot hold the targets.
+        `index`: a kind of index, or "auto". Raises `InputError` if it cannot hold the targets.
         """
 
     def open(self, manifest: Manifest, schema: pa.Schema | None) -> ExternalTargets:
@@ -108,10 +97,7 @@ def engine_names() -> Sequence[str]:
 def engine(name: str) -> Engine:
     """Return an engine.
 
-    Raises
-    ------
-    NoEngine
-        naming the package, if it is not installed.
+    Raises `NoEngine` naming the package, if it is not installed.
     """
     if (entry := _installed().get(name)) is None:
         raise NoEngine("engine", f"faiss, or an engine that is installed (pip install hubless-{name})", repr(name))

@@ -35,10 +35,8 @@ class ShardedTargets:
     index, and an approximate one finds at least as much with the same parameters, as each shard looks at its own
     candidates.
 
-    Parameters
-    ----------
-    shards : of one kind, dimension and pivot, with the same default parameters. Only the last one may have targets
-        without a vector
+    `shards`: of one kind, dimension and pivot, with the same default parameters. Only the last one may have targets
+    without a vector.
     """
 
     shards: Sequence[IndexedTargets]
@@ -168,9 +166,7 @@ def embedded(
 ) -> Embedded:
     """Return the targets of one index, or of several that hold consecutive rows.
 
-    Parameters
-    ----------
-    vectorless : how many more targets there are, the last ones, which have no vector
+    `vectorless`: how many more targets there are, the last ones, which have no vector.
     """
     last = len(indexes) - 1
     shards = [
