@@ -17,7 +17,7 @@ from hubless.search.delta.changes import rows_of
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranked
+from hubless.search.ranker import Ranked, Ranker
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide, WithPayload, taken, taking
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
@@ -176,17 +176,11 @@ class Collection:
             if no target bears one of the ids.
         """
         parts, cache = self._state
-        take = taking(parts.payload, with_payload) if with_payload is not False else None
-        ranker = parts.ranker
-        if vectors is not None and ids is None:
-            queries = np.asarray(vectors) if prepared else self.prepare(vectors)
-        elif vectors is None and ids is not None:
-            rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
-            if not (there := parts.targets.have_vectors(rows)).all():
-                raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
-            queries, ranker = self.prepare(parts.targets.vectors(rows)), ranker.without(rows)
+        take = None if with_payload is False else taking(parts.payload, with_payload)
+        if ids is None and vectors is not None:
+            queries, ranker = np.asarray(vectors) if prepared else self.prepare(vectors), parts.ranker
         else:
-            raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
+            queries, ranker = self._like(parts, vectors, ids)
         if strength is None:
             strength = parts.manifest.strength if ids is None else TARGET_STRENGTH
         if not prepared:
@@ -197,8 +191,7 @@ class Collection:
             _check_thresholds(parts, min_confidence, min_presence)
         matches = None if filter is None else self._matches_of(filter, parts, cache)
         most = ranker.count if matches is None else ranker.room(matches)
-        k, parameters = min(skip + limit, most), parameters or {}
-        chosen = None
+        k, parameters, chosen = min(skip + limit, most), parameters or {}, None
         if group_by is not None or diversity != 0:
             chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit)
         # always so deep, so that no ranking depends on the model of confidence
@@ -206,15 +199,12 @@ class Collection:
             ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
             best = ranker.folded_scores(ranked, strength)
         else:
-            best = np.full((len(queries), min(DEPTH, most)), -np.inf, np.float32)
 
-            def ask(lines: I64, depth: int) -> Ranked:
+            def ask(lines: I64, depth: int) -> tuple[Ranked, F32]:
                 found = ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches, DEPTH)
-                seen = ranker.folded_scores(found, strength)[:, : best.shape[1]]
-                best[lines, : seen.shape[1]] = seen  # a rescorer may have fewer candidates
-                return found
+                return found, ranker.folded_scores(found, strength)
 
-            ranked = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
+            ranked, best = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
         explanations = None
         if explain:
             depth = min(max(RAW_DEPTH, skip + limit), most)
@@ -236,6 +226,15 @@ class Collection:
             assessed = parts.confidence.assess(queries, best, scores, strength)
         results = Results(ranked, of_hits, strength, explanations, payload, assessed)
         return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
+
+    def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, Ranker]:
+        """Return the vectors of targets as queries, and a ranker that leaves each of them out of its own answer."""
+        if ids is None or vectors is not None:
+            raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
+        rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
+        if not (there := parts.targets.have_vectors(rows)).all():
+            raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
+        return self.prepare(parts.targets.vectors(rows)), parts.ranker.without(rows)
 
     def side_by_side(
         self,

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
@@ -124,7 +123,10 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
     if manifest.index.engine is not None and manifest.index.external:
         # after all files, as it takes long
         targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
-    occurrence = _read_occurrence(folder, manifest)
+    occurrence = _stored(folder, manifest, OCCURRENCE, 2, manifest.count)
+    basis = None
+    if manifest.dims is not None:
+        basis = Basis(_stored(folder, manifest, BASIS, manifest.dim, manifest.dims), manifest.metric)
     return Parts(
         manifest=manifest,
         targets=targets,
@@ -134,11 +136,11 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         encoder=_usable_encoder(folder, manifest, encoder, lenient),
         prepared=lambda: query_time,
         occurrence=lambda: occurrence,
-        bank_sample=_read_bank_sample(folder, manifest),
+        bank_sample=_stored(folder, manifest, BANK_SAMPLE, None, manifest.stored_dim),
         correction=cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: _read_later(folder, CANARY),
         confidence=_read_confidence(folder, manifest),
-        basis=_read_basis(folder, manifest),
+        basis=basis,
         folder=folder,
         seq=manifest.log_seq,
     )
@@ -165,7 +167,7 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
             raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {count}")
     if sum(counts) + manifest.vectorless != manifest.count:
         raise BundleDamaged(folder / MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}")
-    pivot = _read_pivot(folder, manifest)
+    pivot = _stored(folder, manifest, PIVOT, manifest.stored_dim)
     return embedded(kind, indexes, manifest.stored_dim, manifest.index.parameters, pivot, manifest.vectorless)
 
 
@@ -223,49 +225,17 @@ def _usable_encoder(
     return encoder
 
 
-def _read_occurrence(folder: Path, manifest: Manifest) -> NDArray[np.unsignedinteger] | None:
-    """N_10 (2, n) of all targets, raw and corrected."""
-    path = folder / OCCURRENCE
-    if OCCURRENCE not in manifest.files:
+def _stored(folder: Path, manifest: Manifest, name: str, *shape: int | None) -> Any:
+    """Return an array of a version, None where it has none. None in the shape stands for any size."""
+    path = folder / name
+    if name not in manifest.files:
         return None
     with reading(path):
-        found: NDArray[np.unsignedinteger] = read_npy(path)
-    if found.shape != (2, manifest.count):
-        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {manifest.count} targets")
+        found = read_npy(path)
+    if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
+        wanted = " × ".join("any" if size is None else str(size) for size in shape)
+        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {wanted}")
     return found
-
-
-def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:
-    path = folder / PIVOT
-    if PIVOT not in manifest.files:
-        return None
-    with reading(path):
-        pivot: F32 = read_npy(path)
-    if pivot.shape != (manifest.stored_dim,):
-        raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.stored_dim} dimensions")
-    return pivot
-
-
-def _read_basis(folder: Path, manifest: Manifest) -> Basis | None:
-    if manifest.dims is None:
-        return None
-    path = folder / BASIS
-    with reading(path):
-        directions: F32 = read_npy(path)
-    if directions.shape != (wanted := (manifest.dim, manifest.dims)):
-        raise BundleDamaged(path, f"has the shape {directions.shape}, the manifest says {wanted}")
-    return Basis(directions, manifest.metric)
-
-
-def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
-    path = folder / BANK_SAMPLE
-    if BANK_SAMPLE not in manifest.files:
-        return None
-    with reading(path):
-        sample: F32 = read_npy(path)
-    if sample.ndim != 2 or sample.shape[1] != manifest.stored_dim:
-        raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.stored_dim} dimensions")
-    return sample
 
 
 def _read_confidence(folder: Path, manifest: Manifest) -> ConfidenceModel | None:

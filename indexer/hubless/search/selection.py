@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from hubless.errors import InputError, UnknownField
+from hubless.measures.confidence.model import DEPTH
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64, check_between
 from hubless.vectors.free_payload import is_free
@@ -22,8 +23,8 @@ _PER_GROUP, _DEEPER = 4, 4
 _RANKED = 2**20
 """Targets of some queries that are ranked at once, or they would fill the memory."""
 
-Ask: TypeAlias = Callable[[I64, int], Ranked]
-"""Returns the best so many targets of the queries in some lines."""
+Ask: TypeAlias = Callable[[I64, int], tuple[Ranked, F32]]
+"""Returns the best so many targets of the queries in some lines, and their folded scores."""
 
 
 class Selection(NamedTuple):
@@ -36,20 +37,23 @@ class Selection(NamedTuple):
     values: Callable[[I64], list[Any]] | None
     diversity: float
 
-    def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> Ranked:
-        """Choose k hits of each query; fewer where there are fewer, then the rest of a line has row −1.
+    def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> tuple[Ranked, F32]:
+        """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1.
 
-        `ask`: ranks targets. `queries`: m. `most`: as many targets as a query can find. `vectors`: gives the stored
-        vectors (r, d) of some rows.
+        The best folded scores of the whole ranking come too, −∞ where there are fewer. `queries` is m, and `vectors`
+        gives the stored vectors (r, d) of some rows.
         """
         wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
         deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
         depth = min(wanted if self.values is None else _PER_GROUP * wanted, deepest)
         chosen: dict[int, tuple[Ranked, int, I64]] = {}
+        best = np.full((queries, min(DEPTH, most)), -np.inf, np.float32)
         left = np.arange(queries)
         while len(left):
             for some in np.array_split(left, 1 + len(left) * depth // _RANKED):
-                ranked = ask(some, depth)
+                ranked, scores = ask(some, depth)
+                shown = min(best.shape[1], scores.shape[1])  # a rescorer may have fewer candidates
+                best[some, :shown] = scores[:, :shown]
                 for at, line in enumerate(some.tolist()):
                     places = self._firsts(ranked.rows[at])[:wanted]
                     if depth == deepest or len(places) == wanted:
@@ -58,9 +62,14 @@ class Selection(NamedTuple):
         lines = [chosen[line] for line in range(queries)]
         if self.diversity:
             lines = [
-                (ranked, at, places[self._diverse(ranked, at, places, k, vectors)]) for ranked, at, places in lines
+                (
+                    ranked,
+                    at,
+                    places[diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k, self.diversity)],
+                )
+                for ranked, at, places in lines
             ]
-        return _joined(lines)
+        return _joined(lines), best
 
     def _firsts(self, rows: I64) -> I64:
         """Return the places of the first row (c,) of each value, and of all rows without a value."""
@@ -75,9 +84,6 @@ class Selection(NamedTuple):
                 seen.add(key)
                 firsts.append(place)
         return np.array(firsts, np.int64)
-
-    def _diverse(self, ranked: Ranked, at: int, places: I64, k: int, vectors: Callable[[I64], F32]) -> list[int]:
-        return diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k, self.diversity)
 
 
 def selection(

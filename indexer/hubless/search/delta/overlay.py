@@ -3,7 +3,7 @@
 Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones in theirs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import PointNotFound
 from hubless.search.delta.memtable import Memtable
-from hubless.search.engines.base import How, Kind, StoredTargets, best_of, check_scores
+from hubless.search.engines.base import How, StoredTargets, TargetsOver, best_of, check_scores
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.parts import Numbering, Parts
 from hubless.vectors.arrays import F32, I64
@@ -23,7 +23,7 @@ from hubless.vectors.payload import Masks, Payload
 
 
 @dataclass(frozen=True, eq=False)
-class DeltaTargets:
+class DeltaTargets(TargetsOver):
     """The targets of a base that are left, and added ones.
 
     The index of the base stays as it is: what was removed is left out inside its search, not after it, so that k hits
@@ -42,27 +42,8 @@ class DeltaTargets:
         return self.numbering.count
 
     @property
-    def kind(self) -> Kind:
-        return self.base.kind
-
-    @property
-    def dim(self) -> int:
-        return self.base.dim
-
-    @property
-    def pivot(self) -> F32 | None:
-        return self.base.pivot
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return self.base.defaults
-
-    @property
-    def compares_all(self) -> bool:
-        return self.base.compares_all
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        return self.base.augmented(queries, strength)
+    def like(self) -> StoredTargets:
+        return self.base
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         of_base, slots = self._parts_of(matches)
@@ -114,18 +95,18 @@ class DeltaTargets:
         return found
 
     def place(self, row: int) -> tuple[int, int]:
-        """As `place_of`."""
+        """Return where a row stands; see `place_of`."""
         if row < self.numbering.of_base:
             return 0, int(self.numbering.in_base(np.array([row]))[0])
         slot = self.memtable.slots[row - self.numbering.of_base]
         return int(self.memtable.rows("seqs")[slot]), int(self.memtable.rows("ranks")[slot])
 
     def row_from(self, seq: int, rank: int) -> int:
-        """As `row_from`."""
+        """Return the first row at a place or after it; see `row_from`."""
         numbering, slots = self.numbering, self.memtable.slots
         if not seq:
             return (
-                min(rank, numbering.of_base) if (left := numbering.left) is None else int(np.searchsorted(left, rank))
+                min(rank, numbering.of_base) if numbering.left is None else int(np.searchsorted(numbering.left, rank))
             )
         first, after = (int(place) for place in np.searchsorted(self.memtable.rows("seqs")[slots], [seq, seq + 1]))
         ranks = self.memtable.rows("ranks")[slots[first:after]]

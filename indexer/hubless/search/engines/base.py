@@ -82,6 +82,38 @@ class StoredTargets(Targets, Protocol):
         """With which offsets are folded, (d,); None for none."""
 
 
+class TargetsOver:
+    """Targets that are kept as those of another source of targets, and searched with the same parameters."""
+
+    @property
+    def like(self) -> StoredTargets:
+        """These others."""
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> Kind:
+        return self.like.kind
+
+    @property
+    def dim(self) -> int:
+        return self.like.dim
+
+    @property
+    def pivot(self) -> F32 | None:
+        return self.like.pivot
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return self.like.defaults
+
+    @property
+    def compares_all(self) -> bool:
+        return self.like.compares_all
+
+    def augmented(self, queries: F32, strength: float) -> F32:
+        return self.like.augmented(queries, strength)
+
+
 @dataclass(frozen=True)
 class StoredVectors:
     """The stored vectors of targets, as a source."""

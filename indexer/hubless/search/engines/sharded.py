@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.knn import IndexType, SearchParameters, in_turn
-from hubless.search.engines.base import How, best_of
+from hubless.search.engines.base import How, TargetsOver, best_of
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -28,7 +28,7 @@ class _Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class ShardedTargets:
+class ShardedTargets(TargetsOver):
     """Targets in several Faiss indexes.
 
     Each shard is searched for the k best, and the best k of all are kept. So an exact search finds what it finds in one
@@ -54,27 +54,12 @@ class ShardedTargets:
         return self.shards[0].kind
 
     @property
-    def dim(self) -> int:
-        return self.shards[0].dim
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return self.shards[0].defaults
-
-    @property
-    def pivot(self) -> F32 | None:
-        return self.shards[0].pivot
-
-    @property
-    def compares_all(self) -> bool:
-        return True
+    def like(self) -> IndexedTargets:
+        return self.shards[0]
 
     def tuned(self, defaults: Mapping[str, Any]) -> "ShardedTargets":
         """The same with other default parameters."""
         return ShardedTargets([shard.tuned(defaults) for shard in self.shards])
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        return self.shards[0].augmented(queries, strength)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         def search(asked: _Asked) -> tuple[F32, I64]:
