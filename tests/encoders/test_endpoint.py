@@ -348,7 +348,7 @@ def test_wrong_description_is_refused_naming_the_field_and_no_secret(encoder, fi
     assert str(caught.value) == f"encoder, {problem}"
 
 
-@pytest.mark.parametrize(("kind", "field"), [("openai", "url"), ("installed", "name")])
+@pytest.mark.parametrize(("kind", "field"), [("openai", "url"), ("static", "path")])
 def test_field_that_is_missing_is_named_with_what_it_has_to_be(tmp_path, kind, field):
     with pytest.raises(InputError) as caught:
         load_encoder(tmp_path, DIM, {"type": kind})
@@ -356,7 +356,7 @@ def test_field_that_is_missing_is_named_with_what_it_has_to_be(tmp_path, kind, f
 
 
 def test_unknown_type_is_refused_with_the_known_ones(encoder):
-    known = "bag-of-words, openai, installed, sentence-transformers, onnx, static"
+    known = "bag-of-words, openai, sentence-transformers, onnx, static"
     with pytest.raises(InputError, match=f"one of {known}, got 'words'"):
         encoder(type="words")
 
@@ -381,5 +381,5 @@ def test_fields_are_replaced_and_another_type_replaces_all(server, encoder, tmp_
     encoder().save(tmp_path)
     changed = load_encoder(tmp_path, DIM, {"url": "http://staging/v1"}).description
     assert (changed.url, changed.model) == ("http://staging/v1", "words")
-    installed = load_encoder(tmp_path, DIM, {"type": "installed", "name": "other"}).description
-    assert (installed.name, installed.options) == ("other", {})
+    other = load_encoder(tmp_path, DIM, {"type": "sentence-transformers", "model": "other"}).description
+    assert (other.model, other.prompt) == ("other", None)

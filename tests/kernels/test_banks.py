@@ -126,5 +126,5 @@ def test_fits_in_step_take_a_prior_and_read_targets_once_a_pass(monkeypatch):
     fits = fit_each(method, [PART, BANK], TARGETS, None, prior)
     assert passes[0] == 2
     for fitted, bank in zip(fits, (PART, BANK), strict=True):
-        alone = method.fit_with_prior(bank, TARGETS, None, prior)
+        alone = method.fit(bank, TARGETS, None, prior)
         np.testing.assert_allclose(fitted.potentials, alone.potentials, rtol=0, atol=1e-4)

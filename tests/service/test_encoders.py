@@ -213,9 +213,7 @@ def test_collection_whose_encoder_has_no_breaker_has_no_series(serve, words):
         assert breaker(client.base_url) == {}
 
 
-@pytest.mark.parametrize(
-    "changes", [{"dim": 3}, {"url": "ftp://x"}, {"type": "installed", "name": "none"}, {"type": "x"}]
-)
+@pytest.mark.parametrize("changes", [{"dim": 3}, {"url": "ftp://x"}, {"type": "x"}])
 def test_encoder_that_cannot_be_made_fails_texts_and_no_vectors(far, changes, caplog):
     with serving_catalog(far, encoders={"far": changes}) as url:
         answer = httpx.post(f"{url}{QUERY}", json={"text": "amber"})
@@ -239,12 +237,7 @@ def test_encoder_that_cannot_be_made_fails_texts_and_no_vectors(far, changes, ca
             {"api_key_env": "NOT_THERE"},
             "far.api_key_env: expected a variable with a key, got NOT_THERE, which is not",
         ),
-        ("far", {"type": "telepathy"}, "HUBLESS_ENCODERS, far.type: expected one of bag-of-words, openai, installed, "),
-        (
-            "far",
-            {"type": "installed", "name": "none"},
-            "far.name: expected an encoder of an installed package",
-        ),
+        ("far", {"type": "telepathy"}, "HUBLESS_ENCODERS, far.type: expected one of bag-of-words, openai, "),
         (
             "numbers",
             {"url": "http://127.0.0.1:9"},

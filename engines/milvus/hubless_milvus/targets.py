@@ -10,9 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import EngineError, InputError
+from hubless.kernels.reductions import merged
 from hubless.knn.augment import augment_queries
 from hubless.knn.base import SearchParameters
-from hubless.search.engines.base import How, best_of, check_scores
+from hubless.search.engines.base import How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_milvus.client import NOT_LOADED, Client, Refused
@@ -133,7 +134,7 @@ class MilvusTargets:
     def _search(self, asked: F32, k: int, parameters: SearchParameters, expressions: Sequence[str]) -> tuple[F32, I64]:
         """The k best that Milvus finds with any of the expressions; −1 for empty places."""
         found = [self._found(asked, k, self.kind.searched(parameters, k), each) for each in expressions]
-        return best_of(found, k)
+        return merged(found, k)
 
     def _found(self, asked: F32, k: int, parameters: Mapping[str, int], expression: str) -> tuple[F32, I64]:
         step = max(1, min(MOST_ASKED, BATCH_BYTES // asked.itemsize // asked.shape[1], BATCH_BYTES // (16 * k)))

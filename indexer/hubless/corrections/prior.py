@@ -10,7 +10,7 @@ items; here it is Sinkhorn's entropic plan between the query bank and the target
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,9 @@ class TargetPrior:
 class TakesPrior(Protocol):
     """A correction that takes a target prior."""
 
-    def fit_with_prior(
+    takes_prior: ClassVar[bool]
+
+    def fit(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
     ) -> FittedCorrection:
         """As `Correction.fit`, with how often each target should be found."""
@@ -80,7 +82,7 @@ def fit(
     """
     if target_prior is None:
         return method.fit(query_bank, targets, target_bank)
-    return taking_prior(method).fit_with_prior(query_bank, targets, target_bank, target_prior)
+    return taking_prior(method).fit(query_bank, targets, target_bank, target_prior)
 
 
 def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:

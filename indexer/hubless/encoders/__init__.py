@@ -13,7 +13,6 @@ from hubless.encoders.bag_of_words import WORDS_FILE, BagOfWords, tokenise
 from hubless.encoders.base import ENCODER_FILE, DescribedEncoder, Encoder, Unusable, brief
 from hubless.encoders.endpoint import Endpoint
 from hubless.encoders.folder_model import FolderModel
-from hubless.encoders.installed import Installed
 from hubless.encoders.onnx_model import OnnxModel
 from hubless.encoders.sentence_model import SentenceModel
 from hubless.encoders.static_model import StaticModel
@@ -27,7 +26,6 @@ __all__ = [
     "Encoder",
     "Endpoint",
     "FolderModel",
-    "Installed",
     "OnnxModel",
     "SentenceModel",
     "StaticModel",
@@ -39,7 +37,6 @@ __all__ = [
 ENCODERS: dict[str, type[BagOfWords] | type[DescribedEncoder]] = {
     "bag-of-words": BagOfWords,
     "openai": Endpoint,
-    "installed": Installed,
     "sentence-transformers": SentenceModel,
     "onnx": OnnxModel,
     "static": StaticModel,

@@ -312,16 +312,21 @@ def best_of(parts: Iterable[tuple[int, Sequence[Ranking]]], k: int) -> list[Rank
     first = 0
     for count, ranked in parts:
         shifted = [(scores, rows + first) for scores, rows in ranked]
-        best = [_better(*both, k) for both in zip(best, shifted, strict=True)] if best else shifted
+        best = [merged(both, k) for both in zip(best, shifted, strict=True)] if best else shifted
         first += count
     return best
 
 
-def _better(before: Ranking, later: Ranking, k: int) -> Ranking:
-    scores = np.concatenate([before[0], later[0]], axis=1)
-    rows = np.concatenate([before[1], later[1]], axis=1)
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)
+def merged(found: Sequence[Ranking], k: int) -> Ranking:
+    """Return the k best of each line of some searches, which have at least k together. Of equals the first come first.
+
+    `found` has the scores (m, k') and rows (m, k') of each search.
+    """
+    if len(found) == 1:
+        return found[0]
+    scores, rows = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 
 
 class _Best:

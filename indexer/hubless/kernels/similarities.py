@@ -1,9 +1,8 @@
 """Similarities of bank and targets for repeated log-sum-exps over both sides, as Sinkhorn needs them.
 
-LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. A small matrix is kept: as exponentials if
-float32 holds them, so that a log-sum-exp is a matrix-vector product at the speed of the memory; else as similarities. A
-larger matrix, and any matrix on a torch device, is computed anew in each pass. A step needs both sums, and one pass
-gives them.
+LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. A small matrix is kept as exponentials if
+float32 holds them, so that a log-sum-exp is a matrix-vector product at the speed of the memory. Any other matrix, and
+all on a torch device, are computed anew in each pass. A step needs both sums, and one pass gives them.
 """
 
 from dataclasses import dataclass
@@ -20,15 +19,13 @@ from hubless.vectors.sources import VectorSource, in_memory
 
 KEEP_BYTES = 512 * 2**20
 """The largest matrix that is kept."""
-SLAB_COLUMNS = 1024
-"""Columns that are reduced at once, so that they stay in the cache."""
 FACTORS_SIZE = 2**20
 """Factors that a core reduces at once. Each is little work, so the pieces are larger."""
 STEP_SIZE = 2**17
 """Factors that are read for one sum and then, still in the cache, for the other."""
 
 
-def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> "Factors | Kept | Recomputed":
+def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> "Factors | Recomputed":
     """Return the similarities, divided by the temperature, in the form that fits.
 
     Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target, (b,) → (n,); `over_targets`,
@@ -42,14 +39,15 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     matrix = _products(bank, targets)
     of_bank = matrix.max(axis=1)
     of_targets = _most_above(matrix, of_bank)
+    recomputed = Recomputed(bank, targets, temperature)
     if np.ptp(of_targets) > MOST_SPREAD * temperature:
-        return Kept(matrix, temperature)
+        return recomputed
     _exponentiate(matrix, of_bank, of_targets, temperature)
     return Factors(
         matrix,
         of_bank.astype(np.float64) / temperature,
         of_targets.astype(np.float64) / temperature,
-        Recomputed(bank, targets, temperature),
+        recomputed,
     )
 
 
@@ -154,56 +152,6 @@ def _exponentiate(matrix: F32, of_bank: F32, of_targets: F32, temperature: float
         np.exp(strip, out=strip)
 
     in_parallel(exponentiate, len(matrix), _strip_rows(matrix))
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Similarities S_ij, (b, n), in memory."""
-
-    matrix: F32
-    temperature: float
-
-    def over_bank(self, potentials: F64) -> F64:
-        result = np.empty(self.matrix.shape[1])
-        added = potentials.astype(np.float32)[:, np.newaxis]
-
-        def reduce(slab: slice) -> None:  # some columns, from the top down, since the matrix is stored by rows
-            width = slab.stop - slab.start
-            strips = list(slices(len(self.matrix), max(1, STRIP_SIZE // width)))
-            shift = np.full(width, -np.inf, np.float32)
-            for strip in strips:
-                np.maximum(shift, self._exponents(strip, slab, added[strip]).max(axis=0), out=shift)
-            total = np.zeros(width)
-            for strip in strips:
-                exponents = self._exponents(strip, slab, added[strip])
-                exponents -= shift
-                total += np.exp(exponents, out=exponents).sum(axis=0)
-            result[slab] = shift + np.log(total)
-
-        in_parallel(reduce, self.matrix.shape[1], SLAB_COLUMNS)
-        return result
-
-    def over_targets(self, potentials: F64) -> F64:
-        result = np.empty(len(self.matrix))
-        added = potentials.astype(np.float32)
-
-        def reduce(rows: slice) -> None:
-            exponents = self._exponents(rows, slice(None), added)
-            shift = exponents.max(axis=1)
-            exponents -= shift[:, np.newaxis]
-            result[rows] = shift + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
-
-        in_parallel(reduce, len(self.matrix), _strip_rows(self.matrix))
-        return result
-
-    def step(self, potentials: F64) -> tuple[F64, F64]:
-        over_targets = self.over_targets(potentials)
-        return over_targets, self.over_bank(-over_targets)
-
-    def _exponents(self, rows: slice, columns: slice, added: F32) -> F32:
-        exponents = self.matrix[rows, columns] * np.float32(1 / self.temperature)
-        exponents += added
-        return exponents
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ similarities as they were given, so all code for vectors works on them, unchange
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -110,11 +111,14 @@ class Vectorless:
 
     correction: Correction
 
-    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
-        return self.fit_with_prior(query_bank, targets, target_bank, None)
+    takes_prior: ClassVar[bool] = True
 
-    def fit_with_prior(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    def fit(
+        self,
+        query_bank: Rows,
+        targets: Rows,
+        target_bank: Rows | None = None,
+        target_prior: TargetPrior | None = None,
     ) -> FittedCorrection:
         """Fit it with how often each target should be found."""
         name = next((name for name, kind in CORRECTIONS.items() if kind is type(self.correction)), "")
@@ -136,7 +140,7 @@ def _fit_auto(
     query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
 ) -> FittedCorrection:
     method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
-    fitted = method.fit_with_prior(query_bank, targets, target_bank, target_prior)
+    fitted = method.fit(query_bank, targets, target_bank, target_prior)
     source = as_source(targets, "targets")
     some = sample(source, SAMPLE)
     offsets = fitted.offsets(some).astype(np.float64) - fitted.level

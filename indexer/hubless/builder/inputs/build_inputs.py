@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
-from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Installed, SentenceModel, load_encoder
+from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
@@ -111,7 +111,7 @@ class Inputs:
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
         encoder = load_encoder(Path(self.encoder), dim) if isinstance(self.encoder, str | Path) else self.encoder
-        if isinstance(encoder, Installed | SentenceModel | FolderModel):
+        if isinstance(encoder, SentenceModel | FolderModel):
             encoder.check()  # not an endpoint, whose key may be set only where the collection is served
         if encoder is not None:
             check_dim(encoder.dim, dim, "encoder", items.vectors.name)

@@ -1,6 +1,7 @@
 """`auto`: the default. Sinkhorn at a temperature chosen by perplexity, made careful with small and narrow banks."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,17 +40,16 @@ class Auto:
       says so is taken out (see `hubless.corrections.folded.topic`). It is linear in the target, so it folds.
     """
 
-    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
-        return self.fit_with_prior(query_bank, targets, target_bank, None)
+    takes_prior: ClassVar[bool] = True
 
-    def fit_with_prior(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    def fit(
+        self,
+        query_bank: Rows,
+        targets: Rows,
+        target_bank: Rows | None = None,
+        target_prior: TargetPrior | None = None,
     ) -> FittedSoftmax:
-        """As `fit`, with how often each target should be found.
-
-        Its part of the offsets is shrunk like the rest: an offset tells how far a target is found more often than it
-        should be, and that difference is what few queries measure badly.
-        """
+        """Fit it. What a prior adds is shrunk like the rest: few queries measure all of an offset badly."""
         return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
     def fitting(

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class SinkhornNormalisation:
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025 (sign of its algorithm, not of its equations).
     """
 
+    takes_prior: ClassVar[bool] = True
     temperature: float | Literal["auto"] = "auto"
     perplexity: float | None = None
     iterations: int = PUBLISHED_ITERATIONS
@@ -104,13 +105,13 @@ class SinkhornNormalisation:
             check_at_least("fit_sample", self._sample, 2)
         check_between("tolerance", self.tolerance, 0, float("inf"))
 
-    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
-        return self.fit_with_prior(query_bank, targets, target_bank, None)
-
-    def fit_with_prior(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    def fit(
+        self,
+        query_bank: Rows,
+        targets: Rows,
+        target_bank: Rows | None = None,
+        target_prior: TargetPrior | None = None,
     ) -> FittedSoftmax:
-        """As `fit`, with how often each target should be found."""
         return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
     def fitting(

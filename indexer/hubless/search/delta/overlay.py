@@ -13,8 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import PointNotFound
+from hubless.kernels.reductions import merged
 from hubless.search.delta.memtable import Memtable
-from hubless.search.engines.base import How, StoredTargets, TargetsOver, best_of, check_scores
+from hubless.search.engines.base import How, StoredTargets, TargetsOver, check_scores
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.parts import Numbering, Parts
 from hubless.vectors.arrays import F32, I64
@@ -55,7 +56,7 @@ class DeltaTargets(TargetsOver):
             scores, taken = self.memtable.best(augmented, room, slots)
             check_scores(scores, taken)
             found.append((scores, self.numbering.of_base + np.searchsorted(self.memtable.slots, taken)))
-        return best_of(found, k)
+        return merged(found, k)
 
     def room(self, matches: Matches | None) -> int:
         of_base, slots = self._parts_of(matches)

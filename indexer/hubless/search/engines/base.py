@@ -1,6 +1,6 @@
 """The seam between a ranker and an engine: augmented queries over n targets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -132,18 +132,6 @@ class StoredVectors:
 
     def take(self, rows: I64) -> F32:
         return self.targets.vectors(rows)
-
-
-def best_of(found: Sequence[tuple[F32, I64]], k: int) -> tuple[F32, I64]:
-    """Return the k best of each line of some searches: scores (m, k) and rows (m, k). Of equals the first come first.
-
-    `found`: of each search, scores (m, k') and rows (m, k'), together at least k.
-    """
-    if len(found) == 1:
-        return found[0]
-    scores, rows = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 
 
 def check_scores(scores: F32, rows: I64) -> None:

@@ -10,8 +10,9 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.kernels.reductions import merged
 from hubless.knn import IndexType, SearchParameters, in_turn
-from hubless.search.engines.base import How, TargetsOver, best_of
+from hubless.search.engines.base import How, TargetsOver
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -70,8 +71,8 @@ class ShardedTargets(TargetsOver):
         # more queries than that keep the threads busy in each shard
         few = len(augmented) < min(faiss.omp_get_max_threads(), len(asked))
         if few and not any(each.shard.is_shared(each.matches, exact=how is None) for each in asked):
-            return best_of(in_turn(search, asked), k)
-        return best_of([search(each) for each in asked], k)
+            return merged(in_turn(search, asked), k)
+        return merged([search(each) for each in asked], k)
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
         """As `IndexedTargets.approximate`."""
@@ -79,7 +80,7 @@ class ShardedTargets(TargetsOver):
         for asked in self._asked(None):
             scores, rows = asked.shard.approximate(augmented, min(k, asked.room), how)
             found.append((scores, np.where(rows < 0, rows, rows + asked.start)))
-        return best_of(found, k)
+        return merged(found, k)
 
     def scores(self, augmented: F32, rows: I64) -> F32:
         """As `IndexedTargets.scores`."""
