@@ -7,7 +7,7 @@ from support.problems import centred, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.kernels import similarities
-from hubless.kernels.similarities import Factors, Kept
+from hubless.kernels.similarities import Factors, Recomputed
 from hubless.vectors.sources import ArrayVectors
 
 PROBLEM = with_hubs(targets=300, bank=400)
@@ -33,7 +33,7 @@ def smallest_temperature_of_factors():
 def test_factors_are_kept_only_where_float32_holds_them():
     limit = smallest_temperature_of_factors()
     assert isinstance(between(limit * 1.01), Factors)
-    assert isinstance(between(limit * 0.99), Kept)
+    assert isinstance(between(limit * 0.99), Recomputed)
 
 
 @pytest.mark.parametrize("spread", [40, 60, 1000])

@@ -62,18 +62,6 @@ def test_rows_do_not_depend_on_the_number_of_threads_even_where_scores_are_equal
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("queries", [1, 33])
-def test_vectors_may_begin_anywhere_in_a_file(in_small_parts, tmp_path, queries):
-    index, asked = flat(whole_numbers(1001, 0)), whole_numbers(queries, 1)
-    write_index(index, tmp_path / "aligned")
-    faiss.write_index(index, str(tmp_path / "not aligned"))
-    opened = [read_index(tmp_path / name) for name in ("aligned", "not aligned")]
-    assert [stored(one).flags.aligned for one in opened] == [True, False]
-    (scores, rows), (expected_scores, expected_rows) = (search_all(one, asked, 10, None) for one in opened)
-    np.testing.assert_array_equal(scores, expected_scores)
-    np.testing.assert_array_equal(rows, expected_rows)
-
-
 def test_threads_that_compare_at_the_same_time_do_not_disturb_each_other():
     generator = np.random.default_rng(0)
     index = flat(generator.standard_normal((20_000, DIM), np.float32))
@@ -102,17 +90,6 @@ def test_products_that_are_not_finite_leave_places_empty(in_small_parts, queries
     rows = search_all(flat(vectors), first, 10, None)[1]
     assert np.isin(np.arange(700, 705), rows).all()
     assert (rows >= 0).sum() == 5 * queries
-
-
-def test_batch_takes_few_calls_of_python(monkeypatch):
-    """A call for each small product would cost a third of a batch, and more if threads wait for Python."""
-    index, asked = flat(whole_numbers(20_000, 0)), whole_numbers(32, 1)
-    calls = []
-    multiply = np.matmul
-    monkeypatch.setattr(np, "matmul", lambda *given, **named: calls.append(1) or multiply(*given, **named))
-    scores, _ = search_all(index, asked, 10, None)
-    np.testing.assert_array_equal(scores, top_k(asked @ stored(index).T, 10)[0])
-    assert 0 < len(calls) <= 30
 
 
 def test_error_in_a_part_is_told_and_leaves_nothing_running(monkeypatch, in_small_parts):
