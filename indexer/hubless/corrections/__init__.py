@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from hubless.corrections.base import Correction, FittedCorrection, Rows
+from hubless.corrections.base import Correction, Details, FittedCorrection, Rows, State
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
@@ -27,7 +27,6 @@ from hubless.corrections.rescored.globally_corrected import FittedBank, Globally
 from hubless.corrections.rescored.local_scaling import FittedLocalScaling, LocalScaling, Nicdm, ScaledDistances
 from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
 from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
-from hubless.corrections.state import Details, State
 from hubless.errors import InputError
 
 CORRECTIONS: dict[str, Any] = {

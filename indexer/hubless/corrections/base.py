@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from hubless.corrections.query_time import QueryTime
 
 Rows = VectorSource | NDArray[Any]
+State = dict[str, NDArray[Any]]
+Details = dict[str, Any]
 
 
 class FittedCorrection(Protocol):
@@ -40,6 +41,23 @@ class FittedCorrection(Protocol):
         """Restore what `state` and `details` gave."""
 
 
+class Fitted:
+    """What fitted corrections share: a `repr` of the plain numbers among their details, and no work on live queries."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def details(self) -> Details: ...
+
+    def __repr__(self) -> str:
+        shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in self.details.items()}
+        plain = [f"{key}={value}" for key, value in shown.items() if key not in ("why", "error")]
+        return f"{type(self).__name__}({', '.join(plain)})"
+
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> "QueryTime | None":
+        return None
+
+
 class Correction(Protocol):
     """A method with its parameters: a frozen dataclass."""
 
@@ -58,11 +76,9 @@ def targets_beside(bank: VectorSource, targets: Rows) -> VectorSource:
     return source
 
 
-@dataclass(frozen=True)
-class BankKept:
+@dataclass(frozen=True, repr=False)
+class BankKept(Fitted):
     """A fitted correction that folds nothing, and keeps its query bank (b, d) for a rescorer."""
-
-    __repr__ = in_a_line
 
     bank: VectorSource
 

@@ -1,14 +1,14 @@
 """The work of a correction on a live query beyond the folded offsets: nothing, a gate, or a rescorer."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.state import Details, State
+from hubless.corrections.base import Details, State
 from hubless.vectors.arrays import F32, F64, I64
 
 CANDIDATES = 200
@@ -76,6 +76,23 @@ class Rescorer(Protocol):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
         """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
+
+
+class StoredFields:
+    """The query-time part of a correction: arrays are stored, plain numbers are details of the correction.
+
+    The bank stands in the state of the fitted correction already.
+    """
+
+    def arrays(self) -> State:
+        """Return everything that `from_arrays` needs beside the fitted correction, as plain arrays."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray) and name != "bank"}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
+        known = {**details, **arrays}
+        return cls(**{each.name: known[each.name] for each in fields(cls) if each.name in known})  # type: ignore[arg-type]
 
 
 QueryTime: TypeAlias = Gate | Rescorer

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, check_target_bank
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -18,11 +17,9 @@ QUERY_TEMPERATURE, TARGET_TEMPERATURE = 0.02, 1.0
 """As published (inverse temperatures 50 and 1)."""
 
 
-@dataclass(frozen=True)
-class FittedDualSoftmax:
+@dataclass(frozen=True, repr=False)
+class FittedDualSoftmax(Fitted):
     """h(t) = λ·[LSE_{q∈Bq}(q·t/τ1) + LSE_{v∈Bt}(v·t/τ2)], λ = τ1τ2/(τ1+τ2): τ1 of `queries`, τ2 of `targets`."""
-
-    __repr__ = in_a_line
 
     queries: FittedSoftmax
     targets: FittedSoftmax
@@ -40,9 +37,6 @@ class FittedDualSoftmax:
         first, second = self.queries.temperature, self.targets.temperature
         share = np.float32(second / (first + second))
         return share * self.queries.offsets(targets, advance) + (1 - share) * self.targets.offsets(targets)
-
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
-        return None
 
     def state(self) -> State:
         return self.queries.state() | {"target_bank": self.targets.state()["bank"]}

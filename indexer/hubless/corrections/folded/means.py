@@ -7,19 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks
 from hubless.kernels.reductions import products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_between, check_dim
 from hubless.vectors.sources import VectorSource, as_source, block_rows
 
 
-@dataclass(frozen=True)
-class FittedMean:
+@dataclass(frozen=True, repr=False)
+class FittedMean(Fitted):
     """h(t) = w · mean·t."""
-
-    __repr__ = in_a_line
 
     mean: F64
     weight: float
@@ -33,9 +30,6 @@ class FittedMean:
         source = as_source(targets, "targets")
         check_dim(source.shape[1], len(self.mean), source.name, "the mean")
         return (self.weight * products_with(self.mean, source, advance)).astype(np.float32)
-
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
-        return None
 
     def state(self) -> State:
         return {"mean": self.mean}

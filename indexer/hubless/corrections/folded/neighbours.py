@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, targets_beside
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least, check_between
@@ -19,11 +18,9 @@ CSLS_WEIGHT = 0.5
 """CSLS ranks by 2 q·t − r(q) − r(t): halved, and without the query's own term, q·t − ½ r(t)."""
 
 
-@dataclass(frozen=True)
-class FittedNeighbours:
+@dataclass(frozen=True, repr=False)
+class FittedNeighbours(Fitted):
     """h(t) = w · mean of the k largest q·t over the bank."""
-
-    __repr__ = in_a_line
 
     bank: VectorSource
     k: int
@@ -43,9 +40,6 @@ class FittedNeighbours:
         source = targets_beside(fits[0].bank, targets)
         means = top_k_mean_each([each.bank for each in fits], source, [each.k for each in fits], advance)
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
-
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
-        return None
 
     def state(self) -> State:
         return {"bank": in_memory(self.bank)}

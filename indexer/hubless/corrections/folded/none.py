@@ -7,26 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import as_source
 
 
-@dataclass(frozen=True)
-class FittedNone:
+@dataclass(frozen=True, repr=False)
+class FittedNone(Fitted):
     """No offsets."""
-
-    __repr__ = in_a_line
 
     details: Details = field(default_factory=dict)
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return np.zeros(as_source(targets, "targets").shape[0], np.float32)
-
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
-        return None
 
     def state(self) -> State:
         return {}

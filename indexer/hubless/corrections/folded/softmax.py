@@ -7,10 +7,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
 from hubless.corrections.folded.outlying import Outlying
-from hubless.corrections.query_time import QueryTime
-from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
@@ -21,8 +19,8 @@ from hubless.vectors.sources import VectorSource, held, in_memory
 _PRIOR_MEDIAN = "prior_median"
 
 
-@dataclass(frozen=True)
-class FittedSoftmax:
+@dataclass(frozen=True, repr=False)
+class FittedSoftmax(Fitted):
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
     `is` has a = 0. The Sinkhorn methods have fitted potentials and need nothing else, as the last half step of Sinkhorn
@@ -33,8 +31,6 @@ class FittedSoftmax:
     bank, or None for zeros. `outlying`: where offsets, less `level`, keep their full size; None for nowhere.
     `prior_median`: of the values of the target prior; None if it was fitted without one. `extra`: further details.
     """
-
-    __repr__ = in_a_line
 
     bank: VectorSource
     potentials: F64 | None
@@ -89,9 +85,6 @@ class FittedSoftmax:
             raise InputError("target prior", "none, as the correction was fitted without one", "one")
         known = np.where(np.isnan(values), self.prior_median, values)
         return -self.shrinkage * self.temperature * np.log(known / self.prior_median)
-
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
-        return None
 
     def state(self) -> State:
         outlying = None if self.outlying is None else np.array(astuple(self.outlying))

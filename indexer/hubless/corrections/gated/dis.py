@@ -7,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, targets_beside
+from hubless.corrections.base import Details, Fitted, Rows, State, targets_beside
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
 from hubless.corrections.query_time import Flags, Gate
-from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.kernels.reductions import reaches, top_k_similarities
 from hubless.progress import Advance, no_progress
@@ -43,14 +42,12 @@ def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
     return thresholds
 
 
-@dataclass(frozen=True)
-class FittedGatedSoftmax:
+@dataclass(frozen=True, repr=False)
+class FittedGatedSoftmax(Fitted):
     """h(t) = τ·LSE_{q∈Bq}(q·t/τ), and a gate: the targets in the top k of some bank query.
 
     A gate on each target has `thresholds` (b,) of `reached_from`, and the mean h of the active targets at the fit.
     """
-
-    __repr__ = in_a_line
 
     softmax: FittedSoftmax
     k: int

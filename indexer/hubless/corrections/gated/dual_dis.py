@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, check_target_bank, targets_beside
+from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, check_target_bank, targets_beside
 from hubless.corrections.folded.dual_softmax import (
     QUERY_TEMPERATURE,
     TARGET_TEMPERATURE,
@@ -16,7 +16,6 @@ from hubless.corrections.folded.dual_softmax import (
 )
 from hubless.corrections.gated.dis import activation_set
 from hubless.corrections.query_time import SMALLEST, Candidates, Flags, signed_scores
-from hubless.corrections.state import Details, State, in_a_line
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
 
@@ -73,11 +72,9 @@ class GatedFactors:
         return cls(offsets, active, (details["query_temperature"], details["target_temperature"]))
 
 
-@dataclass(frozen=True)
-class FittedDualGated:
+@dataclass(frozen=True, repr=False)
+class FittedDualGated(Fitted):
     """The offsets of `dual_is`, which find the candidates, and two activation sets."""
-
-    __repr__ = in_a_line
 
     dual: FittedDualSoftmax
     k: int

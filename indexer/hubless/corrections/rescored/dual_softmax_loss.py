@@ -6,8 +6,7 @@ import numpy as np
 
 from hubless.corrections.base import Rows
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
-from hubless.corrections.query_time import SMALLEST, Candidates, signed_scores
-from hubless.corrections.state import StoredFields, in_a_line
+from hubless.corrections.query_time import SMALLEST, Candidates, StoredFields, signed_scores
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 
@@ -32,11 +31,9 @@ class SimilarityTimesSoftmax(StoredFields):
         return signed_scores(s, np.log(np.maximum(np.abs(s), SMALLEST)) + log_softmax, self.temperature)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FittedDualSoftmaxLoss(FittedSoftmax):
     """The offsets of `is`: they find the candidates, and are all that the score needs of the bank."""
-
-    __repr__ = in_a_line
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
         return SimilarityTimesSoftmax(self.offsets(targets, advance), self.temperature)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
-from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import StoredFields, in_a_line
+from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.kernels.threads import slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
@@ -80,11 +79,9 @@ def _sorted_similarities(bank: F32, targets: VectorSource, advance: Advance) -> 
     return table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FittedBank(BankKept):
     """The query bank itself, and how much memory the sorted similarities may take."""
-
-    __repr__ = in_a_line
 
     memory_mb: int
     why: str

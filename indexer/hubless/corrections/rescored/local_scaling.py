@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
-from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import StoredFields, in_a_line
+from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_similarities
 from hubless.progress import Advance, no_progress
@@ -28,11 +27,9 @@ class ScaledDistances(StoredFields):
         return scaled
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FittedLocalScaling(BankKept):
     """The radius of a target: the distance of its k-th nearest bank query, or the mean distance of the k nearest."""
-
-    __repr__ = in_a_line
 
     k: int
     mean: bool

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
-from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import StoredFields, in_a_line
+from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.kernels.reductions import moments, top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
@@ -51,11 +50,9 @@ class MutualProximities(StoredFields):
         return scores
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FittedMutualProximity(BankKept):
     """The bank, of which the k nearest to a target, or all, give its mean and spread."""
-
-    __repr__ = in_a_line
 
     k: int | None
 

@@ -7,11 +7,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.base import Details, Rows, State, check_banks, targets_beside
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import Details, State, StoredFields, in_a_line
+from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.kernels.reductions import Softmax, log_sum_exp_each
 from hubless.kernels.similarities import similarities
@@ -116,11 +115,9 @@ def _log_difference(whole: F64, part: F64) -> F64:
     return rest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FittedSingleQuery(FittedSoftmax):
     """The bank, and its potentials r (k − 1, b) after each step but the last: their last line gives the offsets."""
-
-    __repr__ = in_a_line
 
     steps: F64 = field(default_factory=lambda: np.empty((0, 0)))
 
