@@ -59,7 +59,6 @@ def small_blocks(monkeypatch):
         (reductions, "TARGET_ROWS", 5),
         (reductions, "STRIP_SIZE", 16),
         (similarities, "STRIP_SIZE", 16),
-        (similarities, "SLAB_COLUMNS", 4),
         (similarities, "FACTORS_SIZE", 16),
     ):
         monkeypatch.setattr(module, name, value)

@@ -42,7 +42,7 @@ class FittedCorrection(Protocol):
 
 
 class Fitted:
-    """What fitted corrections share: a `repr` of the plain numbers among their details, and no work on live queries."""
+    """Base of fitted corrections: its `repr` has the plain numbers of their details, and queries need no work."""
 
     if TYPE_CHECKING:
 
