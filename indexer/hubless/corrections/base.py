@@ -83,22 +83,18 @@ class BankKept(Fitted):
     bank: VectorSource
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        """Zeros, (n,)."""
         return np.zeros(targets_beside(self.bank, targets).shape[0], np.float32)
 
     @property
     def details(self) -> Details:
-        """The other fields, and the size of the bank."""
         others = {name: value for name, value in vars(self).items() if name != "bank"}
         return others | {"bank_queries": self.bank.shape[0]}
 
     def state(self) -> State:
-        """The bank."""
         return {"bank": in_memory(self.bank)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        """Restore what `state` and `details` gave."""
         _, *others = fields(cls)
         return cls(ArrayVectors(state["bank"], "query bank"), **{each.name: details[each.name] for each in others})
 

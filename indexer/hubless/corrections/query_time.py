@@ -85,12 +85,10 @@ class StoredFields:
     """
 
     def arrays(self) -> State:
-        """Return everything that `from_arrays` needs beside the fitted correction, as plain arrays."""
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray) and name != "bank"}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
         known = {**details, **arrays}
         return cls(**{each.name: known[each.name] for each in fields(cls) if each.name in known})  # type: ignore[arg-type]
 

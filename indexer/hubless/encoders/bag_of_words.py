@@ -53,7 +53,6 @@ class BagOfWords:
 
     @property
     def dim(self) -> int:
-        """Dimensions of its vectors."""
         return int(self.rows.shape[1])
 
     def check(self) -> None:
@@ -73,7 +72,6 @@ class BagOfWords:
         return vectors
 
     def save(self, folder: Path) -> None:
-        """Write `encoder.json` and `encoder.npy` into an existing folder."""
         description = {
             "type": "bag-of-words",
             "tokeniser": TOKENISER,

@@ -140,7 +140,6 @@ class Endpoint(DescribedEncoder):
 
     @property
     def left_alone(self) -> bool:  # type: ignore[override]
-        """Return True if it is not asked at present because it failed repeatedly."""
         return self._breaker.is_open
 
     def check(self) -> None:

@@ -123,7 +123,6 @@ class OnnxGraph:
         self.dim = int(first.shape[-1])
 
     def vectors(self, texts: Sequence[str]) -> F32:
-        """Return (m, d) vectors of texts; zeros for a text without tokens."""
         found, mask = self._run(texts)
         pooled = found if self._pool is None else self._pool(found, mask)
         pooled = np.where(mask.any(axis=1, keepdims=True), pooled, np.float32(0))

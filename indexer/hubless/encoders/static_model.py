@@ -60,7 +60,6 @@ class StaticTable:
 
     @property
     def dim(self) -> int:
-        """Dimensions of its vectors."""
         return int(self.rows.shape[1])
 
     def vectors(self, texts: Sequence[str]) -> F32:

@@ -60,7 +60,6 @@ class Filter:
     root: Node = field(compare=False, repr=False)
 
     def mask(self, rows: pa.RecordBatch) -> Mask:
-        """Return which rows of payload meet the conditions: (r,), without nulls."""
         return self.root.mask(rows)
 
 

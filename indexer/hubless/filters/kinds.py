@@ -37,14 +37,6 @@ def kind_of(stored: pa.DataType) -> ValueKind | None:
     return next((kind for belongs, kind in _KINDS if belongs(stored)), None)
 
 
-def _boolean(value: Any, stored: pa.DataType) -> bool:
-    return _exactly(bool, value)
-
-
-def _integer(value: Any, stored: pa.DataType) -> int:
-    return _exactly(int, value)
-
-
 def _float(value: Any, stored: pa.DataType) -> float:
     """Return the number rounded as in the column, so that the original number finds the stored one."""
     number = _number(value)
@@ -65,10 +57,6 @@ def _text(value: Any, stored: pa.DataType) -> str:
     text = _exactly(str, value)
     text.encode()  # UnicodeEncodeError, a ValueError, for half a surrogate pair
     return text
-
-
-def _date(value: Any, stored: pa.DataType) -> date:
-    return date.fromisoformat(_exactly(str, value))
 
 
 def _time(value: Any, stored: pa.DataType) -> time:
@@ -103,15 +91,11 @@ def _is_text(stored: pa.DataType) -> bool:
     return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
 
 
-def _is_zoned(stored: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(stored) and stored.tz is not None)
-
-
 _ALL = (*EQUALITY, *ORDER)
 _ISO = "as ISO 8601"
 _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
-    (pa.types.is_boolean, ValueKind("true or false", EQUALITY, _boolean)),
-    (pa.types.is_integer, ValueKind("a whole number", _ALL, _integer)),
+    (pa.types.is_boolean, ValueKind("true or false", EQUALITY, lambda value, stored: _exactly(bool, value))),
+    (pa.types.is_integer, ValueKind("a whole number", _ALL, lambda value, stored: _exactly(int, value))),
     (
         pa.types.is_floating,
         ValueKind("a number", _ALL, _float, lambda stored: pa.float32() if stored == pa.float16() else stored),
@@ -126,9 +110,17 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
             lambda stored: pa.large_string() if stored == pa.string_view() else stored,
         ),
     ),
-    (pa.types.is_date, ValueKind(f'a date {_ISO}, such as "2026-01-31"', _ALL, _date, lambda stored: pa.date32())),
     (
-        _is_zoned,
+        pa.types.is_date,
+        ValueKind(
+            f'a date {_ISO}, such as "2026-01-31"',
+            _ALL,
+            lambda value, stored: date.fromisoformat(_exactly(str, value)),
+            lambda stored: pa.date32(),
+        ),
+    ),
+    (
+        lambda stored: pa.types.is_timestamp(stored) and stored.tz is not None,
         ValueKind(
             f'a time with its offset {_ISO}, such as "2026-01-31T12:30:00Z"',
             _ALL,

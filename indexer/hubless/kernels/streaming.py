@@ -8,6 +8,7 @@ blocks, for any b and n, and several reductions share one product.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -100,20 +101,19 @@ def stream_each(
     """
     found: dict[int, NDArray[Any]] = {}
     for bank, parts_of_bank in shared(banks):
-        masked = [_masked(reductions[number], part.mask) for number, part in parts_of_bank.items()]
+        masked = [
+            reductions[number] if part.mask is None else partial(_Masked, reductions[number], part.mask)
+            for number, part in parts_of_bank.items()
+        ]
         found |= dict(zip(parts_of_bank, stream(bank, targets, *masked, advance=advance), strict=True))
     return [found[number] for number in range(len(banks))]
-
-
-def _masked(reduction: NewReduction, mask: F32 | None) -> NewReduction:
-    return reduction if mask is None else lambda rows: _Masked(reduction(rows), mask)
 
 
 class _Masked:
     """A reduction over the columns that a mask (b,) does not make −∞."""
 
-    def __init__(self, reduction: Reduction, mask: F32) -> None:
-        self._reduction, self._mask = reduction, mask
+    def __init__(self, reduction: NewReduction, mask: F32, rows: int) -> None:
+        self._reduction, self._mask = reduction(rows), mask
 
     def add(self, rows: slice, products: F32, first: int) -> None:
         self._reduction.add(rows, products + self._mask[first : first + products.shape[1]], first)

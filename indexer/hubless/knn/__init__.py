@@ -8,10 +8,17 @@ from hubless.knn.aims import Aims, kinds_to_try, parse_aims
 from hubless.knn.base import IndexType, SearchParameters
 from hubless.knn.exhaustive import in_turn, is_shared, openmp_threads, rows_of_a_part, storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
-from hubless.knn.filling import add_stored, add_vectors, make_index, trained_index
 from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
-from hubless.knn.index_files import read_index, structure, write_index
+from hubless.knn.index_files import (
+    add_stored,
+    add_vectors,
+    make_index,
+    read_index,
+    structure,
+    trained_index,
+    write_index,
+)
 from hubless.knn.ivf import Ivf
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, cheapest_setting, recall_curve

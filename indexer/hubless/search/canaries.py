@@ -76,7 +76,8 @@ def check(path: Path, ranker: Ranker, offsets: F32) -> None:
             f"and gave it {expected_scores[line, place]:.6g} when built"
         )
         raise BundleDamaged(path, problem)
-    found = ranker.folded(queries, expected_scores.shape[1]).scores
+    targets = ranker.targets
+    found, _ = targets.find(targets.augmented(queries, 1.0), expected_scores.shape[1], targets.defaults, None)
     if (found > expected_scores + tolerance).any():
         raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
     recall = agreement(found, expected_scores)

@@ -93,7 +93,9 @@ class Ranker:
         """
         how, wanted = self._how(parameters) if parameters else self._usual
         if k == 0:
-            return self._nothing(len(queries))
+            none = np.empty((len(queries), 0), np.float32)
+            off = np.zeros(len(queries), np.bool_) if self._switched else None
+            return Ranked(none.astype(np.int64), none, none, none, off)
         if self._rescorer is not None and strength != 0:
             depth = min(depth, wanted)
         if k < depth:
@@ -112,10 +114,6 @@ class Ranker:
             return ranked.scores
         scores: F32 = ranked.similarities - np.float32(strength) * self.offsets[ranked.rows]
         return scores
-
-    def folded(self, queries: F32, k: int) -> Ranked:
-        """The best k targets by the folded offsets alone, without gate or rescorer, as the index answers."""
-        return self._ranked(*self._search(self.targets.augmented(queries, 1.0), k, self.targets.defaults, None), 1.0)
 
     def _how(self, parameters: Mapping[str, Any]) -> tuple[How, int]:
         """Return how to search the index, and how many candidates to rescore. Raise `InputError` if they are wrong."""
@@ -169,9 +167,8 @@ class Ranker:
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
         calls = np.concatenate([self.targets.augmented(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters, matches)
-        found = [
-            self._ranked(*part, value) for part, value in zip(_parts(scores, rows, strengths), strengths, strict=True)
-        ]
+        parts = zip(np.split(scores, len(strengths)), np.split(rows, len(strengths)), strengths, strict=True)
+        found = [self._ranked(*part) for part in parts]
         started = perf_counter()
         ranked = [np.empty((len(queries), k), kind) for kind in (np.int64, np.float32, np.float32, np.float32)]
         for number, query in enumerate(queries):
@@ -185,11 +182,6 @@ class Ranker:
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
         best_rows, best_scores, best_similarities, best_offsets = ranked
         return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)
-
-    def _nothing(self, queries: int) -> Ranked:
-        none = np.empty((queries, 0), np.float32)
-        off = np.zeros(queries, np.bool_) if self._switched else None
-        return Ranked(none.astype(np.int64), none, none, none, off)
 
     def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
         if self._left_out is None:
@@ -206,7 +198,3 @@ class Ranker:
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
         offsets = self.offsets[rows]
         return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
-
-
-def _parts(scores: F32, rows: I64, strengths: tuple[float, ...]) -> list[tuple[F32, I64]]:
-    return list(zip(np.split(scores, len(strengths)), np.split(rows, len(strengths)), strict=True))

@@ -46,7 +46,6 @@ class ScannedTargets:
         return augment_queries(queries, strength)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        """The k best of all targets. `how` and `matches` are for indexes: nothing is left out here."""
         scores, rows = top_k(augmented, AugmentedVectors(self.source, self.offsets), k)
         check_scores(scores, rows)
         return scores, rows

@@ -136,18 +136,15 @@ class IdTable:
 
     @property
     def type(self) -> str:
-        """`int64` or `string`."""
         return "string" if self._numbers is None else "int64"
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
-        """Return the ids of some rows, as Python strings or integers."""
         if self._numbers is not None:
             numbers: list[str | int] = self._numbers[rows].tolist()
             return numbers
         return [self.array[row].as_py() for row in rows.tolist()]
 
     def row(self, wanted: str | int) -> int:
-        """Return the row of an id. Raises `PointNotFound` if no target bears it."""
         if isinstance(wanted, str if self._numbers is None else int | np.integer) and not isinstance(wanted, bool):
             place = bisect_left(self._order, wanted, key=self._id)
             if place < len(self._order) and self._id(self._order[place]) == wanted:
@@ -155,7 +152,6 @@ class IdTable:
         raise PointNotFound(f"no target has the id {wanted!r}")
 
     def parse(self, text: str) -> str | int:
-        """Return an id from its text. Raises `PointNotFound` if ids are numbers and the text is none."""
         if self._numbers is None:
             return text
         with suppress(ValueError):

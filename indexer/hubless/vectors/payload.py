@@ -110,12 +110,10 @@ class Payload:
         return grown
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
-        """Return a mask (n,) of the rows that a filter selects."""
         masks = [filter.mask(batch).to_numpy(zero_copy_only=False) for batch in self._asked]
         return np.concatenate([np.empty(0, np.bool_), *masks])
 
     def table(self) -> pa.Table:
-        """All rows, not copied."""
         return pa.Table.from_batches(self.batches, self.schema)
 
     def __len__(self) -> int:
@@ -124,7 +122,6 @@ class Payload:
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Some rows, in this order, all columns or some."""
         wanted = np.asarray(rows, np.int64)
         taken: list[dict[str, Any]] = [{}] * len(wanted)
         owners = np.searchsorted(self._starts, wanted, "right") - 1

@@ -49,51 +49,53 @@ def block_rows(dim: int, block_bytes: int = BLOCK_BYTES) -> int:
     return max(1, block_bytes // (4 * dim))
 
 
+class _ArrayRows:
+    """A source over the rows of an array, in memory or mapped, which `_checked` looks at as they are read."""
+
+    array: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        array = self.array
+        for start in range(0, len(array), rows):
+            yield self._checked(array[start : start + rows], start)
+
+    def take(self, rows: I64) -> F32:
+        return self._checked(self.array[rows], rows)
+
+    def _checked(self, rows: NDArray[Any], numbers: int | I64) -> F32:
+        return rows
+
+
 @dataclass(frozen=True)
-class ArrayVectors:
+class ArrayVectors(_ArrayRows):
     """An array in memory, or a memory-mapped `.npy`; float32 arrays in memory are read without a copy."""
 
     array: NDArray[Any] = field(repr=False)
     name: str
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.array.shape[0], self.array.shape[1]
-
-    @property
     def in_memory(self) -> bool:
         """True if reading it again costs nothing: float32, and not in a file."""
         return self.array.dtype == np.float32 and not isinstance(self.array, np.memmap)
 
-    def blocks(self, rows: int) -> Iterator[F32]:
-        for start in range(0, len(self.array), rows):
-            yield as_float32(self.array[start : start + rows], self.name, start)
-
-    def take(self, rows: I64) -> F32:
-        return as_float32(self.array[rows], self.name, rows)
+    def _checked(self, rows: NDArray[Any], numbers: int | I64) -> F32:
+        return as_float32(rows, self.name, numbers)
 
 
 @dataclass(frozen=True)
-class HeldVectors:
+class HeldVectors(_ArrayRows):
     """Rows (n, d) that were checked already, in memory or mapped from a file: they are read without a copy."""
 
     array: F32 = field(repr=False)
     name: str
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.array.shape[0], self.array.shape[1]
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        for start in range(0, len(self.array), rows):
-            yield self.array[start : start + rows]
-
-    def take(self, rows: I64) -> F32:
-        return self.array[rows]
-
 
 @dataclass(frozen=True)
-class SharedVectors:
+class SharedVectors(_ArrayRows):
     """Rows `start` to `stop` of a file of float32 rows without a header, checked already, for several processes.
 
     They are pickled as a path, and mapped.
@@ -110,21 +112,13 @@ class SharedVectors:
         return self.stop - self.start, self.dim
 
     @property
-    def array(self) -> F32:
+    def array(self) -> F32:  # type: ignore[override]
         """The rows (n, d), mapped."""
         return np.asarray(np.memmap(self.path, np.float32, "r", 4 * self.dim * self.start, self.shape))
 
     def rows(self, start: int, stop: int) -> "SharedVectors":
         """Return some of these rows."""
         return replace(self, start=self.start + start, stop=self.start + stop)
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        array = self.array
-        for start in range(0, len(array), rows):
-            yield array[start : start + rows]
-
-    def take(self, rows: I64) -> F32:
-        return self.array[rows]
 
 
 @dataclass(frozen=True)
@@ -195,41 +189,12 @@ class StackedVectors:
 
 
 @dataclass(frozen=True)
-class SelectedVectors:
-    """Some rows of a source, in ascending order of their numbers."""
-
-    source: VectorSource
-    rows: I64
-    name: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.source.shape[1]
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        start = 0
-        for block in self.source.blocks(rows):
-            low, high = np.searchsorted(self.rows, (start, start + len(block)))
-            if high - low == len(block):
-                yield block
-            elif high > low:
-                yield block[self.rows[low:high] - start]
-            start += len(block)
-
-    def take(self, rows: I64) -> F32:
-        return self.source.take(self.rows[rows])
-
-
-@dataclass(frozen=True)
 class TakenVectors:
     """Some rows of a source that finds any row at once."""
 
     source: VectorSource
     rows: I64
-
-    @property
-    def name(self) -> str:
-        return self.source.name
+    name: str
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -241,6 +206,20 @@ class TakenVectors:
 
     def take(self, rows: I64) -> F32:
         return self.source.take(self.rows[rows])
+
+
+class SelectedVectors(TakenVectors):
+    """Some rows of any source, in ascending order of their numbers: it is read from end to end."""
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            low, high = np.searchsorted(self.rows, (start, start + len(block)))
+            if high - low == len(block):
+                yield block
+            elif high > low:
+                yield block[self.rows[low:high] - start]
+            start += len(block)
 
 
 @dataclass(frozen=True)
@@ -306,7 +285,7 @@ def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
         return HeldVectors(source.array[start:stop], source.name)
     if isinstance(source, SharedVectors):
         return source.rows(start, stop)
-    return TakenVectors(source, np.arange(start, stop))
+    return TakenVectors(source, np.arange(start, stop), source.name)
 
 
 def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:

@@ -107,7 +107,7 @@ class NextTargets:
         """Return the vectors from a row on, at most the number of kept ones; None if there are none."""
         sources: list[VectorSource] = []
         if start < len(self.kept):
-            sources.append(TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept[start:]))
+            sources.append(TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept[start:], TARGETS))
         if self.put is not None:
             sources.append(self.put)
         return StackedVectors(sources, TARGETS) if sources else None

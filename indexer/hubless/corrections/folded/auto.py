@@ -55,7 +55,6 @@ class Auto:
     def fitting(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
     ) -> Fitting[FittedSoftmax]:
-        """The same, asking for its passes over all targets."""
         chosen = "sn" if target_bank is None else "dbsn"
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior)

@@ -36,7 +36,6 @@ class FittedNeighbours(Fitted):
 
     @staticmethod
     def offsets_each(fits: Sequence["FittedNeighbours"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
-        """The offsets by fits of one method, each (n,). Banks that are parts of one bank share its products."""
         source = targets_beside(fits[0].bank, targets)
         means = top_k_mean_each([each.bank for each in fits], source, [each.k for each in fits], advance)
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]

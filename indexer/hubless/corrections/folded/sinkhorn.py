@@ -116,7 +116,6 @@ class SinkhornNormalisation:
     def fitting(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
     ) -> Fitting[FittedSoftmax]:
-        """The same, asking for its passes over all targets."""
         bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         return (yield from self._fitting(bank, all_targets, all_targets, target_prior))
 
@@ -183,7 +182,6 @@ class DualBankSinkhorn(SinkhornNormalisation):
     def fitting(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
     ) -> Fitting[FittedSoftmax]:
-        """The fit, asking for its passes over all targets."""
         bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
         return (yield from self._fitting(bank, all_targets, columns, target_prior))

@@ -55,7 +55,6 @@ class FittedSoftmax(Fitted):
 
     @staticmethod
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
-        """The offsets by several fits, each (n,). Banks that are parts of one bank share its products."""
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [Softmax(each.bank, each.temperature, each.potentials) for each in fits]
         sums = log_sum_exp_each(softmaxes, source, advance)

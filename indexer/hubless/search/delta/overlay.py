@@ -3,7 +3,7 @@
 Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones in theirs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -63,36 +63,31 @@ class DeltaTargets(TargetsOver):
         return self.base.room(of_base) + len(slots)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        rows = np.asarray(rows, np.int64)
-        of_base = rows < self.numbering.of_base
-        if of_base.all():
-            return self.base.vectors(self.numbering.in_base(rows))
-        found = np.empty((len(rows), self.base.dim), np.float32)
-        if of_base.any():
-            found[of_base] = self.base.vectors(self.numbering.in_base(rows[of_base]))
-        found[~of_base] = self.memtable.rows("vectors")[self._slots_of(rows[~of_base])]
-        return found
+        return self._values(rows, self.base.vectors, "vectors")
 
     def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        rows = np.asarray(rows, np.int64)
-        of_base = rows < self.numbering.of_base
-        found = np.empty(len(rows), np.bool_)
-        found[of_base] = self.base.have_vectors(self.numbering.in_base(rows[of_base]))
-        found[~of_base] = self.memtable.rows("has_vector")[self._slots_of(rows[~of_base])]
-        return found
+        return self._values(rows, self.base.have_vectors, "has_vector")
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         return self.base.is_shared(self._parts_of(matches)[0], exact=exact)
 
     def seqs(self, rows: NDArray[np.integer], of_base: int) -> I64:
-        """The write that put each of some rows last.
+        """Return the write that put each of some rows last; `of_base` for rows of the base."""
+        return self._values(rows, lambda inside: np.full(len(inside), of_base), "seqs")
 
-        `of_base`: that of the rows of the base.
-        """
+    def _values(
+        self, rows: NDArray[np.integer], of_base: Callable[[NDArray[np.integer]], NDArray[Any]], added: str
+    ) -> NDArray[Any]:
+        """Return values of some rows: those of the base by a function of its rows, others from a column."""
         rows = np.asarray(rows, np.int64)
-        found: I64 = np.full(len(rows), of_base)
-        added = rows >= self.numbering.of_base
-        found[added] = self.memtable.rows("seqs")[self._slots_of(rows[added])]
+        inside = rows < self.numbering.of_base
+        if inside.all():
+            return of_base(self.numbering.in_base(rows))
+        more = self.memtable.rows(added)[self._slots_of(rows[~inside])]
+        found = np.empty((len(rows), *more.shape[1:]), more.dtype)
+        found[~inside] = more
+        if inside.any():
+            found[inside] = of_base(self.numbering.in_base(rows[inside]))
         return found
 
     def place(self, row: int) -> tuple[int, int]:

@@ -32,7 +32,6 @@ class Put:
         return np.ones(len(self.ids), np.bool_) if self.has_vector is None else self.has_vector
 
     def encode(self) -> bytes:
-        """The body of its entry in the log."""
         flat = pa.array(np.ascontiguousarray(self.vectors).reshape(-1))
         mask = None if self.has_vector is None or self.has_vector.all() else pa.array(~self.has_vector)
         columns = [self.ids, pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1], mask=mask)]
@@ -62,11 +61,6 @@ class Put:
 
     @classmethod
     def decode(cls, body: bytes, schema: pa.Schema | None) -> "Put":
-        """The write that `encode` wrote.
-
-        `schema`: of the payload of the collection now; columns that the write lacks are null, further ones are left
-        out.
-        """
         table = _read(body)
         vectors = table[_VECTOR].combine_chunks()
         there = vectors.is_valid().to_numpy(zero_copy_only=False)
@@ -87,12 +81,10 @@ class Remove:
     ids: pa.Array
 
     def encode(self) -> bytes:
-        """The body of its entry in the log."""
         return _written(pa.table([self.ids], [_ID]))
 
     @classmethod
     def decode(cls, body: bytes, schema: pa.Schema | None) -> "Remove":
-        """The write that `encode` wrote."""
         return cls(_read(body)[_ID].combine_chunks())
 
 

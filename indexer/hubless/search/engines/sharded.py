@@ -75,7 +75,6 @@ class ShardedTargets(TargetsOver):
         return merged([search(each) for each in asked], k)
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
-        """As `IndexedTargets.approximate`."""
         found = []
         for asked in self._asked(None):
             scores, rows = asked.shard.approximate(augmented, min(k, asked.room), how)
@@ -83,7 +82,6 @@ class ShardedTargets(TargetsOver):
         return merged(found, k)
 
     def scores(self, augmented: F32, rows: I64) -> F32:
-        """As `IndexedTargets.scores`."""
         found = np.empty(rows.shape, np.float32)
         for asked in self._asked(None):
             inside = (rows >= asked.start) & (rows < asked.start + len(asked.shard))
