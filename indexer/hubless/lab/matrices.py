@@ -6,7 +6,6 @@ similarities as they were given, so all code for vectors works on them, unchange
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
@@ -111,7 +110,7 @@ class Vectorless:
 
     correction: Correction
 
-    takes_prior: ClassVar[bool] = True
+    takes_prior = True
 
     def fit(
         self,

@@ -1,7 +1,6 @@
 """`auto`: the default. Sinkhorn at a temperature chosen by perplexity, made careful with small and narrow banks."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -40,7 +39,7 @@ class Auto:
       says so is taken out (see `hubless.corrections.folded.topic`). It is linear in the target, so it folds.
     """
 
-    takes_prior: ClassVar[bool] = True
+    takes_prior = True
 
     def fit(
         self,

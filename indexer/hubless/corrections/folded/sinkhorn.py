@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class SinkhornNormalisation:
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025 (sign of its algorithm, not of its equations).
     """
 
-    takes_prior: ClassVar[bool] = True
+    takes_prior = True
     temperature: float | Literal["auto"] = "auto"
     perplexity: float | None = None
     iterations: int = PUBLISHED_ITERATIONS
