@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from hubless.corrections.base import Correction, Details, FittedCorrection, Rows, State
+from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
@@ -17,7 +17,7 @@ from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormal
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
 from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
-from hubless.corrections.query_time import Gate, QueryTime, Rescorer, corrected_scores
+from hubless.corrections.query_time import Details, Gate, QueryTime, Rescorer, State, corrected_scores
 from hubless.corrections.rescored.dual_softmax_loss import (
     DualSoftmaxLoss,
     FittedDualSoftmaxLoss,

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.corrections.query_time import Details, QueryTime, State
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.sources import ArrayVectors, VectorSource, as_source, in_memory
 
-if TYPE_CHECKING:
-    from hubless.corrections.query_time import QueryTime
-
 Rows = VectorSource | NDArray[Any]
-State = dict[str, NDArray[Any]]
-Details = dict[str, Any]
 
 
 class FittedCorrection(Protocol):
@@ -30,7 +26,7 @@ class FittedCorrection(Protocol):
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         """H of each target, (n,) in units of similarity; a target's offset does not depend on the others given."""
 
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> "QueryTime | None":
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         """Prepare a gate or a rescorer of live queries over these targets; None for methods that fold."""
 
     def state(self) -> State:
@@ -54,7 +50,7 @@ class Fitted:
         plain = [f"{key}={value}" for key, value in shown.items() if key not in ("why", "error")]
         return f"{type(self).__name__}({', '.join(plain)})"
 
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> "QueryTime | None":
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         return None
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.base import Details, FittedCorrection, Rows, State
+from hubless.corrections.base import FittedCorrection, Rows
 from hubless.corrections.prior import prior_offsets
-from hubless.corrections.query_time import QueryTime
+from hubless.corrections.query_time import Details, QueryTime, State
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Details, State
 from hubless.vectors.arrays import F32, F64, I64
 
 CANDIDATES = 200
@@ -20,6 +19,10 @@ _BELOW = 1e-3
 """Distance at which the other targets are kept below the candidates, relative to the scores."""
 
 Flags = NDArray[np.bool_]
+State = dict[str, NDArray[Any]]
+"""The stored form of a fitted correction: plain arrays."""
+Details = dict[str, Any]
+"""The rest of it, as JSON for the manifest."""
 
 
 @runtime_checkable

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, check_target_bank
+from hubless.corrections.base import Fitted, Rows, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
+from hubless.corrections.query_time import Details, State
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
+from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
+from hubless.corrections.query_time import Details, State
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least, check_between

@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, targets_beside
+from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
 from hubless.corrections.folded.outlying import Outlying
+from hubless.corrections.query_time import Details, State
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Details, Fitted, Rows, State, targets_beside
+from hubless.corrections.base import Fitted, Rows, targets_beside
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
-from hubless.corrections.query_time import Flags, Gate
+from hubless.corrections.query_time import Details, Flags, Gate, State
 from hubless.errors import InputError
 from hubless.kernels.reductions import reaches, top_k_similarities
 from hubless.progress import Advance, no_progress

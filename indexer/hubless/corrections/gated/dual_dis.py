@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Details, Fitted, Rows, State, check_banks, check_target_bank, targets_beside
+from hubless.corrections.base import Fitted, Rows, check_banks, check_target_bank, targets_beside
 from hubless.corrections.folded.dual_softmax import (
     QUERY_TEMPERATURE,
     TARGET_TEMPERATURE,
@@ -15,7 +15,7 @@ from hubless.corrections.folded.dual_softmax import (
     FittedDualSoftmax,
 )
 from hubless.corrections.gated.dis import activation_set
-from hubless.corrections.query_time import SMALLEST, Candidates, Flags, signed_scores
+from hubless.corrections.query_time import SMALLEST, Candidates, Details, Flags, State, signed_scores
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
 
