@@ -29,59 +29,31 @@ from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity,
 from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
 
-CORRECTIONS: dict[str, Any] = {
-    "auto": Auto,
-    "none": NoCorrection,
-    "nnn": Nnn,
-    "csls": Csls,
-    "is": InvertedSoftmax,
-    "sn": SinkhornNormalisation,
-    "dbsn": DualBankSinkhorn,
-    "dual_is": DualInvertedSoftmax,
-    "dn": DistributionNormalisation,
-    "cent": Centring,
-    "dis": DynamicInvertedSoftmax,
-    "dual_dis": DualDynamicInvertedSoftmax,
-    "gc": GloballyCorrected,
-    "dsl": DualSoftmaxLoss,
-    "sinkhorn": SingleQuerySinkhorn,
-    "ls": LocalScaling,
-    "nicdm": Nicdm,
-    "mp": MutualProximity,
+_METHODS: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer] | None]] = {
+    "auto": (Auto, FittedSoftmax, None),
+    "none": (NoCorrection, FittedNone, None),
+    "nnn": (Nnn, FittedNeighbours, None),
+    "csls": (Csls, FittedNeighbours, None),
+    "is": (InvertedSoftmax, FittedSoftmax, None),
+    "sn": (SinkhornNormalisation, FittedSoftmax, None),
+    "dbsn": (DualBankSinkhorn, FittedSoftmax, None),
+    "dual_is": (DualInvertedSoftmax, FittedDualSoftmax, None),
+    "dn": (DistributionNormalisation, FittedMean, None),
+    "cent": (Centring, FittedMean, None),
+    "dis": (DynamicInvertedSoftmax, FittedGatedSoftmax, Gate),
+    "dual_dis": (DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors),
+    "gc": (GloballyCorrected, FittedBank, RankAmongBank),
+    "dsl": (DualSoftmaxLoss, FittedDualSoftmaxLoss, SimilarityTimesSoftmax),
+    "sinkhorn": (SingleQuerySinkhorn, FittedSingleQuery, JoinedSinkhorn),
+    "ls": (LocalScaling, FittedLocalScaling, ScaledDistances),
+    "nicdm": (Nicdm, FittedLocalScaling, ScaledDistances),
+    "mp": (MutualProximity, FittedMutualProximity, MutualProximities),
 }
+"""By name: the method, its fitted form, and its work on a live query beyond the folded offsets."""
 
-FITTED: dict[str, type[FittedCorrection]] = {
-    "auto": FittedSoftmax,
-    "none": FittedNone,
-    "nnn": FittedNeighbours,
-    "csls": FittedNeighbours,
-    "is": FittedSoftmax,
-    "sn": FittedSoftmax,
-    "dbsn": FittedSoftmax,
-    "dual_is": FittedDualSoftmax,
-    "dn": FittedMean,
-    "cent": FittedMean,
-    "dis": FittedGatedSoftmax,
-    "dual_dis": FittedDualGated,
-    "gc": FittedBank,
-    "dsl": FittedDualSoftmaxLoss,
-    "sinkhorn": FittedSingleQuery,
-    "ls": FittedLocalScaling,
-    "nicdm": FittedLocalScaling,
-    "mp": FittedMutualProximity,
-}
-
-QUERY_TIMES: dict[str, type[Gate] | type[Rescorer]] = {
-    "dis": Gate,
-    "dual_dis": GatedFactors,
-    "gc": RankAmongBank,
-    "dsl": SimilarityTimesSoftmax,
-    "sinkhorn": JoinedSinkhorn,
-    "ls": ScaledDistances,
-    "nicdm": ScaledDistances,
-    "mp": MutualProximities,
-}
-"""Functions that restore the query-time part of a correction, by its name."""
+CORRECTIONS: dict[str, Any] = {name: method for name, (method, _, _) in _METHODS.items()}
+FITTED = {name: fitted for name, (_, fitted, _) in _METHODS.items()}
+QUERY_TIMES = {name: query_time for name, (_, _, query_time) in _METHODS.items() if query_time}
 
 __all__ = [
     "CORRECTIONS",

@@ -7,18 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from hubless.encoders.folder_model import (
-    FolderDescription,
-    FolderModel,
-    check_modules,
-    existing,
-    module_names,
-    own_prompt,
-    read_object,
-    read_tokeniser,
-    unit_rows,
-    wrong_file,
-)
+from hubless.encoders import folder_model
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -58,7 +47,7 @@ _FLAGS = {
 }
 
 
-class OnnxDescription(FolderDescription):
+class OnnxDescription(folder_model.FolderDescription):
     """The folder of the graph. Its files answer what is not given here."""
 
     type: Literal["onnx"] = "onnx"
@@ -78,7 +67,7 @@ class OnnxDescription(FolderDescription):
     threads: int | None = Field(default=None, ge=1, description="Of one call; one per core if not given.")
 
 
-class OnnxModel(FolderModel):
+class OnnxModel(folder_model.FolderModel):
     """A graph, `tokenizer.json`, and the configuration of sentence-transformers where there is one."""
 
     described = OnnxDescription
@@ -97,10 +86,10 @@ class OnnxGraph:
     def __init__(self, wanted: OnnxDescription) -> None:
         folder = Path(wanted.path)
         names = [wanted.file] if wanted.file else [name for name in GRAPHS if (folder / name).is_file()] or [GRAPHS[0]]
-        file = existing(folder / names[0])
-        bert = read_object(folder / "sentence_bert_config.json")
+        file = folder_model.existing(folder / names[0])
+        bert = folder_model.read_object(folder / "sentence_bert_config.json")
         self._lower = bool(bert.get("do_lower_case"))
-        self._tokeniser = read_tokeniser(folder)
+        self._tokeniser = folder_model.read_tokeniser(folder)
         if most := wanted.max_seq_length or bert.get("max_seq_length") or _longest(folder):
             self._tokeniser.enable_truncation(max_length=int(most))
         self._padding = self._tokeniser.token_to_id("[PAD]") or self._tokeniser.token_to_id("<pad>") or 0
@@ -108,12 +97,12 @@ class OnnxGraph:
         self._inputs = {given.name: _integer(given.type) for given in self._session.get_inputs()}
         if "input_ids" not in self._inputs or not set(self._inputs) <= set(_INPUTS):
             received = f"{file} with {', '.join(self._inputs)}"
-            raise wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
+            raise folder_model.wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
         outputs = [output.name for output in self._session.get_outputs()]
         self._output = _POOLED if _POOLED in outputs else outputs[0]
         self.batch = wanted.batch
-        self.prompt = own_prompt(folder) if wanted.prompt is None else wanted.prompt
-        modules = module_names(folder)
+        self.prompt = folder_model.own_prompt(folder) if wanted.prompt is None else wanted.prompt
+        modules = folder_model.module_names(folder)
         self._normalise = "Normalize" in modules if wanted.normalize is None else wanted.normalize
         # tells dimensions that the graph leaves open, and whether it runs at all
         first = self._probe(file)
@@ -126,7 +115,7 @@ class OnnxGraph:
         found, mask = self._run(texts)
         pooled = found if self._pool is None else self._pool(found, mask)
         pooled = np.where(mask.any(axis=1, keepdims=True), pooled, np.float32(0))
-        return unit_rows(pooled) if self._normalise else pooled
+        return folder_model.unit_rows(pooled) if self._normalise else pooled
 
     def _run(self, texts: Sequence[str]) -> tuple[F32, F32]:
         """Return the graph's output, (m, t, d) or (m, d), and the mask of the tokens, (m, t)."""
@@ -147,10 +136,12 @@ class OnnxGraph:
         try:
             found, mask = self._run(["a"])
         except Exception as error:  # the package's errors have no base of their own
-            raise wrong_file("a graph that takes tokens", f"{file}: {one_line(error)}") from error
+            raise folder_model.wrong_file("a graph that takes tokens", f"{file}: {one_line(error)}") from error
         if found.shape[:-1] not in (mask.shape, mask.shape[:1]):
             expected = "a graph whose first output is a vector per token or per text"
-            raise wrong_file(expected, f"{file}, whose {self._output} has shape {found.shape} for one text")
+            raise folder_model.wrong_file(
+                expected, f"{file}, whose {self._output} has shape {found.shape} for one text"
+            )
         return found
 
 
@@ -164,7 +155,7 @@ def _session(file: Path, threads: int | None) -> Any:
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the package's errors have no base of their own
-        raise wrong_file("a graph that onnxruntime can load", f"{file}: {one_line(error)}") from error
+        raise folder_model.wrong_file("a graph that onnxruntime can load", f"{file}: {one_line(error)}") from error
 
 
 def _integer(kind: str) -> type[np.signedinteger[Any]]:
@@ -174,8 +165,8 @@ def _integer(kind: str) -> type[np.signedinteger[Any]]:
 def _longest(folder: Path) -> int | None:
     """Return how many tokens the model takes, as sentence-transformers finds it without its own configuration."""
     found = (
-        read_object(folder / "tokenizer_config.json").get("model_max_length"),
-        read_object(folder / "config.json").get("max_position_embeddings"),
+        folder_model.read_object(folder / "tokenizer_config.json").get("model_max_length"),
+        folder_model.read_object(folder / "config.json").get("max_position_embeddings"),
     )
     # "no limit" is written as 10³⁰
     limits = [int(limit) for limit in found if isinstance(limit, int | float) and 0 < limit < 2**31]
@@ -183,18 +174,22 @@ def _longest(folder: Path) -> int | None:
 
 
 def _pooling(folder: Path, wanted: OnnxDescription, modules: list[str], prompt: str) -> Callable[[F32, F32], F32]:
-    check_modules(folder, modules, ("Transformer", "Pooling", "Normalize"))
+    folder_model.check_modules(folder, modules, ("Transformer", "Pooling", "Normalize"))
     if wanted.pooling is not None:
         return POOLING[wanted.pooling]
     file = folder / "1_Pooling" / "config.json"
     if not file.exists():
         expected = f"one of {', '.join(POOLING)}, because the folder has no 1_Pooling/config.json"
         raise InputError("encoder, pooling", expected, "nothing")
-    config = read_object(file)
+    config = folder_model.read_object(file)
     modes = config.get("pooling_mode", [mode for flag, mode in _FLAGS.items() if config.get(flag)] or "mean")
     names = [modes] if isinstance(modes, str) else list(modes)
     if len(names) != 1 or names[0] not in POOLING:
-        raise wrong_file(f"one pooling of {', '.join(POOLING)}", f"{file} with {', '.join(map(str, names))}")
+        raise folder_model.wrong_file(
+            f"one pooling of {', '.join(POOLING)}", f"{file} with {', '.join(map(str, names))}"
+        )
     if prompt and config.get("include_prompt") is False:
-        raise wrong_file("a model that pools its prompt too", f"{file}, which leaves it out: use sentence-transformers")
+        raise folder_model.wrong_file(
+            "a model that pools its prompt too", f"{file}, which leaves it out: use sentence-transformers"
+        )
     return POOLING[names[0]]

@@ -8,18 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hubless.encoders.folder_model import (
-    FolderDescription,
-    FolderModel,
-    check_modules,
-    existing,
-    module_names,
-    own_prompt,
-    read_object,
-    read_tokeniser,
-    unit_rows,
-    wrong_file,
-)
+from hubless.encoders import folder_model
 from hubless.errors import one_line
 from hubless.vectors.arrays import F32
 
@@ -34,7 +23,7 @@ MOST_TOKENS = 512
 Array = np.ndarray[Any, Any]
 
 
-class StaticDescription(FolderDescription):
+class StaticDescription(folder_model.FolderDescription):
     """The folder of a static model."""
 
     type: Literal["static"] = "static"
@@ -70,7 +59,7 @@ class StaticTable:
             tokens = [token for token in encoding.ids if token != self.unknown]
             if tokens:
                 mean[:] = self._weighted(tokens).mean(axis=0, dtype=np.float64)
-        return unit_rows(means) if self.normalise else means
+        return folder_model.unit_rows(means) if self.normalise else means
 
     def _weighted(self, tokens: list[int]) -> F32:
         rows = self.rows[tokens if self.mapping is None else self.mapping[tokens]].astype(np.float32)
@@ -78,7 +67,7 @@ class StaticTable:
         return rows if self.weights is None else rows * self.weights[tokens, None].astype(np.float32)
 
 
-class StaticModel(FolderModel):
+class StaticModel(folder_model.FolderModel):
     """A table of one row per token, in `model.safetensors`, and `tokenizer.json`.
 
     Sources: `StaticModel.encode` of model2vec 0.10, `StaticEmbedding` of sentence-transformers.
@@ -91,11 +80,11 @@ class StaticModel(FolderModel):
     def _read(self) -> StaticTable:
         folder = Path(self.description.path)
         inner = folder / NESTED if (folder / NESTED).is_dir() else folder
-        tokeniser = read_tokeniser(inner)
-        tensors = _read_tensors(existing(inner / TABLE_FILE))
-        modules = module_names(folder)
-        check_modules(folder, modules, ("StaticEmbedding", "Normalize"))
-        config = read_object(folder / "config.json")
+        tokeniser = folder_model.read_tokeniser(inner)
+        tensors = _read_tensors(folder_model.existing(inner / TABLE_FILE))
+        modules = folder_model.module_names(folder)
+        folder_model.check_modules(folder, modules, ("StaticEmbedding", "Normalize"))
+        config = folder_model.read_object(folder / "config.json")
         # sentence-transformers counts unknown tokens and reads the whole text, model2vec does neither
         distilled = "embeddings" in tensors
         rows = tensors["embeddings" if distilled else "embedding.weight"]
@@ -109,7 +98,7 @@ class StaticModel(FolderModel):
             unknown=_unknown(tokeniser) if distilled else None,
             most_characters=_limit(tokeniser, config.get("max_length", MOST_TOKENS)) if distilled else None,
             normalise=bool(config.get("normalize", "Normalize" in modules)),
-            prompt=own_prompt(folder) if prompt is None else prompt,
+            prompt=folder_model.own_prompt(folder) if prompt is None else prompt,
         )
 
 
@@ -119,24 +108,32 @@ def _read_tensors(file: Path) -> dict[str, Array]:
     try:
         tensors = load_file(file)
     except Exception as error:  # also of types that NumPy lacks
-        raise wrong_file("safetensors of types that NumPy has", f"{file}: {one_line(error)}") from error
+        raise folder_model.wrong_file("safetensors of types that NumPy has", f"{file}: {one_line(error)}") from error
     if "embeddings" not in tensors and "embedding.weight" not in tensors:
-        raise wrong_file("a tensor embeddings or embedding.weight", f"{file} with {', '.join(tensors) or 'nothing'}")
+        raise folder_model.wrong_file(
+            "a tensor embeddings or embedding.weight", f"{file} with {', '.join(tensors) or 'nothing'}"
+        )
     return tensors
 
 
 def _check_sizes(folder: Path, tokens: int, rows: Array, tensors: dict[str, Array]) -> None:
     """Refuse files that do not fit each other: texts would get rows of other words, or none."""
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
-        raise wrong_file("a matrix of finite numbers, a row per token", f"{folder}: {rows.dtype}, shape {rows.shape}")
+        raise folder_model.wrong_file(
+            "a matrix of finite numbers, a row per token", f"{folder}: {rows.dtype}, shape {rows.shape}"
+        )
     sized: dict[str, int] = {name: len(tensors[name]) for name in ("weights", "mapping") if name in tensors}
     if "mapping" not in sized:
         sized["embeddings"] = len(rows)
     elif tensors["mapping"].min() < 0 or tensors["mapping"].max() >= len(rows):
-        raise wrong_file(f"a mapping to rows 0 to {len(rows) - 1}", f"{folder}, whose mapping names others")
+        raise folder_model.wrong_file(
+            f"a mapping to rows 0 to {len(rows) - 1}", f"{folder}, whose mapping names others"
+        )
     for name, length in sized.items():
         if length < tokens:
-            raise wrong_file(f"{name} of each of {tokens} tokens in tokenizer.json", f"{folder} with {length}")
+            raise folder_model.wrong_file(
+                f"{name} of each of {tokens} tokens in tokenizer.json", f"{folder} with {length}"
+            )
 
 
 def _unknown(tokeniser: Any) -> int | None:

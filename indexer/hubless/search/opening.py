@@ -20,26 +20,7 @@ from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.external import engine
 from hubless.search.engines.sharded import Embedded, embedded
 from hubless.search.parts import Parts
-from hubless.store.bundle import (
-    BANK_SAMPLE,
-    BASIS,
-    CANARY,
-    CONFIDENCE,
-    CORRECTION,
-    IDS,
-    MANIFEST,
-    OCCURRENCE,
-    OFFSETS,
-    PAYLOAD,
-    PAYLOAD_MAPPED,
-    PIVOT,
-    QUERY_TIME,
-    Manifest,
-    read_arrays,
-    read_manifest,
-    reading,
-    verify,
-)
+from hubless.store import bundle
 from hubless.store.catalog import Catalog
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F32
@@ -62,35 +43,22 @@ def open_parts(
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
-    Parameters
-    ----------
-    catalog : the folder that holds the collections, or an address in object storage
-    collection : its name, or an alias of it
-    version : the id of a version
-    hashes : compare the content of all files with the manifest; without it only their sizes
-    encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
-    lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
-
-    Raises
-    ------
-    StorageError
-        if there is no catalog, or the disk or the folder refuses.
-    CollectionNotFound, VersionNotFound
-    BundleDamaged, UnsupportedBundle
-        naming the file and the problem.
-    InputError
-        naming the field of `encoder` that is wrong, unless `lenient`; or `NoEngine`, naming the package or the setting
-        that its engine needs.
-    EngineError
-        if its engine does not answer, or does not have the vectors of the version.
+    `catalog`: the folder that holds the collections, or an address in object storage. `collection`: its name, or an
+    alias of it. `version`: the id of a version. `hashes`: compare the content of all files with the manifest; without
+    it only their sizes. `encoder`: fields that replace those of the stored description of the encoder, such as the URL;
+    or a description. `lenient`: if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`.
+    Raises `StorageError` if there is no catalog, or the disk or the folder refuses; `CollectionNotFound`,
+    `VersionNotFound`, `BundleDamaged`, `UnsupportedBundle` naming the file and the problem; `InputError` naming the
+    field of `encoder` that is wrong, unless `lenient`; or `NoEngine`, naming the package or the setting that its engine
+    needs; `EngineError` if its engine does not answer, or does not have the vectors of the version.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
     while True:
         folder = home.folder(name, version)
         try:
-            manifest = read_manifest(folder)
-            verify(folder, manifest, hashes=hashes)
+            manifest = bundle.read_manifest(folder)
+            bundle.verify(folder, manifest, hashes=hashes)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
             return _read_version(folder, named, encoder, lenient)
@@ -100,20 +68,20 @@ def open_parts(
                 raise
 
 
-def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
+def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
     """All files of a version; the large ones are mapped."""
     targets: StoredTargets
     if not manifest.index.external:
         targets = _read_targets(folder, manifest)
-    with reading(folder / OFFSETS):
-        offsets: F32 = read_npy(folder / OFFSETS)
-    with reading(folder / IDS):
-        ids = IdTable.open(folder / IDS)
-    held = {OFFSETS: len(offsets), IDS: len(ids)}
+    with bundle.reading(folder / bundle.OFFSETS):
+        offsets: F32 = read_npy(folder / bundle.OFFSETS)
+    with bundle.reading(folder / bundle.IDS):
+        ids = IdTable.open(folder / bundle.IDS)
+    held = {bundle.OFFSETS: len(offsets), bundle.IDS: len(ids)}
     payload = None
     if manifest.payload_columns:
-        name = PAYLOAD_MAPPED if PAYLOAD_MAPPED in manifest.files else PAYLOAD
-        with reading(folder / name):
+        name = bundle.PAYLOAD_MAPPED if bundle.PAYLOAD_MAPPED in manifest.files else bundle.PAYLOAD
+        with bundle.reading(folder / name):
             payload = Payload.open(folder / name)
         held[name] = len(payload)
     for name, count in held.items():
@@ -123,10 +91,10 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
     if manifest.index.engine is not None and manifest.index.external:
         # after all files, as it takes long
         targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
-    occurrence = _stored(folder, manifest, OCCURRENCE, 2, manifest.count)
+    occurrence = _stored(folder, manifest, bundle.OCCURRENCE, 2, manifest.count)
     basis = None
     if manifest.dims is not None:
-        basis = Basis(_stored(folder, manifest, BASIS, manifest.dim, manifest.dims), manifest.metric)
+        basis = Basis(_stored(folder, manifest, bundle.BASIS, manifest.dim, manifest.dims), manifest.metric)
     return Parts(
         manifest=manifest,
         targets=targets,
@@ -136,9 +104,9 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         encoder=_usable_encoder(folder, manifest, encoder, lenient),
         prepared=lambda: query_time,
         occurrence=lambda: occurrence,
-        bank_sample=_stored(folder, manifest, BANK_SAMPLE, None, manifest.stored_dim),
+        bank_sample=_stored(folder, manifest, bundle.BANK_SAMPLE, None, manifest.stored_dim),
         correction=cache(lambda: _read_correction(folder, manifest)),
-        canary=lambda: _read_later(folder, CANARY),
+        canary=lambda: _read_later(folder, bundle.CANARY),
         confidence=_read_confidence(folder, manifest),
         basis=basis,
         folder=folder,
@@ -146,14 +114,14 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
     )
 
 
-def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
+def _read_targets(folder: Path, manifest: bundle.Manifest) -> Embedded:
     """The targets in the files of the index, which fit the manifest and one another."""
-    with reading(folder / MANIFEST):
+    with bundle.reading(folder / bundle.MANIFEST):
         kind = index_type(manifest.index.type)
     files = [folder / name for name in manifest.index.files]
     indexes = []
     for path in files:
-        with reading(path):
+        with bundle.reading(path):
             indexes.append(read_index(path))
     wanted = augmented_dim(manifest.stored_dim)
     for path, index in zip(files, indexes, strict=True):
@@ -166,16 +134,18 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
         if index.ntotal != count:
             raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {count}")
     if sum(counts) + manifest.vectorless != manifest.count:
-        raise BundleDamaged(folder / MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}")
-    pivot = _stored(folder, manifest, PIVOT, manifest.stored_dim)
+        raise BundleDamaged(
+            folder / bundle.MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}"
+        )
+    pivot = _stored(folder, manifest, bundle.PIVOT, manifest.stored_dim)
     return embedded(kind, indexes, manifest.stored_dim, manifest.index.parameters, pivot, manifest.vectorless)
 
 
-def _read_correction(folder: Path, manifest: Manifest) -> CentredCorrection:
+def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
-    record, path = manifest.correction, folder / CORRECTION
-    state = _read_later(folder, CORRECTION)
-    with reading(path):
+    record, path = manifest.correction, folder / bundle.CORRECTION
+    state = _read_later(folder, bundle.CORRECTION)
+    with bundle.reading(path):
         fitted = FITTED[record.name].from_state(state, record.details)
         return CentredCorrection(fitted, float(state[CENTRE]))
 
@@ -183,14 +153,14 @@ def _read_correction(folder: Path, manifest: Manifest) -> CentredCorrection:
 def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
     """Return the arrays in a file of a version that was opened before. Raises `VersionReplaced` if it was deleted."""
     try:
-        return read_arrays(folder / name)
+        return bundle.read_arrays(folder / name)
     except (BundleError, StorageError) as error:
         if folder.exists():
             raise
         raise VersionReplaced(f"version {folder.name} was deleted since it was opened") from error
 
 
-def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
+def read_encoder(folder: Path, manifest: bundle.Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
     """The encoder of a version: the stored one, or one of this description. None if there is none.
 
     Raises `BundleDamaged` if what was stored is wrong; `InputError` if what is described is, or does not fit the
@@ -199,7 +169,7 @@ def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] 
     if described:
         encoder = load_encoder(folder, manifest.dim, described)
     elif manifest.encoder:
-        with reading(folder / ENCODER_FILE):
+        with bundle.reading(folder / ENCODER_FILE):
             encoder = load_encoder(folder)
     else:
         return None
@@ -209,7 +179,7 @@ def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] 
 
 
 def _usable_encoder(
-    folder: Path, manifest: Manifest, described: Mapping[str, Any] | None, lenient: bool
+    folder: Path, manifest: bundle.Manifest, described: Mapping[str, Any] | None, lenient: bool
 ) -> Encoder | None:
     encoder = None
     try:
@@ -225,12 +195,12 @@ def _usable_encoder(
     return encoder
 
 
-def _stored(folder: Path, manifest: Manifest, name: str, *shape: int | None) -> Any:
+def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | None) -> Any:
     """Return an array of a version, None where it has none. None in the shape stands for any size."""
     path = folder / name
     if name not in manifest.files:
         return None
-    with reading(path):
+    with bundle.reading(path):
         found = read_npy(path)
     if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
         wanted = " × ".join("any" if size is None else str(size) for size in shape)
@@ -238,20 +208,20 @@ def _stored(folder: Path, manifest: Manifest, name: str, *shape: int | None) -> 
     return found
 
 
-def _read_confidence(folder: Path, manifest: Manifest) -> ConfidenceModel | None:
-    path = folder / CONFIDENCE
-    if CONFIDENCE not in manifest.files:
+def _read_confidence(folder: Path, manifest: bundle.Manifest) -> ConfidenceModel | None:
+    path = folder / bundle.CONFIDENCE
+    if bundle.CONFIDENCE not in manifest.files:
         return None
-    state = read_arrays(path)
-    with reading(path):
+    state = bundle.read_arrays(path)
+    with bundle.reading(path):
         return ConfidenceModel.from_state(state, manifest.stored_dim)
 
 
-def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
+def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:
     restore = QUERY_TIMES.get(manifest.correction.name)
-    if restore is None or QUERY_TIME not in manifest.files:  # a gate on each target is folded
+    if restore is None or bundle.QUERY_TIME not in manifest.files:  # a gate on each target is folded
         return None
-    path, fitted = folder / QUERY_TIME, folder / CORRECTION
-    with reading(path), open_npz(path) as arrays, open_npz(fitted) as state:
+    path, fitted = folder / bundle.QUERY_TIME, folder / bundle.CORRECTION
+    with bundle.reading(path), open_npz(path) as arrays, open_npz(fitted) as state:
         both: ChainMap[str, NDArray[Any]] = ChainMap(arrays, state)  # type: ignore[arg-type]  # it is only read
         return restore.from_arrays(both, manifest.correction.details)
