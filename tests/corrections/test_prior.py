@@ -15,7 +15,7 @@ from hubless.corrections import FITTED, prior
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
 from hubless.errors import InputError, StorageError
-from hubless.kernels import similarities, truncated
+from hubless.kernels import similarities
 
 PROBLEM = with_hubs()
 UNEVEN = np.random.default_rng(7).lognormal(size=80)
@@ -133,23 +133,6 @@ def test_prior_of_auto_is_shrunk_as_all_of_the_offset():
     assert fitted.shrinkage == pytest.approx(150 / 250)
     twice = fitted.of_prior(2 * UNEVEN) - fitted.of_prior(UNEVEN)
     np.testing.assert_allclose(twice, -fitted.shrinkage * fitted.temperature * np.log(2))
-
-
-def test_sample_of_targets_takes_their_prior_and_the_rest_theirs(monkeypatch):
-    """Half of the steps on the sample, half on all, by the textbook."""
-    monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
-    problem = with_hubs(targets=310, bank=220)
-    values = np.random.default_rng(1).lognormal(size=310)
-    fitted = fit("sn", values, problem, temperature=0.1, iterations=6, fit_sample=31)
-    rows = np.sort(np.random.default_rng(0).choice(310, 31, replace=False))
-    a = None
-    for at, steps in ((rows, 3), (np.arange(310), 3)):
-        logits = naive.similarities(problem.bank, problem.targets[at]) / 0.1
-        log_prior = np.log(values[at] / values.sum())
-        for _ in range(steps):
-            c = np.zeros(31) if a is None else log_prior - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
-            a = -np.log(220) - naive.log_sum_exp(logits + c)
-    np.testing.assert_allclose(centred(fitted.potentials), centred(a), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", sorted(set(CORRECTIONS) - set(TAKES_PRIOR)))

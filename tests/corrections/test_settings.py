@@ -115,23 +115,3 @@ def test_mutual_proximity(given, k):
     expected = best(*similarities(given))
     order = np.argsort(-dense(given, "mp", candidates=None, k=k), axis=1, kind="stable")[:, :60]
     assert (np.diff(np.take_along_axis(expected, order, axis=1), axis=1) <= 1e-4).all()
-
-
-def test_settings_tell_the_methods_apart(problem):
-    """At small temperatures and a few k, no two rank the first targets alike."""
-    made = {
-        "is .01": dense(problem, "is", temperature=0.01),
-        "is .05": dense(problem, "is", temperature=0.05),
-        "sn": dense(problem, "sn", temperature=0.01, iterations=4),
-        "sn, 10 steps": dense(problem, "sn", temperature=0.01, iterations=10),
-        "dbsn": dense(problem, "dbsn", temperature=0.01, iterations=4),
-        "sinkhorn": dense(problem, "sinkhorn", temperature=0.01, iterations=4),
-        "dsl": dense(problem, "dsl", temperature=0.05),
-        "dis": dense(problem, "dis", temperature=0.05),
-        "dis on targets": dense(problem, "dis", temperature=0.05, gate="target"),
-        "nnn 1": dense(problem, "nnn", k=1),
-        "nnn 10": dense(problem, "nnn", k=10),
-        "csls": dense(problem, "csls", k=10),
-    }
-    first = {name: tuple(np.argsort(-scores, axis=1)[:, :3].ravel().tolist()) for name, scores in made.items()}
-    assert len(set(first.values())) == len(first)

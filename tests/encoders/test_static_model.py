@@ -91,13 +91,6 @@ def test_paddings_that_the_tokeniser_has_do_not_count(tmp_path):
     np.testing.assert_allclose(encoder.encode(["amber"])[0], ROWS[WORDS.index("amber")], atol=1e-6)
 
 
-def test_many_texts_are_encoded_as_each_alone(tmp_path):
-    encoder = load(write_static(tmp_path))
-    rng = np.random.default_rng(3)
-    texts = [" ".join(rng.choice(small.WORDS, rng.integers(1, 9))) for _ in range(2100)]
-    np.testing.assert_allclose(encoder.encode(texts), [mean(text) for text in texts], atol=1e-5)
-
-
 def test_prompt_stands_before_each_text(tmp_path):
     encoder = load(write_static(tmp_path), prompt="amber ")
     np.testing.assert_allclose(encoder.encode(["birch"])[0], mean("amber birch"), atol=1e-6)

@@ -48,13 +48,6 @@ def test_pages_hold_the_matches_from_a_row_on(share, monkeypatch):
             np.testing.assert_array_equal(matches.page(start, limit), rows[rows >= start][:limit])
 
 
-def test_selector_lives_on_when_the_rest_is_dropped():
-    selector = Matches(np.arange(COUNT) % 3 == 0).selector
-    for _ in range(100):
-        np.full(COUNT // 8 + 1, 255, np.uint8)  # likely to be given the memory of the bits, were it free
-    assert [selector.is_member(row) for row in range(6)] == [True, False, False] * 2
-
-
 def test_rows_are_those_of_the_whole_payload_whatever_its_batches(payload):
     assert find_matches(below(payload, 250), payload).rows.tolist() == list(range(250))
 

@@ -37,33 +37,6 @@ def test_what_the_schema_refuses_the_parser_refuses(document):
 
 
 @pytest.mark.parametrize(
-    "document",
-    [
-        None,
-        [],
-        {},
-        {"field": "year"},
-        {"eq": 1},
-        {"and": {}},
-        {"not": []},
-        {"and": [], "or": []},
-        {"field": "year", "near": 1},
-        {"year": 1, "eq": 1},
-        {"year": {"gte": 1}},
-        {"year": None},
-        {"field": "year", "in": 1},
-        {"field": "year", "exists": 1},
-        {"field": "title", "prefix": 1},
-        {"not": {"or": [{"field": 1, "eq": 1}]}},
-    ],
-)
-def test_form_that_is_wrong_for_every_payload_is_refused_by_both(document):
-    assert not SCHEMA.is_valid(document)
-    with pytest.raises(InputError):
-        parse_filter(document, COLUMNS)
-
-
-@pytest.mark.parametrize(
     ("short", "full"),
     [
         ({"year": 1}, {"field": "year", "eq": 1}),

@@ -1,6 +1,5 @@
 """Filtered search: the same as comparing with every match, whatever the index, the correction and the share."""
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -100,15 +99,6 @@ class TestKinds:
             mask[rows] = True
             found = ranker.rank(problem.queries, count, 1.0, {}, Matches(mask))
             np.testing.assert_array_equal(np.sort(found.rows, axis=1), np.tile(np.sort(rows), (20, 1)))
-
-    def test_threads_with_other_filters_do_not_disturb_each_other(self, made, problem):
-        ranker, _ = made
-        filters = [Matches(np.arange(COUNT) % 5 == rest) for rest in range(5)]
-        alone = [ranker.rank(problem.queries, K, 1.0, {}, matches).rows for matches in filters]
-        with ThreadPoolExecutor(4) as pool:
-            answers = pool.map(lambda turn: ranker.rank(problem.queries, K, 1.0, {}, filters[turn % 5]).rows, range(20))
-            for turn, rows in enumerate(answers):
-                np.testing.assert_array_equal(rows, alone[turn % 5])
 
 
 @pytest.fixture(scope="module", params=CORRECTIONS)

@@ -82,6 +82,7 @@ class TestSizesThatStraddleTheBlocks:
         expected = naive.entropies(similarities.astype(np.float64) / temperature).mean()
         assert reductions.mean_entropy(similarities, temperature) == pytest.approx(expected, abs=1e-5)
 
+
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("jump", [0.05, 0.25, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("sign", [1, -1], ids=["rising", "falling"])

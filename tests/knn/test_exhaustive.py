@@ -12,7 +12,6 @@ from support.naive import top_k
 
 from hubless.knn import exhaustive, is_shared, read_index, write_index
 from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, openmp_threads, search_all, stored
-from hubless.knn.selected import search_rows
 
 DIM = 80
 
@@ -109,19 +108,6 @@ def test_error_in_a_part_is_told_and_leaves_nothing_running(monkeypatch, in_smal
     assert search_all(index, whole_numbers(1, 1), 10, None)[1].shape == (1, 10)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("queries", [1, 33])
-def test_some_rows_are_searched_in_parts_as_in_one(in_small_parts, queries, threads):
-    vectors, asked = whole_numbers(3001, 0), whole_numbers(queries, 1)
-    rows = np.flatnonzero(np.random.default_rng(2).random(3001) < 0.5)
-    exact = asked @ vectors[rows].T
-    with openmp_threads(threads):
-        scores, found = search_rows(flat(vectors), asked, 10, rows)
-    np.testing.assert_array_equal(scores, top_k(exact, 10)[0])
-    assert np.isin(found, rows).all()
-    np.testing.assert_array_equal(np.take_along_axis(asked @ vectors.T, found, axis=1), scores)
-
-
 def test_only_large_flat_indexes_are_shared_by_threads(in_small_parts):
     assert is_shared(flat(whole_numbers(351, 0)))
     assert not is_shared(flat(whole_numbers(350, 0)))
@@ -138,14 +124,6 @@ def test_vectors_of_a_written_flat_index_begin_at_a_multiple_of_64(tmp_path, dim
     assert stored(opened).flags.aligned
     np.testing.assert_array_equal(stored(opened), stored(index))
     np.testing.assert_array_equal(opened.search(stored(index), 3)[1], index.search(stored(index), 3)[1])
-
-
-def test_written_flat_index_is_one_that_faiss_alone_searches(tmp_path):
-    index = flat(whole_numbers(40, 0))
-    write_index(index, tmp_path / "index")
-    alone = faiss.read_index(str(tmp_path / "index"))
-    np.testing.assert_array_equal(alone.search(whole_numbers(3, 1), 5)[0], index.search(whole_numbers(3, 1), 5)[0])
-    np.testing.assert_array_equal(alone.reconstruct_n(0, 40), stored(index))
 
 
 def test_flat_index_that_faiss_wrote_is_read_too(tmp_path):

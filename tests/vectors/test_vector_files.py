@@ -174,12 +174,3 @@ def test_npy_that_is_cut_while_it_is_read_is_refused(tmp_path):
         list(blocks)
     with pytest.raises(InputError, match=expected):
         found.take(np.array([1, 99_999]))
-
-
-def test_npy_of_python_2_is_read_without_a_word(tmp_path):
-    path, rows = tmp_path / "old.npy", np.arange(1, 7, dtype=np.float32).reshape(2, 3)
-    np.save(path, rows)
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"(2, 3), }  ", b"(2L, 3L), }"))
-    assert path.read_bytes() != content
-    np.testing.assert_array_equal(read_all(open_items(path, "targets").vectors), rows)

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hubless.encoders import folder_model
+from hubless.encoders.folder_model import wrong_file
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -97,7 +98,7 @@ class OnnxGraph:
         self._inputs = {given.name: _integer(given.type) for given in self._session.get_inputs()}
         if "input_ids" not in self._inputs or not set(self._inputs) <= set(_INPUTS):
             received = f"{file} with {', '.join(self._inputs)}"
-            raise folder_model.wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
+            raise wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
         outputs = [output.name for output in self._session.get_outputs()]
         self._output = _POOLED if _POOLED in outputs else outputs[0]
         self.batch = wanted.batch
@@ -136,12 +137,10 @@ class OnnxGraph:
         try:
             found, mask = self._run(["a"])
         except Exception as error:  # the package's errors have no base of their own
-            raise folder_model.wrong_file("a graph that takes tokens", f"{file}: {one_line(error)}") from error
+            raise wrong_file("a graph that takes tokens", f"{file}: {one_line(error)}") from error
         if found.shape[:-1] not in (mask.shape, mask.shape[:1]):
             expected = "a graph whose first output is a vector per token or per text"
-            raise folder_model.wrong_file(
-                expected, f"{file}, whose {self._output} has shape {found.shape} for one text"
-            )
+            raise wrong_file(expected, f"{file}, whose {self._output} has shape {found.shape} for one text")
         return found
 
 
@@ -155,7 +154,7 @@ def _session(file: Path, threads: int | None) -> Any:
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the package's errors have no base of their own
-        raise folder_model.wrong_file("a graph that onnxruntime can load", f"{file}: {one_line(error)}") from error
+        raise wrong_file("a graph that onnxruntime can load", f"{file}: {one_line(error)}") from error
 
 
 def _integer(kind: str) -> type[np.signedinteger[Any]]:
@@ -185,11 +184,7 @@ def _pooling(folder: Path, wanted: OnnxDescription, modules: list[str], prompt: 
     modes = config.get("pooling_mode", [mode for flag, mode in _FLAGS.items() if config.get(flag)] or "mean")
     names = [modes] if isinstance(modes, str) else list(modes)
     if len(names) != 1 or names[0] not in POOLING:
-        raise folder_model.wrong_file(
-            f"one pooling of {', '.join(POOLING)}", f"{file} with {', '.join(map(str, names))}"
-        )
+        raise wrong_file(f"one pooling of {', '.join(POOLING)}", f"{file} with {', '.join(map(str, names))}")
     if prompt and config.get("include_prompt") is False:
-        raise folder_model.wrong_file(
-            "a model that pools its prompt too", f"{file}, which leaves it out: use sentence-transformers"
-        )
+        raise wrong_file("a model that pools its prompt too", f"{file}, which leaves it out: use sentence-transformers")
     return POOLING[names[0]]

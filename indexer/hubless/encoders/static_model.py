@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hubless.encoders import folder_model
+from hubless.encoders.folder_model import wrong_file
 from hubless.errors import one_line
 from hubless.vectors.arrays import F32
 
@@ -108,32 +109,24 @@ def _read_tensors(file: Path) -> dict[str, Array]:
     try:
         tensors = load_file(file)
     except Exception as error:  # also of types that NumPy lacks
-        raise folder_model.wrong_file("safetensors of types that NumPy has", f"{file}: {one_line(error)}") from error
+        raise wrong_file("safetensors of types that NumPy has", f"{file}: {one_line(error)}") from error
     if "embeddings" not in tensors and "embedding.weight" not in tensors:
-        raise folder_model.wrong_file(
-            "a tensor embeddings or embedding.weight", f"{file} with {', '.join(tensors) or 'nothing'}"
-        )
+        raise wrong_file("a tensor embeddings or embedding.weight", f"{file} with {', '.join(tensors) or 'nothing'}")
     return tensors
 
 
 def _check_sizes(folder: Path, tokens: int, rows: Array, tensors: dict[str, Array]) -> None:
     """Refuse files that do not fit each other: texts would get rows of other words, or none."""
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
-        raise folder_model.wrong_file(
-            "a matrix of finite numbers, a row per token", f"{folder}: {rows.dtype}, shape {rows.shape}"
-        )
+        raise wrong_file("a matrix of finite numbers, a row per token", f"{folder}: {rows.dtype}, shape {rows.shape}")
     sized: dict[str, int] = {name: len(tensors[name]) for name in ("weights", "mapping") if name in tensors}
     if "mapping" not in sized:
         sized["embeddings"] = len(rows)
     elif tensors["mapping"].min() < 0 or tensors["mapping"].max() >= len(rows):
-        raise folder_model.wrong_file(
-            f"a mapping to rows 0 to {len(rows) - 1}", f"{folder}, whose mapping names others"
-        )
+        raise wrong_file(f"a mapping to rows 0 to {len(rows) - 1}", f"{folder}, whose mapping names others")
     for name, length in sized.items():
         if length < tokens:
-            raise folder_model.wrong_file(
-                f"{name} of each of {tokens} tokens in tokenizer.json", f"{folder} with {length}"
-            )
+            raise wrong_file(f"{name} of each of {tokens} tokens in tokenizer.json", f"{folder} with {length}")
 
 
 def _unknown(tokeniser: Any) -> int | None:

@@ -2,7 +2,6 @@
 
 import os
 import tokenize
-import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ def read_header(stream: IO[bytes]) -> Header:
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        with _EVALUATING, _quiet():
+        with _EVALUATING:
             header: Header = read(stream)
     except (SyntaxError, tokenize.TokenError, RecursionError, TypeError) as error:  # NumPy evaluates it as Python
         raise ValueError("its header is damaged") from error
@@ -38,14 +37,6 @@ def read_header(stream: IO[bytes]) -> Header:
 
 _EVALUATING = Lock()
 """Held while NumPy evaluates a header: `ast` of Python 3.11.0 to 3.11.4 fails if two threads use it at once."""
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence NumPy, which warns of a header that Python 2 wrote, which is as good as any."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
 
 
 def read_npy(path: Path) -> NDArray[Any]:
