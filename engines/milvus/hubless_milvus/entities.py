@@ -70,15 +70,7 @@ class Entities:
         return {name: column.field for name, column in self.columns.items()}
 
     def batches(self, targets: VectorSource, offsets: F32) -> Iterator[list[dict[str, Any]]]:
-        """All entities, in batches of bounded size; for the parameters see `blocks`."""
-        for values in self.blocks(targets, offsets):
-            yield [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-
-    def blocks(self, targets: VectorSource, offsets: F32) -> Iterator[dict[str, Any]]:
-        """The values of each field, in blocks of bounded size.
-
-        `targets`: (n, d). `offsets`: (n,).
-        """
+        """All entities of targets (n, d) with their offsets (n,), in batches of bounded size."""
         count, dim = targets.shape
         step = max(1, min(MOST_ROWS, BATCH_BYTES // (4 * (dim + 1) + self._row_bytes(count))))
         start = 0
@@ -94,7 +86,7 @@ class Entities:
             for name, column in self.columns.items():
                 if self.payload is not None:
                     values[column.field] = column.values(_one(self.payload.column(name).slice(start, len(block))))
-            yield values
+            yield [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
             start = stop
 
     def _row_bytes(self, count: int) -> int:

@@ -11,7 +11,6 @@ from hubless.vectors.sources import VectorSource
 from hubless_milvus.client import Client, again
 from hubless_milvus.columns import INT64, LONGEST_TEXT, MOST_ELEMENTS, VARCHAR
 from hubless_milvus.entities import Entities
-from hubless_milvus.importing import import_files
 from hubless_milvus.kinds import METRIC, MilvusKind
 from hubless_milvus.mark import PROPERTY, Mark
 from hubless_milvus.names import ID, OFFSET, ROW, VECTOR
@@ -60,11 +59,10 @@ def load(
     """Fill a collection, count it, build its index, and let Milvus load it. Return what the index was built with.
 
     Raises `EngineError` if Milvus refuses, does not answer again and again, or holds another number of targets than
-    were sent; `StorageError` if files for the import cannot be put where Milvus reads them.
+    were sent.
     """
     count = targets.shape[0]
-    if not import_files(client.server, name, entities, targets, offsets, steps):
-        _upsert(client, name, entities, targets, offsets, steps)
+    _upsert(client, name, entities, targets, offsets, steps)
     built = kind.built(count)
     _index(client, name, kind, built, steps.step(f"building the {kind.name} index in Milvus", count))
     steps.step("loading the index in Milvus")

@@ -7,14 +7,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hubless.errors import InputError, NoEngine, storage_errors
-from hubless.store.address import address_of
 
-URI, TOKEN, TOKEN_FILE, DATABASE, BULK = (
+URI, TOKEN, TOKEN_FILE, DATABASE = (
     "HUBLESS_MILVUS_URI",
     "HUBLESS_MILVUS_TOKEN",
     "HUBLESS_MILVUS_TOKEN_FILE",
     "HUBLESS_MILVUS_DATABASE",
-    "HUBLESS_MILVUS_BULK",
 )
 _SCHEMES = ("http", "https", "tcp")
 
@@ -24,14 +22,12 @@ class Server:
     """A Milvus server.
 
     `uri`: such as http://localhost:19530. `token`: "user:password" or an API key; empty for none. `database`: of the
-    server; empty for its default one. `bulk`: prefix in the bucket of the server, such as s3://bucket/prefix, for files
-    that it imports; empty for none. Raises `InputError`.
+    server; empty for its default one. Raises `InputError`.
     """
 
     uri: str
     token: str = field(default="", repr=False)
     database: str = ""
-    bulk: str = ""
 
     def __post_init__(self) -> None:
         expected = f"an address such as http://localhost:19530, in {URI}"
@@ -45,8 +41,6 @@ class Server:
         if parsed.username is not None or parsed.password is not None:
             # a URI is logged and shown
             raise InputError("Milvus URI", f"an address without user and password; they go into {TOKEN}", "both")
-        if self.bulk and address_of(self.bulk) is None:
-            raise InputError(BULK, "a prefix in the bucket of Milvus, such as s3://bucket/prefix", repr(self.bulk))
 
     @classmethod
     def of_environment(cls, environ: Mapping[str, str] | None = None) -> "Server":
@@ -58,7 +52,7 @@ class Server:
         known = os.environ if environ is None else environ
         if not known.get(URI):
             raise NoEngine(URI, "the address of Milvus, such as http://localhost:19530", "none")
-        return cls(known[URI], _token(known), known.get(DATABASE, ""), known.get(BULK, ""))
+        return cls(known[URI], _token(known), known.get(DATABASE, ""))
 
 
 def _token(environ: Mapping[str, str]) -> str:
