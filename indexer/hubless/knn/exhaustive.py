@@ -83,7 +83,6 @@ def storage_of(index: faiss.Index) -> faiss.Index:
     return faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
 
 
-@cache
 def rows_of_a_part(dim: int) -> int:
     """Return how many vectors pay for a second thread."""
     return block_rows(dim, PART_BYTES)
