@@ -18,7 +18,7 @@ DIM, TEMPERATURE, STEPS, QUERIES = 512, 0.01, 10, 1000
 WARM = 100
 SMALL = 1024
 PRODUCT, SCALING, LOG_DOMAIN = "product alone", "POT, scaling", "POT, log domain"
-OURS = {f"sample of {SMALL:,}": SMALL, "all": None}
+OURS = {f"sample of {SMALL:,}": SMALL, "all": "all"}
 SIDES = (PRODUCT, *OURS, SCALING, LOG_DOMAIN)
 
 

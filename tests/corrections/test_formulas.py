@@ -11,6 +11,7 @@ from support.rankings import best, dense, similarities
 import hubless
 from hubless import CORRECTIONS
 from hubless.corrections.query_time import Candidates
+from hubless.corrections.rescored import globally_corrected
 from hubless.corrections.rescored.mutual_proximity import MutualProximities
 from hubless.errors import InputError
 
@@ -175,25 +176,27 @@ class TestRanksAmongTheBank:
         fractions = np.abs(s - found) % 1
         np.testing.assert_allclose(fractions, 0.5, atol=1e-4)
 
-    @pytest.mark.parametrize("memory_mb", [0, 512])
-    def test_blocks_change_nothing(self, problem, monkeypatch, memory_mb):
-        expected = dense(problem, "gc", memory_mb=memory_mb)
+    @pytest.mark.parametrize("most", [0, 2**27])
+    def test_blocks_change_nothing(self, problem, monkeypatch, most):
+        monkeypatch.setattr(globally_corrected, "MOST_SORTED", most)
+        expected = dense(problem, "gc")
         monkeypatch.setattr("hubless.corrections.rescored.globally_corrected.HELD_SIMILARITIES", 700)
-        np.testing.assert_array_equal(dense(problem, "gc", memory_mb=memory_mb), expected)
+        np.testing.assert_array_equal(dense(problem, "gc"), expected)
 
     @pytest.mark.parametrize("bank", [1, 2, 7, 64, 90])
-    def test_binary_search_ranks_as_counting_does(self, problem, bank):
+    def test_binary_search_ranks_as_counting_does(self, problem, bank, monkeypatch):
         """Banks whose size is a power of two or not, and queries above and below all of it."""
         given = replace(problem, bank=problem.bank[:bank], queries=np.vstack([problem.queries, 5 * problem.queries]))
         s, b, _ = similarities(given)
         found = dense(given, "gc")
-        np.testing.assert_array_equal(found, dense(given, "gc", memory_mb=0))
+        monkeypatch.setattr(globally_corrected, "MOST_SORTED", 0)
+        np.testing.assert_array_equal(found, dense(given, "gc"))
         # similarities of 400 targets are within rounding of each other here and there
         assert (np.abs(found - formulas.gc(s, b)) < 1e-4).mean() > 0.999
         ranks = np.round(s - found)
         assert {1, bank + 1} <= set(ranks.ravel().tolist())
 
-    def test_binary_search_gives_tied_queries_their_average_rank(self):
+    def test_binary_search_gives_tied_queries_their_average_rank(self, monkeypatch):
         """Whole numbers, so that every similarity is exact and many are equal."""
         rng = np.random.default_rng(0)
         rows = [rng.integers(-1, 2, size=(count, 4)).astype(np.float32) for count in (30, 50, 50, 20)]
@@ -201,15 +204,9 @@ class TestRanksAmongTheBank:
         s, b, _ = similarities(given)
         ties = (b[np.newaxis] == s[:, np.newaxis]).sum(axis=1)
         assert (ties > 3).mean() > 0.5
-        for memory_mb in (0, 512):
-            np.testing.assert_array_equal(dense(given, "gc", memory_mb=memory_mb), formulas.gc(s, b))
-
-    def test_bank_that_is_too_large_for_the_memory_is_compared_with_and_the_details_say_so(self, problem):
-        least = -(-4 * len(problem.bank) * len(problem.targets) // 2**20)
-        for memory_mb, kept, said in ((least, True, "binary search"), (least - 1, False, f"memory_mb={least - 1}:")):
-            fitted = CORRECTIONS["gc"](memory_mb=memory_mb).fit(problem.bank, problem.targets)
-            assert (fitted.query_time(problem.targets).sorted_similarities is not None) == kept
-            assert said in fitted.details["why"]
+        for most in (2**27, 0):
+            monkeypatch.setattr(globally_corrected, "MOST_SORTED", most)
+            np.testing.assert_array_equal(dense(given, "gc"), formulas.gc(s, b))
 
 
 class TestLocalScaling:

@@ -64,10 +64,9 @@ def test_perplexity_beside_a_temperature_is_refused(name):
         ("sinkhorn", "iterations", 0, "a whole number of at least 1, got 0"),
         ("sn", "fit_sample", 1, "a whole number of at least 2"),
         ("sn", "fit_sample", "most", 'a whole number of at least 2, or "all", got'),
-        *(("sn", "tolerance", wrong, "a number of at least 0") for wrong in (-1e-9, NAN, INFINITY, "small", None)),
     ],
 )
-def test_counts_and_tolerance_of_sinkhorn_that_are_out_of_range_are_refused(name, parameter, wrong, expected):
+def test_counts_of_sinkhorn_that_are_out_of_range_are_refused(name, parameter, wrong, expected):
     with pytest.raises(InputError, match=rf"^{parameter}: expected {expected}"):
         CORRECTIONS[name](**{parameter: wrong})
 
@@ -130,7 +129,6 @@ def test_similarities_above_one_have_no_distance_and_are_refused(problem, name):
         ("is", {"perplexity": np.float32(30)}),
         ("ls", {"k": np.int64(5)}),
         ("mp", {"k": np.int64(5)}),
-        ("gc", {"memory_mb": np.int64(5)}),
     ],
 )
 def test_numbers_of_numpy_are_taken_and_told_as_json(name, parameters):

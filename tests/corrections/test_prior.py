@@ -53,7 +53,7 @@ def test_sinkhorn_with_a_prior_is_the_naive_one(sizes, temperature, iterations, 
     bank, targets, more = (normal(rows, 4, seed + part, 0.5) for part, rows in enumerate(sizes))
     values = np.random.default_rng(seed).uniform(0.1, 5, len(targets))
     with mock.patch.object(similarities, "KEEP_BYTES", similarities.KEEP_BYTES if kept else 0):
-        method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample=None)
+        method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample="all")
         found = prior.fit(method, bank, targets, more, TargetPrior(values)).offsets(targets)
     marginal = np.concatenate([values / values.mean(), np.ones(len(more))])
     columns = np.vstack([targets, more])

@@ -234,7 +234,7 @@ def test_offsets_of_targets_that_were_not_fitted_are_the_last_half_step_of_sinkh
 def test_sinkhorn_is_the_naive_one(sizes, temperature, iterations, seed, kept):
     """With the matrix kept, and computed anew at each pass."""
     bank, targets, more = (normal(rows, 4, seed + part, 0.5) for part, rows in enumerate(sizes))
-    method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample=None)
+    method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample="all")
     # a fixture would be shared by all examples
     keep_bytes = similarities.KEEP_BYTES if kept else 0
     with mock.patch.object(similarities, "KEEP_BYTES", keep_bytes), mock.patch.object(streaming, "BANK_ROWS", 5):

@@ -34,14 +34,12 @@ def steps_over_all(
     potentials: F64,
     weights: F64,
     most: int,
-    tolerance: float = 0.0,
 ) -> Fitting[tuple[F64, int]]:
     """Return log-potentials a (b,) after at most `most` more steps over all targets, and their number; asks for passes.
 
     A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = −log b − LSE_j(S_ij/τ + c_j). The first of a pass is
     exact and costs a product; the others, on the entries that it leaves, cost next to nothing. If there are too many
-    entries, there are no others. On a device all steps are exact, at two products each. A step that changes no −τ·c by
-    as much as `tolerance`, but for a constant, is the last.
+    entries, there are no others. On a device all steps are exact, at two products each.
     """
     steps = 0
     if devices.current():
@@ -56,7 +54,7 @@ def steps_over_all(
         first = np.log(targets.shape[0] / bank.shape[0]) - np.log(found.shares)
         if found.entries is None:
             return potentials + first, steps + 1
-        moved = _steps(found.entries, found.shares, weights, first, temperature, most - steps, tolerance)
+        moved = _steps(found.entries, found.shares, weights, first, most - steps)
         potentials, steps = potentials + moved.change, steps + moved.steps
         if moved.ended:
             break
@@ -77,9 +75,7 @@ class _Moved(NamedTuple):
     ended: bool
 
 
-def _steps(
-    kept: Entries, shares: F64, weights: F64, first: F64, temperature: float, most: int, tolerance: float
-) -> _Moved:
+def _steps(kept: Entries, shares: F64, weights: F64, first: F64, most: int) -> _Moved:
     """The first step, and more on the entries that were kept, as long as these hold nearly all."""
     from scipy.sparse import csr_array  # a server does not need it
 
@@ -88,15 +84,12 @@ def _steps(
     rest_of_targets = np.maximum(1 - entries @ np.ones(b), 0)
     rest_of_bank = np.maximum(shares - entries.T @ weights, 0)
     most_rest = (rest_of_bank / shares).mean() + MORE_REST
-    of_bank, of_targets, steps = first, np.zeros(n), 1
+    of_bank, steps = first, 1
     while steps < most:
-        changed = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
-        sums = entries.T @ (weights * np.exp(changed)) + rest_of_bank
+        of_targets = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
+        sums = entries.T @ (weights * np.exp(of_targets)) + rest_of_bank
         if (rest_of_bank / sums).mean() > most_rest:
             return _Moved(of_bank, steps, ended=False)
-        change, of_targets = changed - of_targets, changed
         of_bank = np.log(n / b) - np.log(sums)
         steps += 1
-        if temperature * np.abs(change - change.mean()).max() < tolerance:
-            break
     return _Moved(of_bank, steps, ended=True)

@@ -16,7 +16,7 @@ from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
 from hubless.kernels.truncated import steps_over_all
-from hubless.vectors.arrays import F64, check_at_least, check_between
+from hubless.vectors.arrays import F64, check_at_least
 from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
 
 PUBLISHED_ITERATIONS = 10
@@ -37,34 +37,27 @@ def bank_potentials(
     targets: VectorSource,
     temperature: float,
     iterations: int,
-    tolerance: float = 0.0,
     bank_sample: VectorSource | None = None,
     weights: F64 | None = None,
-) -> tuple[F64, int]:
+) -> F64:
     """Log-potentials a (b,) of Sinkhorn between bank and targets, in the log domain.
 
     From c = 0, `iterations` times: a_i = −log b − LSE_j(S_ij/τ + c_j), then c_j = log p_j − LSE_i(S_ij/τ + a_i). The
     last half step, c, is left to whoever wants it for some targets: h = −τ·c. So the last a needs c of the targets
     only: with a sample of the bank, c comes from that, and a of all the bank from c.
 
-    `weights`: (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n. Returns a,
-    and the number of steps: fewer than `iterations` if one changed no −τ·c by more than the tolerance, up to the
-    constant that means nothing.
+    `weights`: (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n.
     """
     some = bank if bank_sample is None else bank_sample
     plan = similarities(some, targets, temperature)
     c = np.zeros(targets.shape[0])
     wanted: F64 | float = 0.0 if weights is None else np.log(weights)
-    steps = 1
-    while steps < iterations:
+    for _ in range(iterations - 1):
         _, over_bank = plan.step(c)  # of a with +log b, which does not change it
-        change = np.log(some.shape[0] / len(c)) + wanted - over_bank - c
-        c += change
-        steps += 1
-        if temperature * np.abs(change - change.mean()).max() < tolerance:
-            break
+        c = np.log(some.shape[0] / len(c)) + wanted - over_bank
     last = plan.over_targets(c) if some is bank else log_sum_exp(targets, bank, temperature, c)
-    return -np.log(bank.shape[0]) - last, steps
+    a: F64 = -np.log(bank.shape[0]) - last
+    return a
 
 
 @dataclass(frozen=True)
@@ -82,9 +75,7 @@ class SinkhornNormalisation:
     fit_sample : up to this many targets, all steps are over all of them; also of more, while the exact fit is as
         quick (`QUICK_EXACT`). Else the first half of the steps is over a sample of this many, at most a tenth of them,
         with as many bank queries as can be held in memory; the others are over all targets (see
-        `hubless.kernels.truncated`). "all", or None, takes no sample
-    tolerance : stop once a step changes no offset by as much, in units of similarity. 0 never does: the published
-        number of steps is a setting, not a limit, as it is far from converged
+        `hubless.kernels.truncated`). "all" takes no sample
 
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025 (sign of its algorithm, not of its equations).
     """
@@ -93,17 +84,15 @@ class SinkhornNormalisation:
     temperature: float | Literal["auto"] = "auto"
     perplexity: float | None = None
     iterations: int = PUBLISHED_ITERATIONS
-    fit_sample: int | Literal["all"] | None = FIT_SAMPLE
-    tolerance: float = 0.0
+    fit_sample: int | Literal["all"] = FIT_SAMPLE
 
     def __post_init__(self) -> None:
         check_temperature(self.temperature, self.perplexity)
         check_at_least("iterations", self.iterations, 1)
-        if isinstance(self.fit_sample, str) and self.fit_sample != ALL:
-            raise InputError("fit_sample", 'a whole number of at least 2, or "all"', repr(self.fit_sample))
-        if self._sample is not None:
-            check_at_least("fit_sample", self._sample, 2)
-        check_between("tolerance", self.tolerance, 0, float("inf"))
+        if self.fit_sample != ALL:
+            if isinstance(self.fit_sample, str):
+                raise InputError("fit_sample", 'a whole number of at least 2, or "all"', repr(self.fit_sample))
+            check_at_least("fit_sample", self.fit_sample, 2)
 
     def fit(
         self,
@@ -138,17 +127,17 @@ class SinkhornNormalisation:
         """Return a (b,), and how it was fitted."""
         count = columns.shape[0]
         bank_sample, rows = bank, np.arange(count)
-        if self._sample is not None and self.iterations > 1:
-            rows = sampled_rows(count, self._size(bank.shape[0], count, self._sample))
+        if not isinstance(self.fit_sample, str) and self.iterations > 1:
+            rows = sampled_rows(count, self._size(bank.shape[0], count, self.fit_sample))
             bank_sample = sample(bank, rows_kept(len(rows)))
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
         on_some = self.iterations if some is columns else self.iterations // 2
         of_some = None if weights is None else weights[rows]
-        a, steps = bank_potentials(bank, some, temperature, on_some, self.tolerance, bank_sample, of_some)
+        a, steps = bank_potentials(bank, some, temperature, on_some, bank_sample, of_some), on_some
         if some is not columns:
             of_all = np.ones(count) if weights is None else weights
             most = self.iterations - on_some
-            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, most, self.tolerance)
+            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, most)
             steps += more
         return a, {
             "iterations": steps,
@@ -162,10 +151,6 @@ class SinkhornNormalisation:
         """Return how many of `count` targets the first steps are over."""
         quick = count * max(queries, FEW_QUERIES) <= QUICK_EXACT * min(most, FIT_SAMPLE)
         return count if count <= most or quick else min(most, math.ceil(MOST_OF_TARGETS * count))
-
-    @property
-    def _sample(self) -> int | None:
-        return None if isinstance(self.fit_sample, str) else self.fit_sample
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.kernels.threads import slices
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64, I64, check_at_least
+from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import VectorSource, in_memory
 
 TIE = 1e-6
 """Similarities this near to each other are one: the same product is not always rounded alike."""
 HELD_SIMILARITIES = 2**22
-MEMORY_MB = 512
-_MB = 2**20
+MOST_SORTED = 2**27
+"""The most similarities that are kept sorted: 512 MiB. Else each query is compared with the whole bank."""
 
 
 @dataclass(frozen=True)
@@ -81,20 +81,13 @@ def _sorted_similarities(bank: F32, targets: VectorSource, advance: Advance) -> 
 
 @dataclass(frozen=True, repr=False)
 class FittedBank(BankKept):
-    """The query bank itself, and how much memory the sorted similarities may take."""
-
-    memory_mb: int
-    why: str
+    """The query bank itself."""
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> RankAmongBank:
         bank, source = in_memory(self.bank), targets_beside(self.bank, targets)
-        if not _fits(source.shape[0], len(bank), self.memory_mb):
+        if source.shape[0] * len(bank) > MOST_SORTED:
             return RankAmongBank(bank)
         return RankAmongBank(bank, _sorted_similarities(bank, source, advance))
-
-
-def _fits(targets: int, bank_queries: int, memory_mb: int) -> bool:
-    return 4 * targets * bank_queries <= memory_mb * _MB
 
 
 @dataclass(frozen=True)
@@ -104,27 +97,12 @@ class GloballyCorrected:
     Ranks are whole numbers, so s decides among targets that rank the query alike. A score is not in units of
     similarity: a strength well below 1 mixes the two.
 
-    Parameters
-    ----------
-    memory_mb : the most memory, in MiB, for the bank's sorted similarities to each target, 4·n·b bytes. If they fit,
-        the bundle stores them, and a candidate takes a binary search. If not, or at 0, each query is compared with the
-        whole bank: the same ranking, slower. The details say which.
+    If the bank's sorted similarities to each target fit into 512 MiB, the bundle stores them, and a candidate takes a
+    binary search. If not, each query is compared with the whole bank: the same ranking, slower.
 
     Source: Dinu, Lazaridou and Baroni, "Improving Zero-Shot Learning by Mitigating the Hubness Problem", ICLR 2015
     workshop.
     """
 
-    memory_mb: int = MEMORY_MB
-
-    def __post_init__(self) -> None:
-        check_at_least("memory_mb", self.memory_mb, 0)
-
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedBank:
-        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 1, "to rank a query among")
-        n, b = all_targets.shape[0], bank.shape[0]
-        size = f"{4 * n * b / _MB:,.1f} MiB of sorted similarities"
-        if _fits(n, b, self.memory_mb):
-            why = f"{size}: a binary search for each candidate"
-        else:
-            why = f"{size} are more than memory_mb={self.memory_mb}: each query is compared with the whole bank"
-        return FittedBank(bank, int(self.memory_mb), why)
+        return FittedBank(check_banks(query_bank, targets, target_bank, 1, "to rank a query among")[0])
