@@ -1,19 +1,13 @@
 """Versions whose vectors lie in Milvus: they answer as those in a Faiss index do."""
 
-import json
-
 import numpy as np
 import pytest
-from pymilvus import MilvusClient
-from pymilvus.exceptions import MilvusException
 from support import small
-from support.milvus import proxied
 
 import hubless
 from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
 from hubless.search.engines.deadline import within
 from hubless.store import bundle
-from hubless_milvus.client import client_of
 from hubless_milvus.names import alias_name, collection_name
 from hubless_milvus.server import Server
 
@@ -252,16 +246,6 @@ def test_dead_milvus_is_unavailable_and_says_where_it_was_sought(catalog, monkey
         opened(catalog, "flat")
 
 
-def test_other_clients_in_the_process_keep_their_own_way_with_errors(milvus):
-    with proxied(milvus.port) as proxy:
-        other = MilvusClient(proxy.uri, timeout=10)
-        client_of(Server(proxy.uri)).call("list_collections")
-        proxy.cut()
-        with pytest.raises(MilvusException):  # and not gRPC's error, which ours lets pass
-            other.list_collections(timeout=0.5)
-        other.close()
-
-
 def test_call_without_time_left_is_not_made(catalog):
     index = opened(catalog, "flat")
     with within(0), pytest.raises(EngineTimeout):
@@ -290,16 +274,3 @@ def test_names_in_milvus_never_meet():
     assert len(found) == 2 * len(names)
     assert all(name.isascii() and name.replace("_", "a").isalnum() and name[0].isalpha() for name in found)
     assert max(map(len, (alias_name("x" * 64), collection_name("-" * 64, version)))) <= 255
-
-
-def test_query_command_answers_from_milvus(catalog, tmp_path):
-    from typer.testing import CliRunner
-
-    from hubless.cli import app
-
-    np.save(tmp_path / "queries.npy", QUERIES[:2])
-    words = ["query", "--catalog", str(catalog), "--collection", "flat", "--vectors", str(tmp_path / "queries.npy")]
-    done = CliRunner().invoke(app, [*words, "--json"])
-    assert done.exit_code == 0, done.output
-    known = opened(catalog, "faiss").query(QUERIES[:2])
-    assert [hit.id for hit in known[0]] == [hit["id"] for hit in json.loads(done.stdout)["results"][0]["hits"]]

@@ -84,16 +84,3 @@ def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time
         found, _ = search_selected(watched, index, query, 10, selected)
         np.testing.assert_array_equal(found[0], np.sort(scores[mask])[::-1][:10])
         assert watched.queries == {True: min(turn, 2), False: turn}
-
-
-@pytest.mark.parametrize("odd_one", range(5))
-def test_a_query_that_matches_elsewhere_does_not_end_the_search_of_all(rows, odd_one):
-    kind = INDEXES["flat"]
-    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
-    odd = rows[COUNT : COUNT + 1]
-    mask = np.ones(COUNT, np.bool_)
-    mask[np.argsort(-(odd @ rows[:COUNT].T)[0])[: COUNT // 5]] = False
-    selected, watched = Matches(mask), Watched(kind)
-    for turn in range(5):
-        search_selected(watched, index, odd if turn == odd_one else -odd, 10, selected)
-    assert watched.queries == {True: 5, False: 1}

@@ -67,10 +67,6 @@ def test_strength_is_how_much_of_the_offset_is_taken_off(collection, compared, s
     np.testing.assert_allclose(found.scores, found.similarities - strength * found.offsets, rtol=0, atol=1e-6)
 
 
-def test_offsets_matter(collection):
-    assert (ask(collection, 1).rows != ask(collection, 0).rows).any()
-
-
 def test_offsets_are_those_of_the_stored_correction_and_centred(collection, compared):
     fitted = collection.correction().offsets(compared[1])
     np.testing.assert_allclose(collection.offsets, fitted, rtol=0, atol=1e-6)
@@ -82,21 +78,6 @@ def test_vectors_that_are_stored_are_the_targets(collection, compared):
     np.testing.assert_allclose(collection.vectors(np.arange(300)), compared[1], rtol=0, atol=1e-7)
 
 
-def test_query_alone_finds_what_it_finds_among_others(collection):
-    together = ask(collection, 1)
-    for row in (0, 17, 39):
-        alone = ask(collection, 1, queries=PROBLEM.queries[row])
-        np.testing.assert_array_equal(alone.rows[0], together.rows[row])
-        np.testing.assert_allclose(alone.scores[0], together.scores[row], rtol=0, atol=1e-6)
-
-
-def test_limit_beyond_the_collection_gives_all_there_is_in_order(collection):
-    found = ask(collection, 1, limit=1000)
-    assert found.rows.shape == (40, 300)
-    np.testing.assert_array_equal(np.sort(found.rows, axis=1), np.tile(np.arange(300), (40, 1)))
-    assert (np.diff(found.scores, axis=1) <= 0).all()
-
-
 @pytest.mark.parametrize("ef", [2**31, 10**30])
 def test_graph_search_wider_than_the_graph_looks_at_all_of_it(collection, ef):
     if collection.manifest.index.type == "flat":
@@ -105,15 +86,6 @@ def test_graph_search_wider_than_the_graph_looks_at_all_of_it(collection, ef):
     else:
         found = collection.query(PROBLEM.queries, parameters={"ef": ef})
         np.testing.assert_array_equal(found.rows, ask(collection, 1).rows)
-
-
-@pytest.mark.parametrize("index", ["flat", "hnsw"])
-def test_same_inputs_and_seed_give_the_same_offsets_to_the_byte(tmp_path, index):
-    found = []
-    for catalog in (tmp_path / "a", tmp_path / "b"):
-        hubless.build(catalog, "c", PROBLEM.targets, PROBLEM.bank, index=index, seed=7)
-        found.append(next(catalog.glob("c/versions/*/offsets.npy")).read_bytes())
-    assert found[0] == found[1]
 
 
 @settings(max_examples=30, deadline=None)

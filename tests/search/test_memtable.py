@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubless.search.delta import memtable as module
-from hubless.search.delta.memtable import GrowingRows, Memtable, MemtableIds, NewTargets
+from hubless.search.delta.memtable import GrowingRows, Memtable, NewTargets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -95,13 +95,6 @@ def test_replacing_one_target_again_and_again_copies_the_others_rarely():
     assert len(memtable.payload.batches) < 15
 
 
-def test_ids_are_found_whoever_grew_from_the_same_memory():
-    first = MemtableIds().with_more(["a", "b"])
-    second, third = first.with_more(["a"]), first.with_more(["c", "a"])
-    assert [ids.slot("a") for ids in (first, second, third)] == [0, 2, 3]
-    assert [ids.slot("c") for ids in (first, second, third)] == [-1, -1, 2]
-
-
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=20))
 def test_growing_rows_stay_as_they_are_whatever_others_grow_from_it(steps):
     made = [(GrowingRows(np.arange(6.0).reshape(3, 2)), np.arange(6.0).reshape(3, 2))]
@@ -111,12 +104,3 @@ def test_growing_rows_stay_as_they_are_whatever_others_grow_from_it(steps):
         made.append((growing.with_rows(more), np.concatenate([rows, more])))
     for growing, rows in made:
         np.testing.assert_array_equal(growing.rows, rows)
-
-
-def test_rows_are_copied_when_there_is_no_room_only():
-    growing = GrowingRows(np.zeros((0, 2)))
-    memories = set()
-    for _ in range(1000):
-        growing = growing.with_rows(np.ones((1, 2)))
-        memories.add(growing.rows.__array_interface__["data"][0])
-    assert len(memories) < 8

@@ -103,12 +103,6 @@ def test_threads_that_share_the_shards_of_a_query_change_no_answer(both):
                 np.testing.assert_array_equal(after, before)
 
 
-def test_threads_share_a_query_of_all_targets_and_not_one_of_a_few(both):
-    _, several, _ = both
-    assert several.is_shared(None)
-    assert not several.is_shared(Matches(np.arange(COUNT) == 1000))
-
-
 def test_vectors_and_scores_of_any_rows_are_those_of_one_index(both):
     one, several, queries = both
     some = np.array([1999, 0, 807, 808, 1508, 1509, 1516, 808])

@@ -126,16 +126,6 @@ class TestFiles:
                 read_ids(path)
             assert str(caught.value).startswith(f"ids (ids{suffix}): expected a readable {suffix} file, got ")
 
-    def test_empty_text_is_refused(self, tmp_path):
-        (tmp_path / "ids.txt").touch()
-        with pytest.raises(InputError, match=r"^ids \(ids.txt\): expected strings"):
-            read_ids(tmp_path / "ids.txt")
-
-    def test_text_in_another_encoding_is_refused(self, tmp_path):
-        (tmp_path / "ids.txt").write_bytes("ä\n".encode("latin-1"))
-        with pytest.raises(InputError, match=r"^ids \(ids.txt\): expected a readable .txt file, got 'utf-8' codec"):
-            read_ids(tmp_path / "ids.txt")
-
     def test_pickled_ids_are_refused_and_never_loaded(self, tmp_path):
         path, trace = tmp_path / "ids.npy", tmp_path / "trace"
         write_pickled(path, trace)

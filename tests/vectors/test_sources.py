@@ -14,7 +14,6 @@ from hubless.vectors.sources import (
     StackedVectors,
     StreamedVectors,
     as_source,
-    in_memory,
     sample,
 )
 
@@ -81,15 +80,3 @@ def test_sample_is_some_rows_in_order_and_the_same_ones_for_the_same_seed():
 def test_sample_of_all_is_the_source_itself():
     source = as_source(ROWS, "rows")
     assert sample(source, 40) is source
-
-
-def test_array_of_float32_is_read_without_a_copy():
-    source = as_source(ROWS, "rows")
-    assert np.shares_memory(next(source.blocks(10)), ROWS)
-    assert np.shares_memory(in_memory(source), ROWS)
-
-
-def test_source_is_taken_as_it_is():
-    source = streamed(ROWS, 3)
-    assert as_source(source, "rows") is source
-    np.testing.assert_array_equal(in_memory(source), ROWS)
