@@ -59,10 +59,24 @@ def search_all(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSel
     It uses the threads that OpenMP may use. Their number does not change the answers.
     """
     plain = selector is None and isinstance(storage, faiss.IndexFlat)
-    if plain and k <= storage.ntotal and len(queries) * k <= MOST_FOUND:
-        return _by_parts(stored(storage), queries, k)
-    scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))
-    return scores, rows
+    if not plain or k > storage.ntotal or len(queries) * k > MOST_FOUND:
+        scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))
+        return scores, rows
+    vectors = stored(storage)
+    compare = _by_products if len(queries) >= PRODUCTS_FROM else _one_by_one
+    size = max(rows_of_a_part(storage.d), -(-len(vectors) // PARTS))
+    if len(vectors) <= size:
+        if faiss.omp_get_max_threads() == 1:
+            return compare(vectors, queries, k)
+        with openmp_threads(1):
+            return compare(vectors, queries, k)
+    parts = [vectors[start : start + size] for start in range(0, len(vectors), size)]
+    found = in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
+    best = faiss.ResultHeap(len(queries), k, keep_max=True)
+    for i, (scores, places) in enumerate(found):
+        best.add_result(scores, places + i * size)
+    best.finalize()
+    return best.D, best.I
 
 
 def stored(storage: faiss.IndexFlat) -> F32:
@@ -85,22 +99,7 @@ def storage_of(index: faiss.Index) -> faiss.Index:
 
 def rows_of_a_part(dim: int) -> int:
     """Return how many vectors pay for a second thread."""
-    return block_rows(dim, PART_BYTES)
-
-
-def _by_parts(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
-    compare = _by_products if len(queries) >= PRODUCTS_FROM else _one_by_one
-    rows = max(rows_of_a_part(vectors.shape[1]), -(-len(vectors) // PARTS))
-    if len(vectors) <= rows:
-        with openmp_threads(1):
-            return compare(vectors, queries, k)
-    parts = [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
-    found = in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
-    best = faiss.ResultHeap(len(queries), k, keep_max=True)
-    for i, (scores, places) in enumerate(found):
-        best.add_result(scores, places + i * rows)
-    best.finalize()
-    return best.D, best.I
+    return max(1, PART_BYTES // (4 * dim))
 
 
 def in_turn(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]:

@@ -101,8 +101,10 @@ class Ranker:
         if k < depth:
             k = min(depth, self.count if matches is None else self.room(matches))
         if strength == 0 or self.query_time is None:
-            augmented = self.targets.augmented(queries, strength)
-            ranked = self._ranked(*self._search(augmented, k, how, matches), strength)
+            search = self.targets.find if self._left_out is None else self._search
+            scores, rows = search(self.targets.augmented(queries, strength), k, how, matches)
+            offsets = self.offsets[rows]
+            ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
             return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self.query_time, Gate):
             return self._gated(self.query_time, queries, k, strength, how, matches)
