@@ -86,15 +86,6 @@ class TestSinkhornWithOneQuery:
         assert np.median(spread_of_best(found, expected)) < 2e-4
         assert np.median(spread_of_best(alone, expected)) > 4e-3
 
-    def test_fit_on_a_sample_gives_nearly_the_scores_of_all_targets(self, problem, monkeypatch):
-        s, b, _ = similarities(problem)
-        expected = formulas.sinkhorn(s, b, 0.1, 4)
-        fitted_on_all = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=4)
-        monkeypatch.setattr("hubless.corrections.rescored.single_query.FIT_SAMPLE", 200)
-        found = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=4)
-        assert not np.array_equal(found, fitted_on_all)
-        assert np.median(spread_of_best(found, expected)) < 2e-3
-
 
 class TestTail:
     """All targets, those of a similarity below 0 too, not only the best."""

@@ -79,7 +79,7 @@ class TestEveryCorrection:
 
     def test_arrays_mapped_files_and_sources_give_the_same_offsets(self, method, tmp_path):
         expected = offsets(method)
-        for kind in (as_mapped, as_streamed, as_shards, as_selection, as_float64, as_big_endian, as_fortran_order):
+        for kind in (as_mapped, as_streamed, as_shards, as_selection):
             given = replace(
                 PROBLEM,
                 targets=kind(PROBLEM.targets, tmp_path / "targets.npy"),
@@ -110,18 +110,6 @@ def as_shards(rows, path):
 def as_selection(rows, path):
     spread = np.repeat(rows, 2, axis=0)
     return SelectedVectors(ArrayVectors(spread, path.name), np.arange(0, len(spread), 2), path.name)
-
-
-def as_float64(rows, path):
-    return rows.astype(np.float64)
-
-
-def as_big_endian(rows, path):
-    return rows.astype(">f4")
-
-
-def as_fortran_order(rows, path):
-    return np.asfortranarray(rows)
 
 
 @pytest.mark.parametrize("method", ["auto", "nnn", "csls", "is", "sn", "dbsn"])

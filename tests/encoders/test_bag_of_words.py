@@ -66,23 +66,6 @@ def test_something_else_than_texts_is_refused(encoder, texts, problem):
         encoder.encode(texts)
 
 
-@pytest.mark.parametrize(
-    ("vocabulary", "problem"),
-    [
-        ({"open": 0, "file": 1}, "a word for each of 4 rows, got 2 words"),
-        ({"open": 0, "file": 1, "read": 2, "line": 4}, "each row from 0 to 3 once"),
-        ({"open": 0, "file": 1, "read": 2, "line": 2}, "each row from 0 to 3 once"),
-        ({"open": 0, "file": 1, "read": 2, "line": 3.0}, "each row from 0 to 3 once"),
-        ({"open": 0, "file": 1, "read": 2, "Line": 3}, "got 'Line'"),
-        ({"open": 0, "file": 1, "read": 2, "read_line": 3}, "got 'read_line'"),
-        ({"open": 0, "file": 1, "read": 2, "": 3}, "got ''"),
-    ],
-)
-def test_vocabulary_that_does_not_fit_its_rows_or_the_tokeniser_is_refused(vocabulary, problem):
-    with pytest.raises(InputError, match=problem):
-        BagOfWords(vocabulary, ROWS)
-
-
 def test_saved_and_loaded_encoder_gives_the_same_vectors(encoder, saved):
     texts = ["Open the file", "read_line line"]
     np.testing.assert_array_equal(load_encoder(saved).encode(texts), encoder.encode(texts))
@@ -134,13 +117,6 @@ def test_wrong_member_of_the_description_is_named(saved, members, problem):
     with pytest.raises(InputError, match=problem) as caught:
         load_encoder(saved)
     assert str(saved) in str(caught.value)
-
-
-@pytest.mark.parametrize("text", ["[]", "3", "null", "[" * 200_000])
-def test_description_that_is_no_json_object_is_refused(saved, text):
-    (saved / "encoder.json").write_text(text, "utf-8")
-    with pytest.raises(InputError, match=r"encoder\.json"):
-        load_encoder(saved)
 
 
 @pytest.mark.parametrize(

@@ -172,11 +172,6 @@ def test_model_that_would_give_other_vectors_is_refused_before_a_build(tmp_path,
         load(tmp_path).check()
 
 
-def test_pooling_of_the_description_stands_in_for_a_missing_file(tmp_path):
-    found = load(write_onnx(tmp_path, pooling=None, modules=()), pooling="cls").encode(TEXTS)
-    np.testing.assert_allclose(found, [of_tokens(text)[0] for text in TEXTS], atol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [

@@ -83,14 +83,6 @@ def test_unknown_pieces_of_a_unigram_tokeniser_are_left_out(tmp_path):
     np.testing.assert_allclose(encoder.encode(["amber zzz birch"])[0], mean("amber birch"), atol=1e-6)
 
 
-def test_paddings_that_the_tokeniser_has_do_not_count(tmp_path):
-    encoder = load(write_static(tmp_path))
-    made = tokeniser()
-    made.enable_padding(length=9)
-    made.save(str(tmp_path / "tokenizer.json"))
-    np.testing.assert_allclose(encoder.encode(["amber"])[0], ROWS[WORDS.index("amber")], atol=1e-6)
-
-
 def test_prompt_stands_before_each_text(tmp_path):
     encoder = load(write_static(tmp_path), prompt="amber ")
     np.testing.assert_allclose(encoder.encode(["birch"])[0], mean("amber birch"), atol=1e-6)

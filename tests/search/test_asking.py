@@ -82,13 +82,6 @@ def test_query_by_id_is_raw_unless_said_otherwise(collections):
     assert collection.query(vectors, limit=50).ids == collection.query(vectors, limit=50, strength=1.0).ids
 
 
-def test_results_say_which_strength_was_applied(collections):
-    collection, vector = collections["csls"], PROBLEM.queries[0]
-    assert collection.query(vector).strength == 1.0
-    assert collection.query(ids=["t3"]).strength == 0.0
-    assert collection.query(vector, strength=0.5).strength == 0.5
-
-
 def test_prepared_vectors_get_the_same_hits_and_are_not_prepared_again(collections):
     collection = collections["csls"]
     prepared = collection.prepare(3 * PROBLEM.queries[:4])
@@ -221,17 +214,6 @@ def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
         assert hit.explanation.raw_rank == (raw_rank if raw_rank <= 3 else None)
         deep += raw_rank > 3
     assert deep
-
-
-def test_bundle_without_occurrences_is_opened_and_tells_nothing(tmp_path):
-    manifest = small.build(tmp_path)
-    path = small.folder(tmp_path, manifest)
-    (path / bundle.OCCURRENCE).unlink()
-    small.reseal(path)
-    collection = small.check_complete(tmp_path)
-    explained = collection.query(small.query_bank()[0], explain=True)[0][0].explanation
-    assert (explained.occurrence, explained.raw_occurrence) == (None, None)
-    assert explained.raw_rank == 1
 
 
 def test_occurrences_of_other_targets_are_refused(tmp_path):

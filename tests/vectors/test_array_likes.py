@@ -115,8 +115,3 @@ PAYLOADS = {
 def test_payload_of_any_kind_is_the_same_rows(given):
     given = given() if callable(given) else given
     assert as_payload(given).to_table().to_pylist() == PAYLOADS["list of dicts"]
-
-
-def test_keys_of_all_rows_count():
-    rows = as_payload([{"a": 1}, {"b": 2}, {"a": 3, "c": 4}]).to_table().to_pylist()
-    assert rows == [{"a": 1, "b": None, "c": None}, {"a": None, "b": 2, "c": None}, {"a": 3, "b": None, "c": 4}]

@@ -124,14 +124,6 @@ class TestArraysInFiles:
         assert trace.exists()  # so it would have been noticed
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_bare_pickle_is_refused_and_never_loaded(tmp_path, suffix):
-    path, trace = tmp_path / f"rows{suffix}", tmp_path / "trace"
-    path.write_bytes(write_pickled(tmp_path / "rows.pkl", trace).read_bytes())
-    assert "pickle" not in refusal(path)  # no advice to load it after all
-    assert not trace.exists()
-
-
 def test_pickled_ids_in_an_npz_are_refused_and_never_loaded(tmp_path):
     path, trace = tmp_path / "rows.npz", tmp_path / "trace"
     with np.load(write_pickled(tmp_path / "objects.npz", trace), allow_pickle=False) as archive:
@@ -230,15 +222,6 @@ class TestParquet:
         path = write_parquet(tmp_path / "rows.parquet", ROWS[:2], id=ids)
         assert ", column id: expected " in refusal(path)
 
-    def test_damage_that_shows_only_in_a_later_block(self, tmp_path):
-        path = write_parquet(tmp_path / "rows.parquet", ROWS)
-        whole = path.read_bytes()
-        column = pq.read_metadata(path).row_group(1).column(0)
-        start = column.dictionary_page_offset or column.data_page_offset
-        path.write_bytes(whole[:start] + b"\xff" * 20 + whole[start + 20 :])
-        assert open_items(path, "query bank").vectors.shape == (30, 4)
-        assert "expected a readable .parquet file, got " in refusal(path)
-
 
 SHARDS = {
     "nothing": ([], "expected a folder of .npy, .npz, .parquet files, got a folder without any"),
@@ -286,13 +269,6 @@ class TestFolders:
         message = refusal(tmp_path, DimensionMismatch)
         first, second = (f"query bank ({tmp_path.name}) ({shard}{suffix})" for shard in "ab")
         assert message == f"{second}: expected 4 dimensions, as {first} has, got 3 dimensions"
-
-    def test_bad_row_is_named_with_its_shard(self, tmp_path):
-        rows = ROWS.copy()
-        rows[7, 1] = np.nan
-        write_npy(tmp_path / "a.npy", ROWS)
-        write_npy(tmp_path / "b.npy", rows)
-        assert "(b.npy), row 7, column 1: expected a finite number" in refusal(tmp_path, NotFinite)
 
 
 @pytest.mark.parametrize(
@@ -415,8 +391,3 @@ class TestBuild:
         ):
             with pytest.raises(NotFinite, match=r"row 0: expected a vector of length 1e\+08 at most"):
                 refused()
-
-    def test_long_vectors_within_the_limit_are_taken(self):
-        rows = np.float32(1e6) * ROWS
-        index = hubless.Index(metric="dot", correction="csls").fit(rows[::2], rows[1::2])
-        assert np.isfinite(index.query(rows).scores).all()

@@ -10,7 +10,6 @@ from support.problems import normal
 
 import hubless
 from hubless.errors import InputError, StorageError
-from hubless.vectors.payload import open_payload
 
 ROWS = normal(12, 4, seed=1)
 TITLES = [f"title {row}" for row in range(12)]
@@ -128,10 +127,3 @@ class TestNested:
         index = hubless.Index(metric="dot", correction="none").fit(ROWS[:6] + 1, ROWS, payload=[{"tree": tree}] * 12)
         index.save(tmp_path / "catalog", "c")
         assert hubless.open(tmp_path / "catalog", "c").payload([3]) == [{"tree": tree}]
-
-
-def test_number_too_large_for_its_list_is_named(tmp_path):
-    path = tmp_path / "payload.jsonl"
-    path.write_text('{"a": "[18446744073709551616]"}\n')
-    with pytest.raises(InputError, match="payload, column a"):
-        open_payload(path, {"a": "list<int64>"})

@@ -137,15 +137,6 @@ def test_npz_brings_ids(tmp_path, ids):
     assert items.ids.to_pylist() == ids.tolist()
 
 
-def test_vectors_with_nearly_nothing_in_them_are_read_as_they_are(tmp_path):
-    """The smallest and the largest numbers of float32."""
-    rows = np.array([[1e-45, -1e-45], [3.4e38, -3.4e38], [3.4e38, 3.4e38]], np.float32)
-    found = open_items(write_npy(tmp_path / "rows.npy", rows), "targets").vectors
-    np.testing.assert_array_equal(read_all(found), rows)
-    half = np.sqrt(0.5)
-    np.testing.assert_allclose(read_all(UnitVectors(found)), [[half, -half], [half, -half], [half, half]], atol=1e-6)
-
-
 @pytest.mark.parametrize(("suffix", "most"), [(".npy", 8 * 2**20), (".npz", 50 * 2**20)])
 def test_file_of_100_megabytes_is_read_in_blocks_and_never_held_whole(tmp_path, suffix, most):
     path, rows = tmp_path / f"rows{suffix}", np.zeros((100_000, 256), np.float32)

@@ -131,12 +131,12 @@ class SinkhornNormalisation:
             rows = sampled_rows(count, self._size(bank.shape[0], count, self.fit_sample))
             bank_sample = sample(bank, rows_kept(len(rows)))
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
-        on_some = self.iterations if some is columns else self.iterations // 2
+        on_some = int(self.iterations) if some is columns else int(self.iterations) // 2
         of_some = None if weights is None else weights[rows]
         a, steps = bank_potentials(bank, some, temperature, on_some, bank_sample, of_some), on_some
         if some is not columns:
             of_all = np.ones(count) if weights is None else weights
-            most = self.iterations - on_some
+            most = int(self.iterations) - on_some
             a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, most)
             steps += more
         return a, {
