@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.filters.grammar import is_list
 from hubless.filters.kinds import ValueKind, kind_of
+from hubless.vectors.arrays import is_list
 from hubless.vectors.free_payload import is_free
 
 BOOL, INT64, DOUBLE, VARCHAR = "BOOL", "INT64", "DOUBLE", "VARCHAR"

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from hubless.errors import InputError
-from hubless.filters.grammar import FIELD, is_list
+from hubless.filters.grammar import FIELD
 from hubless.filters.kinds import kind_of
 from hubless.search.matches import Matches
+from hubless.vectors.arrays import is_list
 from hubless.vectors.payload import Masks
 from hubless_milvus.columns import plain
 from hubless_milvus.names import ROW

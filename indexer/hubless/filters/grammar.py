@@ -22,6 +22,7 @@ from hubless.filters import conditions
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
 from hubless.filters.free import KeyCondition, Which, key_test
 from hubless.filters.kinds import EQUALITY, ORDER, ValueKind, kind_of
+from hubless.vectors.arrays import is_list
 from hubless.vectors.free_payload import is_free
 
 FIELD = "field"
@@ -237,12 +238,6 @@ def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tupl
         expected = f'{" or ".join((*known, "exists"))}, as field "{cut(name)}" is {stored}'
         raise InputError(place, expected, operator)
     return values, kind
-
-
-def is_list(stored: pa.DataType) -> bool:
-    """Return True if values are lists."""
-    types = pa.types
-    return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
 
 
 def _read(value: Any, place: str, kind: ValueKind, stored: pa.DataType, field: str) -> Any:

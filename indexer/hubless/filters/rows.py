@@ -6,8 +6,9 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.errors import InputError, UnknownField, one_line
-from hubless.filters.grammar import cut, is_list, shown
+from hubless.filters.grammar import cut, shown
 from hubless.filters.kinds import kind_of
+from hubless.vectors.arrays import is_list
 from hubless.vectors.free_payload import free_table, is_free
 
 _INFINITE = (float("inf"), float("-inf"))

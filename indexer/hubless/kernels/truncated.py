@@ -8,8 +8,6 @@ Source: Schmitzer, "Stabilized Sparse Scaling Algorithms for Entropy Regularized
 Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The constant remainder is ours.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from hubless.kernels import devices
@@ -54,9 +52,9 @@ def steps_over_all(
         first = np.log(targets.shape[0] / bank.shape[0]) - np.log(found.shares)
         if found.entries is None:
             return potentials + first, steps + 1
-        moved = _steps(found.entries, found.shares, weights, first, most - steps)
-        potentials, steps = potentials + moved.change, steps + moved.steps
-        if moved.ended:
+        change, made, ended = _steps(found.entries, found.shares, weights, first, most - steps)
+        potentials, steps = potentials + change, steps + made
+        if ended:
             break
     return potentials, steps
 
@@ -67,16 +65,11 @@ def _exact_step(bank: VectorSource, targets: VectorSource, temperature: float, p
     return a
 
 
-class _Moved(NamedTuple):
-    """Result of some steps: the change of a (b,), their number, and True if no more are wanted."""
+def _steps(kept: Entries, shares: F64, weights: F64, first: F64, most: int) -> tuple[F64, int, bool]:
+    """Take the first step, and more on the entries that were kept as long as these hold nearly all.
 
-    change: F64
-    steps: int
-    ended: bool
-
-
-def _steps(kept: Entries, shares: F64, weights: F64, first: F64, most: int) -> _Moved:
-    """The first step, and more on the entries that were kept, as long as these hold nearly all."""
+    Returns the change of a (b,), the number of steps, and True if no more are wanted.
+    """
     from scipy.sparse import csr_array  # a server does not need it
 
     n, b = len(weights), len(shares)
@@ -89,7 +82,7 @@ def _steps(kept: Entries, shares: F64, weights: F64, first: F64, most: int) -> _
         of_targets = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
         sums = entries.T @ (weights * np.exp(of_targets)) + rest_of_bank
         if (rest_of_bank / sums).mean() > most_rest:
-            return _Moved(of_bank, steps, ended=False)
+            return of_bank, steps, False
         of_bank = np.log(n / b) - np.log(sums)
         steps += 1
-    return _Moved(of_bank, steps, ended=True)
+    return of_bank, steps, True

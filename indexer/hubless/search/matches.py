@@ -140,14 +140,11 @@ class MatchesCache:
             return found
 
     def _keep(self, key: str, found: Matches) -> None:
-        size = _size(key, found)
+        size = found.nbytes + len(key)
         if key in self._held or size > self._room:
             return
         while self._taken + size > self._room:
-            self._taken -= _size(*self._held.popitem(last=False))
+            oldest, matches = self._held.popitem(last=False)
+            self._taken -= matches.nbytes + len(oldest)
         self._held[key] = found
         self._taken += size
-
-
-def _size(key: str, found: Matches) -> int:
-    return found.nbytes + len(key)
