@@ -54,10 +54,8 @@ class FittedNeighbours(Fitted):
 class Nnn:
     """Nearest Neighbor Normalization: h(t) = w · mean of the k largest q·t over the query bank.
 
-    Parameters
-    ----------
-    k : number of nearest bank queries; None is 128, or all of a smaller bank, and then the details have a `note`
-    weight : w
+    `k`: number of nearest bank queries; None is 128, or all of a smaller bank, and then the details have a `note`.
+    `weight`: w.
 
     Source: Chowdhury et al., "Nearest Neighbor Normalization Improves Multimodal Retrieval", EMNLP 2024.
     """

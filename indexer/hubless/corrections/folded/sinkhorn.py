@@ -67,15 +67,12 @@ class SinkhornNormalisation:
     With a target prior p, which `hubless.corrections.prior` explains, targets are to be found p_j of the times each,
     and not all as often: h(t) = τ·LSE_i(q_i·t/τ + a_i) − τ·log p(t).
 
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.01)
-    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
-    iterations : Sinkhorn steps; 10 are not converged, and are the published setting
-    fit_sample : up to this many targets, all steps are over all of them; also of more, while the exact fit is as
-        quick (`QUICK_EXACT`). Else the first half of the steps is over a sample of this many, at most a tenth of them,
-        with as many bank queries as can be held in memory; the others are over all targets (see
-        `hubless.kernels.truncated`). "all" takes no sample
+    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.01).
+    `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100). `iterations`: Sinkhorn
+    steps; 10 are not converged, and are the published setting. `fit_sample`: up to this many targets, all steps are
+    over all of them; also of more, while the exact fit is as quick (`QUICK_EXACT`). Else the first half of the steps is
+    over a sample of this many, at most a tenth of them, with as many bank queries as can be held in memory; the others
+    are over all targets (see `hubless.kernels.truncated`). "all" takes no sample.
 
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025 (sign of its algorithm, not of its equations).
     """
@@ -157,10 +154,7 @@ class SinkhornNormalisation:
 class DualBankSinkhorn(SinkhornNormalisation):
     """Dual bank Sinkhorn normalisation: as `sn`, with the targets widened by a target bank.
 
-    Raises
-    ------
-    InputError
-        from `fit`, if there is no target bank.
+    Raises `InputError` from `fit`, if there is no target bank.
 
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm A2.
     """

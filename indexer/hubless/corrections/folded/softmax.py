@@ -116,10 +116,8 @@ class FittedSoftmax(Fitted):
 class InvertedSoftmax:
     """Inverted softmax: h(t) = τ · LSE_{q∈Bq}(q·t/τ).
 
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (0.02 in the DBSN paper)
-    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
+    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (0.02 in the DBSN paper).
+    `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100).
 
     Source: Smith et al., ICLR 2017; with a query bank, Bogolin et al., "Cross Modal Retrieval with Querybank
     Normalisation" (QB-Norm), CVPR 2022, equation 1.

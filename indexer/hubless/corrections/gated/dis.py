@@ -101,13 +101,10 @@ class DynamicInvertedSoftmax:
     Equation 15 of the DBSN paper, taken literally, ranks active targets by their softmax and others by their
     similarity, which are on different scales. Offsets that are not centred have the same fault.
 
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (0.05 in QB-Norm, as
-        β = 20)
-    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
-    k : how far down the ranking of a bank query a target is active
-    gate : "query" as in QB-Norm, or "target" as in DBSN. The latter folds: it costs nothing at query time
+    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (0.05 in QB-Norm, as β = 20).
+    `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100). `k`: how far down the
+    ranking of a bank query a target is active. `gate`: "query" as in QB-Norm, or "target" as in DBSN. The latter folds:
+    it costs nothing at query time.
 
     Source: Bogolin et al., "Cross Modal Retrieval with Querybank Normalisation" (QB-Norm), CVPR 2022, equation 2; for
     the gate on targets Pan et al., "Dual Bank Sinkhorn Normalization" (DBSN), ACM MM 2025, equation 15.

@@ -113,16 +113,9 @@ class DualDynamicInvertedSoftmax:
     raw top-1 of the query is in the activation set of its bank: the targets in the top k of some row of the bank. So
     with both gates off the score is s², by which a similarity below 0 ranks as high as one above: see `GatedFactors`.
 
-    Parameters
-    ----------
-    query_temperature : τ1, in units of similarity, or "auto" by perplexity over the query bank
-    target_temperature : τ2, in units of similarity, or "auto" by perplexity over the target bank
-    k : how far down the ranking of a bank row a target is active
-
-    Raises
-    ------
-    InputError
-        from `fit`, if there is no target bank.
+    `query_temperature`: τ1, in units of similarity, or "auto" by perplexity over the query bank. `target_temperature`:
+    τ2, in units of similarity, or "auto" by perplexity over the target bank. `k`: how far down the ranking of a bank
+    row a target is active. Raises `InputError` from `fit`, if there is no target bank.
 
     Source: Wang et al., "Balance Act: Mitigating Hubness in Cross-Modal Retrieval with Query and Gallery Banks"
     (DBNorm), EMNLP 2023, and the code released with it.

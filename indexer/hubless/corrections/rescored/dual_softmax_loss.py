@@ -45,11 +45,9 @@ class DualSoftmaxLoss(InvertedSoftmax):
 
     Without the first s it would rank as `is` does: the query's own term is the same for all targets in exp(s/τ)/Z.
 
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (the SIGIR paper does
-        not state it; its figure 1 comes out at 1)
-    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
+    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (the SIGIR paper does not
+    state it; its figure 1 comes out at 1). `perplexity`: effective bank queries per target, for "auto"; None is
+    clip(0.1·b, 20, 100).
 
     Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021;
     with a single query, Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video

@@ -51,14 +51,8 @@ class LocalScaling:
 
     r(q) is the same for all targets of a query and left out; D/√r(t) ranks alike.
 
-    Parameters
-    ----------
-    k : which nearest bank query gives the radius (5 by default in scikit-hubness and kiez)
-
-    Raises
-    ------
-    InputError
-        from `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
+    `k`: which nearest bank query gives the radius (5 by default in scikit-hubness and kiez). Raises `InputError` from
+    `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
 
     Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012; scikit-hubness,
     `LocalScaling(method="standard")`.
@@ -82,14 +76,8 @@ class Nicdm(LocalScaling):
     D = 1 − s, and the k smallest are those of the target to the bank. r(q) is the same for all targets of a query and
     left out.
 
-    Parameters
-    ----------
-    k : over how many nearest bank queries the radius is taken (5 by default in scikit-hubness and kiez)
-
-    Raises
-    ------
-    InputError
-        from `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
+    `k`: over how many nearest bank queries the radius is taken (5 by default in scikit-hubness and kiez). Raises
+    `InputError` from `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
 
     Source: Jégou et al., "A Contextual Dissimilarity Measure for Accurate and Efficient Image Search", CVPR 2007;
     Schnitzer et al., JMLR 2012; scikit-hubness, `LocalScaling(method="nicdm")`.

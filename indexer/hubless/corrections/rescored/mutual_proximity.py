@@ -83,10 +83,8 @@ class MutualProximity:
     μ(q) and σ(q) are mean and spread of the query's similarities to all targets, μ(t) and σ(t) of the target's to the
     bank. In distances D = 1 − s these are the probabilities to be further away than D.
 
-    Parameters
-    ----------
-    k : over how many nearest bank queries μ(t) and σ(t) are taken; None is all, as in the paper. scikit-hubness and
-        kiez take as many as they are given neighbours (10 by default), the tail of the distribution only
+    `k`: over how many nearest bank queries μ(t) and σ(t) are taken; None is all, as in the paper. scikit-hubness and
+    kiez take as many as they are given neighbours (10 by default), the tail of the distribution only.
 
     Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012; scikit-hubness,
     `MutualProximity(method="normal")`.

@@ -170,12 +170,9 @@ class SingleQuerySinkhorn:
     query's row is s/τ + c, up to a constant. After one step it ranks as `is` does: exp(x)/(Z + exp(x)) rises with
     x − log Z. It is not `sn` with one more row: `sn` begins with the rows.
 
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity. The paper has T = τ, and does
-        not state its value
-    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
-    iterations : k, the number of steps. The paper does not state it
+    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity. The paper has T = τ, and
+    does not state its value. `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100).
+    `iterations`: k, the number of steps. The paper does not state it.
 
     Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video Retrieval", SIGIR
     2023, section 3.
