@@ -12,11 +12,9 @@ Prints Markdown: R@1 in per cent, and the dimensions that `auto` takes. Everythi
 """
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -24,7 +22,7 @@ import numpy as np
 
 import hubless
 from benchmarks.gains import IMAGES, NAMES
-from benchmarks.real_sets import Set, hits, open_set, trial
+from benchmarks.real_sets import Set, add_sets, hits, sets_of, trial
 from hubless.builder.inputs.dimensions import fit_basis
 from hubless.builder.recipe import Recipe
 from hubless.lab.experiments.methods import Method
@@ -130,19 +128,13 @@ def speed(count: int, dim: int) -> Iterator[str]:
 def main() -> None:
     """Measure all folders, or the speed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    add_sets(parser, SEEDS, KEPT)
     parser.add_argument("--speed", type=int, metavar="TARGETS")
-    parser.add_argument("--output", type=Path, default=KEPT)
     given = parser.parse_args()
     if given.speed:
         print("\n".join(speed(given.speed, 512)))
         return
-    sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
-    sets = sets or json.loads(given.output.read_text())["sets"]
-    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
-    given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
-    print("\n".join(markdown(sets)))
+    print("\n".join(markdown(sets_of(given, measure))))
 
 
 if __name__ == "__main__":

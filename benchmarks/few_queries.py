@@ -9,16 +9,14 @@ Prints Markdown: the change of R@1 in points, mean over the splits / worst singl
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
-from benchmarks.real_sets import Set, cut, hits, open_set, trial
+from benchmarks.real_sets import Set, add_sets, cut, hits, sets_of, trial
 from benchmarks.wrong_banks import one_topic
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial
@@ -83,15 +81,9 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def main() -> None:
     """Measure all folders."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--output", type=Path, default=KEPT)
+    add_sets(parser, SEEDS, KEPT)
     given = parser.parse_args()
-    sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
-    sets = sets or json.loads(given.output.read_text())["sets"]
-    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
-    given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
-    print("\n".join(markdown(sets)))
+    print("\n".join(markdown(sets_of(given, measure))))
 
 
 if __name__ == "__main__":

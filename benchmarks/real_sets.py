@@ -11,7 +11,7 @@ Prints Markdown; writes all numbers to `benchmarks/results/real_sets.json`.
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -151,6 +151,23 @@ def markdown(rows: Sequence[dict[str, Any]], labels: Sequence[str], choices: Seq
             held_out = f"{c['held_out']:+.1f} ± {c['held_out_error']:.1f}"
             cells = [c["set"], c["chosen"], f"{c['change']:+.1f}", held_out, c["best"], f"{c['best_change']:+.1f}"]
             yield f"| {' | '.join(cells)} | {c['tried']} |"
+
+
+def add_sets(parser: argparse.ArgumentParser, seeds: int, output: Path) -> None:
+    """Add the arguments that `sets_of` reads."""
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--output", type=Path, default=output)
+
+
+def sets_of(given: argparse.Namespace, measure: Callable[[Set, int], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Measure the folders, if any are given, and keep the results, one line a set. Return what is kept."""
+    if given.folders:
+        sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
+        lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
+        given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
+    kept: list[dict[str, Any]] = json.loads(given.output.read_text())["sets"]
+    return kept
 
 
 def main() -> None:
