@@ -43,8 +43,17 @@ function Bank({ about }) {
           <${Figure} term="related" label="Related to targets" note="below 0.65 it is another model's">${fixed(bank.related_to_targets)}<//>
         </dl>`}
     ${live && html`<p>${plural(live.queries, "live query", "live queries")} ${live.queries === 1 ? "speaks" : "speak"} for strength <strong>${fixed(live.recommended_strength)}</strong>${live.state === "enough" ? "" : html` <span class="quiet">(${live.state === "few" ? "few" : "too few"} to go by)</span>`}; served is ${fixed(about.strength)}.</p>`}
+    <${Waiting} about=${about} />
     <${Regions} about=${about} />
   </section>`;
+}
+
+/** That the collection corrects itself later, or why it did not. The report has the day it did. */
+function Waiting({ about }) {
+  const seen = useLoad((signal) => get("read the bank", of(about.name, "bank"), { signal }), [about.name, about.version], 5);
+  return html`<${Loaded} of=${seen}>${({ waiting, work }) => html`
+    ${waiting?.sampled && html`<p class="notice">The correction is fitted as soon as the query sample has ${count(waiting.sampled)} live queries.</p>`}
+    ${work?.work === "bank" && work.state === "failed" && html`<p class="notice">The last bank was refused: ${work.problem?.detail}</p>`}`}<//>`;
 }
 
 /** Where on the map the bank finds targets, and where it does not. */

@@ -9,7 +9,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import small
+from support import catalogs, small
 from support.files import arrow_stream
 from support.limits import settings_with
 from support.problems import with_hubs
@@ -17,7 +17,7 @@ from support.server_process import served
 from support.serving import serving, serving_catalog, wait_until_ready
 
 import hubless
-from hubless_client import Client
+from hubless_client import Client, ClientError
 from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
 
@@ -97,14 +97,14 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
     )
     assert first.status_code == 202
     assert first.headers["location"] == f"{NOTES}/bank"
-    assert first.json()["waiting"] == {"queries": 40, "mode": "replace", "fit": False}
+    assert first.json()["waiting"] == {"queries": 40, "mode": "replace", "fit": False, "sampled": None}
     second = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "fit": "false", "dim": 8},
         content=BANK[40:80].astype("<f4").tobytes(),
         headers={"Content-Type": "application/octet-stream"},
     )
-    assert second.json()["waiting"] == {"queries": 80, "mode": "replace", "fit": False}
+    assert second.json()["waiting"] == {"queries": 80, "mode": "replace", "fit": False, "sampled": None}
     whole = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "timeout_ms": 60_000},
@@ -120,6 +120,18 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
 
 
 RIGHT = [str(row) for row in (BANK @ PROBLEM.targets.T).argmax(axis=1)]
+
+
+def test_texts_of_the_payload_are_a_bank(tmp_path):
+    data = catalogs.words()
+    more = {"ids": data.ids, "payload": catalogs.payload(), "encoder": catalogs.encoder(), "correction": "none"}
+    hubless.build(tmp_path, "words", data.targets, progress=False, **more)
+    with serving_catalog(tmp_path, hubness=False) as url, Client(url) as client:
+        made = client.put_bank("words", payload=["title"], timeout_ms=60_000)
+        titles = {row["title"] for row in more["payload"]}
+        assert (made.queries, made.waiting, made.correction) == (len(titles), None, "auto")
+        with pytest.raises(ClientError, match="one of the columns"):
+            client.put_bank("words", payload=["caption"])
 
 
 def test_labels_of_bank_queries_make_confidence_a_probability(notes, url):
@@ -159,7 +171,7 @@ def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
     client, _ = notes
     answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 1})
     assert answer.status_code == 202
-    assert answer.json()["waiting"] == {"queries": 120, "mode": "replace", "fit": True}
+    assert answer.json()["waiting"] == {"queries": 120, "mode": "replace", "fit": True, "sampled": None}
     while (found := client.get(f"{NOTES}/bank").json())["queries"] == 0:
         client.post(f"{NOTES}/query", json={"vector": POINTS[0]["vector"]}).raise_for_status()
         time.sleep(0.05)
@@ -190,7 +202,12 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     assert "vectors[0]" in refused(put(vectors=[[0] * 8, good[0]]), "zero_vector")
     assert "at least 2 queries, better 100 and more" in refused(put(vectors=good[:1]))
     assert "1 to 300 queries" in refused(put(vectors=[good[0]] * 301))
-    assert "either vectors or texts" in refused(put(fit=False))
+    assert "one of vectors, texts, payload, sampled" in refused(put(fit=False))
+    assert "got texts and sampled" in refused(put(texts=["a"], sampled=100))
+    assert "HUBLESS_QUERY_SAMPLE" in refused(put(sampled=100))
+    assert "a whole number from 100 to 300" in refused(put(sampled=99))
+    assert "append" in refused(put(sampled=100, mode="append"))
+    refused(put(payload=["title"]))
     refused(put(texts=["a", "b"]), "no_encoder")
     assert "one of replace, append" in refused(put(vectors=good, mode="add"))
     assert "correction" in refused(put(vectors=good, correction="best"))

@@ -1,7 +1,9 @@
 """Work on collections in the background: merges and fits, in processes of their own."""
 
 import os
+import re
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from hubless.search.collection import open_collection
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import give_bank, read_order
 from hubless.store.locks import lease
+from hubless.store.query_sample import SampleWriter
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining import work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
@@ -125,6 +128,58 @@ def test_parts_of_a_bank_are_fitted_together(home):
     give_bank(home, BANK[40:], append=True)
     assert run(bank_of(home)) == 0
     assert hubless.open(home.parent, NAME).manifest.bank.queries == 60
+
+
+def with_live_queries():
+    """Targets (100, 16), which lean more or less to one direction, and 300 queries, near to one each, which all do."""
+    rng = np.random.default_rng(4)
+    plain, common = rng.normal(size=(100, 16)), 2 * np.eye(16)[0]
+    queries = np.repeat(plain, 3, axis=0) + 0.6 * rng.normal(size=(300, 16)) + common
+    return tuple(rows.astype(np.float32) for rows in (plain + rng.normal(size=(100, 1)) * common / 2, queries))
+
+
+TARGETS, LIVE = with_live_queries()
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """A raw collection with hubs, whose live queries are sampled: its folder, and a function that asks queries."""
+    catalog, sample = tmp_path / "catalog", tmp_path / "sample"
+    hubless.build(catalog, NAME, TARGETS, correction="none", progress=False)
+    writer = SampleWriter(sample)
+
+    def ask(queries):
+        for query in queries / np.linalg.norm(queries, axis=1, keepdims=True):
+            writer.record(NAME, "cosine", query, "someone", time.time())
+        writer.flush()
+
+    return catalog / NAME, sample, ask
+
+
+def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw, monkeypatch):
+    home, sample, ask = raw
+    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
+    give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+    made = Maintainer(lambda: home.parent, lambda: [living(home.parent)], 0, None, lambda: None, sample)
+    ask(LIVE[:299])
+    assert made._waiting() == {}
+    ask(LIVE[299:])
+    made.start()
+    until(lambda: read_order(home) is None)
+    for thread in made.stop():
+        thread.join()
+    manifest = hubless.open(home.parent, NAME).manifest
+    assert (manifest.correction.name, 100 < manifest.bank.queries <= 200) == ("auto", True)
+    assert re.search(r"by itself on \d{4}-\d\d-\d\d, with \d+ of 300 sampled", manifest.notes[-1])
+
+
+def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
+    home, sample, ask = raw
+    ask(np.random.default_rng(1).normal(size=(300, TARGETS.shape[1])).astype(np.float32))
+    give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+    assert run(bank_of(home)._replace(sample=str(sample))) == FAILED
+    assert read_status(home).problem["detail"].startswith("sampled: expected live queries that the correction suits")
+    assert (read_order(home), hubless.open(home.parent, NAME).manifest.bank) == (None, None)
 
 
 def test_disk_that_refuses_leaves_the_bank_for_another_time(home, monkeypatch):

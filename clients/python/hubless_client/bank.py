@@ -24,8 +24,8 @@ class BankInfo:
     coverage : share of the targets that they cover; None if not known
     correction : that was fitted
     frozen_share : share of the targets that came after the fit
-    waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, and whether it is fitted next
-        (`fit`); None for none
+    waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, whether it is fitted next
+        (`fit`), and the live queries that it waits for (`sampled`); None for none
     work : the last work of the service on the collection: its `state`, `step`, `problem` and more; None for none
     """
 
@@ -60,6 +60,8 @@ class BankMethods:
         vectors: MatrixLike | None = None,
         *,
         texts: Iterable[str] | None = None,
+        payload: Iterable[str] | None = None,
+        sampled: int | None = None,
         relevant: Iterable[Any] | None = None,
         mode: str | None = None,
         fit: bool | None = None,
@@ -77,6 +79,8 @@ class BankMethods:
         ----------
         vectors : (b, d) example queries, as the queries that people ask; 100 or more
         texts : (b,) instead of vectors, for collections that have an encoder
+        payload : instead of vectors, names of payload columns such as a title: each text is encoded, and is a query
+        sampled : instead of vectors, a number of live queries that the service waits for; see its query sample
         relevant : (b,) the id of the right target of each query, a list of them, or None where nobody knows: they make
             confidence a probability; 20 at least, better 100 and more
         mode : "replace", the default; "append" adds to the bank that there is
@@ -86,15 +90,20 @@ class BankMethods:
         timeout_ms : to wait for the fit; it goes on after that
         request_id, timeout : as in every call
         """
-        if (vectors is None) == (texts is None):
-            got = "neither" if texts is None else "both"
-            raise CannotSend(f"put_bank: expected either vectors or texts, got {got}")
+        ways = {"vectors": vectors, "texts": texts, "payload": payload, "sampled": sampled}
+        chosen = [name for name, value in ways.items() if value is not None]
+        if len(chosen) != 1:
+            raise CannotSend(f"put_bank: expected one of {', '.join(ways)}, got {' and '.join(chosen) or 'none'}")
         given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if relevant is not None:
             options["relevant"] = listed("relevant", relevant)
         if texts is not None:
             content = in_json({"texts": listed("texts", texts), **options})
+        elif payload is not None:
+            content = in_json({"payload": listed("payload", payload), **options})
+        elif sampled is not None:
+            content = in_json({"sampled": sampled, **options})
         elif relevant is not None:
             rows = pack_many(vectors)  # type: ignore[arg-type]
             content = in_json({"vectors": [in_base64(rows.row(i)) for i in range(rows.rows)], **options})

@@ -222,17 +222,18 @@ export class Client {
   }
 
   /**
-   * Fit the correction on example queries, vectors or texts, over all targets that there are. If that takes longer than
+   * Fit the correction on example queries, over all targets that there are: vectors, texts, those of payload columns, or
+   * live queries, once so many are sampled. If that takes longer than
    * `timeout_ms`, the bank of the answer is `waiting`; `bank` tells how far it is.
    */
   async putBank(
     collection: string,
-    queries: readonly VectorLike[] | { texts: readonly string[] },
+    queries: readonly VectorLike[] | { texts: readonly string[] } | { payload: readonly string[] } | { sampled: number },
     how: BankOptions = {},
     options?: CallOptions,
   ): Promise<BankInfo> {
     const vectors = (rows: readonly VectorLike[]) => rows.map((row, place) => inBase64(row, `vectors[${place}]`));
-    const given = "texts" in queries ? queries : { vectors: vectors(queries) };
+    const given = "length" in queries ? { vectors: vectors(queries) } : queries;
     const path = inCollection(collection, "bank");
     return this.#call("PUT", path, inJson({ ...given, ...how }), (body) => having(body, "queries"), options);
   }

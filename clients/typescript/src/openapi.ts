@@ -703,7 +703,7 @@ export interface components {
             version: string;
         };
         /**
-         * @description Example queries that the correction is to be fitted on: either vectors or texts.
+         * @description Example queries that the correction is to be fitted on: vectors, texts, payload or sampled.
          * @example {
          *       "fit": false,
          *       "vectors": [
@@ -729,8 +729,12 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random. */
+            payload?: string[] | null;
             /** @description For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a probability; 20 at least, better 100 and more. */
             relevant?: (number | string | (number | string)[] | null)[] | null;
+            /** @description Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. */
+            sampled?: number | null;
             /** @description For collections that have an encoder. At most HUBLESS_MAX_BATCH. */
             texts?: string[] | null;
             /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */
@@ -1047,6 +1051,8 @@ export interface components {
             mode: "replace" | "append";
             /** @description How many were put. */
             queries: number;
+            /** @description Live queries that the query sample must have first; null for none. */
+            sampled: number | null;
         };
         /** @description The last work of the service that made a version, or is to. */
         WorkAnswer: {

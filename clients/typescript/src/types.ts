@@ -95,7 +95,7 @@ export type KeptScan = Schemas["KeptScan"];
 export type Projection = Schemas["ProjectionAnswer"];
 export type BankInfo = Schemas["BankAnswer"];
 /** What to do with a query bank; see docs/openapi.json. */
-export type BankOptions = Omit<Schemas["PutBankRequest"], "vectors" | "texts">;
+export type BankOptions = Omit<Schemas["PutBankRequest"], "vectors" | "texts" | "payload" | "sampled">;
 export type BankQuery = Omit<Schemas["BankQueryAnswer"], "vector"> & { vector: Float32Array };
 export type AccessInfo = Schemas["AccessAnswer"];
 export type VersionDetails = Schemas["VersionAnswer"];

@@ -215,6 +215,7 @@ def refit(
     keep: int | None = None,
     bank_order: int | None = None,
     relevant: RelevantIds | None = None,
+    note: str | None = None,
     progress: Progressing = None,
 ) -> Manifest:
     """Build the next version of the targets that a collection has, with a correction that is fitted anew.
@@ -232,6 +233,7 @@ def refit(
     keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
     bank_order : kept in the manifest: the number of the bank that was put over HTTP
     relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
+    note : a sentence that the manifest keeps
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
 
     Returns
@@ -283,6 +285,8 @@ def refit(
             # live queries chose the strength for the bank that was
             strength = before.strength if before.strength_choice is None else 1.0
             draft = fit_version(vectors, bench, strength=strength).extended(rows.count)
+            if note is not None:
+                draft.about["notes"].append(note)
             steps.step("writing")
             draft.write(staged.folder, projection_of(parts))
             published = staged.publish(

@@ -12,7 +12,7 @@ import typer
 from hubless.builder.banks.bank_review import Review, review
 from hubless.builder.banks.bank_split import mix
 from hubless.builder.banks.payload_queries import payload_queries
-from hubless.builder.banks.thinning import demand, thin
+from hubless.builder.banks.thinning import demand, held_out, thin
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, SetOption, open_collection
 from hubless.cli.parameters import parameters_of, read_settings
 from hubless.cli.printing import facts, print_json, print_table, table_of, warn
@@ -111,7 +111,9 @@ def thin_command(
     gallery = gallery_of(open_collection(catalog, collection))
     given, sample = _read(queries, gallery.collection)
     vectors = in_memory(gallery.queries(given, "queries"))
-    rows, held_out = _held_out(len(vectors), seed, fresh is not None)
+    rows, others = np.arange(len(vectors)), np.arange(0)
+    if fresh is not None:
+        rows, others = held_out(len(vectors), seed)
     clients = [sample.clients[row] for row in rows.tolist()] if sample else None
     thinned = thin(vectors[rows], gallery.targets, clients, **values)
     made = vectors[rows[thinned.rows]]
@@ -122,7 +124,7 @@ def thin_command(
         made = mix(parts, size, seed)
     _save(output, gallery.restored(made))
     if fresh is not None:
-        _save(fresh, gallery.restored(vectors[held_out]))
+        _save(fresh, gallery.restored(vectors[others]))
     if target_prior is not None:
         _save(target_prior, demand(thinned, gallery.targets.shape[0]))
     counts = {
@@ -131,7 +133,7 @@ def thin_command(
         "near_duplicates": len(thinned.near_duplicates),
         "over_the_share_of_a_client": len(thinned.capped),
         "outliers": len(thinned.outliers),
-        "fresh": len(held_out),
+        "fresh": len(others),
         "queries": len(made),
     }
     if json_:
@@ -208,13 +210,6 @@ def _read(path: Path, collection: Collection | None = None) -> tuple[F32, QueryS
     for file, why in sample.skipped.items():
         warn(f"{file} is left out: it is {why}")
     return sample.vectors, sample
-
-
-def _held_out(count: int, seed: int, wanted: bool) -> tuple[Any, Any]:
-    """Rows for the bank, and up to 200 or a third for the check."""
-    order = np.random.default_rng(seed).permutation(count)
-    held = min(200, count // 3) if wanted else 0
-    return np.sort(order[held:]), np.sort(order[:held])
 
 
 def _save(path: Path, rows: Any) -> None:

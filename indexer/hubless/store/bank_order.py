@@ -34,6 +34,7 @@ class BankOrder(BaseModel):
     correction, parameters : to fit; None for that of the collection, or `auto` if that is `none`
     queries : how many were given
     relevant : for each query the ids of its right targets; None without labels
+    sampled : take the queries from the query sample, as soon as it has so many; None for those that were given
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,6 +46,7 @@ class BankOrder(BaseModel):
     parameters: dict[str, Any] | None
     queries: int
     relevant: list[list[int | str]] | None = None
+    sampled: int | None = None
 
 
 def give_bank(
@@ -56,6 +58,7 @@ def give_bank(
     correction: str | None = None,
     parameters: dict[str, Any] | None = None,
     relevant: list[list[int | str]] | None = None,
+    sampled: int | None = None,
     since: int = 0,
 ) -> BankOrder:
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
@@ -67,6 +70,7 @@ def give_bank(
     home : folder of the collection
     append : whether to add them to those that wait, and to the bank that the collection has
     relevant : for each query the ids of its right targets, where they are known
+    sampled : see `BankOrder`; replaces what waits, and what comes later replaces it
     since : the number of the last order that a version has
     """
     folder = home / FOLDER
@@ -75,7 +79,7 @@ def give_bank(
         with locked(folder / _LOCK):
             waiting = read_order(home)
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
-            if append and waiting is not None:
+            if append and waiting is not None and waiting.sampled is None:
                 if relevant is not None or waiting.relevant is not None:
                     before = waiting.relevant or [[]] * waiting.queries
                     relevant = before + (relevant or [[]] * len(queries))
@@ -92,6 +96,7 @@ def give_bank(
                 parameters=parameters,
                 queries=len(queries),
                 relevant=relevant,
+                sampled=sampled,
             )
             replace_text(folder / _ORDER, order.model_dump_json())
             _remove_others(folder, order)

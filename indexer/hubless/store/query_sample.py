@@ -175,6 +175,19 @@ def read_sample(path: str | Path) -> QuerySample:
     )
 
 
+def summary_of(folder: Path) -> SampleSummary | None:
+    """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
+    queries, headers = 0, list[_Header]()
+    for path in folder.glob("*.parquet"):
+        with suppress(InputError, StorageError), _reading(path):  # without those that are damaged
+            file = pq.ParquetFile(path)
+            headers.append(_header(path, file.schema_arrow))
+            queries += file.metadata.num_rows
+    if not headers:
+        return None
+    return SampleSummary(queries, sum(each.seen for each in headers), min(each.begins for each in headers))
+
+
 def forget(path: str | Path, client: str | None = None) -> int:
     """Delete live queries of a collection, and return how many. It is safe while a service runs.
 
@@ -282,18 +295,6 @@ class SampleWriter:
             except StorageError as error:
                 outcomes[collection] = error
         return outcomes
-
-    def summary(self, collection: str) -> SampleSummary | None:
-        """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
-        queries, headers = 0, list[_Header]()
-        for path in (self._folder / collection).glob("*.parquet"):
-            with suppress(InputError, StorageError), _reading(path):  # without those that are damaged
-                file = pq.ParquetFile(path)
-                headers.append(_header(path, file.schema_arrow))
-                queries += file.metadata.num_rows
-        if not headers:
-            return None
-        return SampleSummary(queries, sum(each.seen for each in headers), min(each.begins for each in headers))
 
     def forget_old(self, now: float, days: float) -> None:
         """Remove the files of days that ended more than some days ago. Raises `StorageError`."""

@@ -349,6 +349,7 @@ class WaitingBank(TypedDict):
     queries: Annotated[int, about("How many were put.")]
     mode: Literal["replace", "append"]
     fit: Annotated[bool, about("Whether it is fitted next; false while more is to come.")]
+    sampled: Annotated[int | None, about("Live queries that the query sample must have first; null for none.")]
 
 
 class WorkAnswer(TypedDict):

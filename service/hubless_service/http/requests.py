@@ -20,6 +20,7 @@ JSON = "application/json"
 BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
 Limit = Annotated[int, values.whole("max_limit")]
+FEWEST_SAMPLED = 100
 Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
 _STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
@@ -340,6 +341,10 @@ class BankOptions(RequestModel):
             raise InputError("body", f"1 to {most} queries", str(count))
         if self.fit is not False and self.mode != "append" and count < FEWEST_BANK_QUERIES:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
+        self.check_correction()
+
+    def check_correction(self) -> None:
+        """Raise `InputError` if the correction is none."""
         if self.correction is not None or self.parameters is not None:
             make_correction(self.correction or "auto", self.parameters)
 
@@ -351,7 +356,7 @@ class BinaryBankRequest(BankOptions):
 
 
 class PutBankRequest(BankOptions):
-    """Example queries that the correction is to be fitted on: either vectors or texts."""
+    """Example queries that the correction is to be fitted on: vectors, texts, payload or sampled."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
@@ -361,6 +366,12 @@ class PutBankRequest(BankOptions):
     texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
         "For collections that have an encoder. At most HUBLESS_MAX_BATCH.", alias="texts"
     )
+    payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = maybe(
+        "Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random.",
+    )
+    sampled: Annotated[int, values.whole("max_bank_queries", FEWEST_SAMPLED)] | None = maybe(
+        "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank.",
+    )
     relevant: values.RelevantIds | None = maybe(
         "For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a "
         "probability; 20 at least, better 100 and more."
@@ -368,8 +379,15 @@ class PutBankRequest(BankOptions):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo[Subject]) -> Self:
-        if (self.vectors is None) == (self.texts_ is None):
-            raise InputError("vectors", "either vectors or texts", "both" if self.texts_ else "neither")
+        ways = {"vectors": self.vectors, "texts": self.texts_, "payload": self.payload, "sampled": self.sampled}
+        given = [name for name, value in ways.items() if value is not None]
+        if len(given) != 1:
+            raise InputError("vectors", f"one of {', '.join(ways)}", " and ".join(given) or "none")
+        if self.payload is not None or self.sampled is not None:
+            if self.relevant is not None or (self.sampled and (self.mode == "append" or self.fit is False)):
+                raise InputError(given[0], "no relevant; with sampled no append and no fit: false", "one of them")
+            self.check_correction()
+            return self
         count = len(self.vectors or self.texts_ or ())
         self.check(count, info.context)
         if self.relevant is not None:

@@ -15,8 +15,9 @@ from time import monotonic
 
 from hubless.errors import HublessError
 from hubless.search.transaction import WritableCollection
-from hubless.store.bank_order import read_order
+from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
+from hubless.store.query_sample import summary_of
 from hubless_service.maintaining.status import LOCK, Status, Work, ended_by_itself, read_status, write_status
 from hubless_service.maintaining.work import BUSY, FAILED, MaintenanceTask
 
@@ -46,12 +47,14 @@ class Maintainer:
         merge_at: int,
         keep: int | None,
         on_done: Callable[[], None],
+        sample: Path | None = None,
     ) -> None:
         self._catalog = catalog
         self._served = served
         self._merge_at = merge_at
         self._keep = keep
         self._on_done = on_done
+        self._sample = sample
         self._merges = set[str]()  # that were asked for; a bank to be fitted waits on the disk
         self._not_before = dict[tuple[str, Work], float]()
         self._failures = Counter[tuple[str, Work]]()
@@ -105,11 +108,19 @@ class Maintainer:
             if is_due(living, self._merge_at):
                 waiting[name] = "merge"
             try:
-                if living.log is not None and (order := read_order(self._catalog() / name)) and order.fit:
+                order = None if living.log is None else read_order(self._catalog() / name)
+                if order is not None and order.fit and self._has_queries(name, order):
                     waiting[name] = "bank"
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
         return waiting
+
+    def _has_queries(self, name: str, order: BankOrder) -> bool:
+        """Return whether the queries of a bank are there: those of a sample may still be asked."""
+        if order.sampled is None:
+            return True
+        kept = None if self._sample is None else summary_of(self._sample / name)
+        return kept is not None and kept.queries >= order.sampled
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
@@ -122,7 +133,9 @@ class Maintainer:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return BUSY
-            task = MaintenanceTask(str(home.parent), name, work, self._keep)
+            task = MaintenanceTask(
+                str(home.parent), name, work, self._keep, None if self._sample is None else str(self._sample)
+            )
             command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
             # nobody waits for a merge: it leaves the other processors to the searches
             few = dict.fromkeys(_THREADS, "1") if work == "merge" else {}

@@ -10,12 +10,17 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
+from hubless.builder.banks.sampled_bank import sampled_bank
 from hubless.builder.lifecycle import merge, refit
+from hubless.builder.pipeline.carry import current_parts
+from hubless.corrections import correction as make_correction
 from hubless.errors import HublessError, InputError, JobRunning
 from hubless.progress import Advance, Steps
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
+from hubless.store.query_sample import read_sample
+from hubless.vectors.arrays import F32
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
 from hubless_service.maintaining.status import Status, Work, now, write_status
 
@@ -26,12 +31,13 @@ _REPORT_SECONDS = 0.25
 
 
 class MaintenanceTask(NamedTuple):
-    """A task: the folder of the catalog, the collection, the work, and how many versions to keep; None for all."""
+    """A task: the folder of the catalog, the collection, the work, how many versions to keep, and the query sample."""
 
     catalog: str
     collection: str
     work: Work
     keep: int | None
+    sample: str | None = None
 
     @property
     def home(self) -> Path:
@@ -74,21 +80,35 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     if order is None or (read := read_bank(task.home)) is None or read[0].number != order.number:
         return None
     made: Manifest | None = None
+    queries, note = read[1], None
+    if order.sampled is not None:
+        steps.step("checking live queries")
+        queries, note = _sampled(task, order)
     if read_manifest(Catalog(task.catalog).folder(task.collection)).bank_order != order.number:
         made = refit(
             task.catalog,
             task.collection,
-            read[1],
+            queries,
             append=order.append,
             correction=order.correction,
             parameters=order.parameters,
             keep=task.keep,
             bank_order=order.number,
             relevant=order.relevant,
+            note=note,
             progress=steps,
         )
     drop_order(task.home, order.number)
     return made
+
+
+def _sampled(task: MaintenanceTask, order: BankOrder) -> tuple[F32, str]:
+    """Return the bank of the query sample, and a note on it."""
+    sample = read_sample(Path(task.sample or "") / task.collection)
+    method = make_correction(order.correction or "auto", order.parameters)
+    bank = sampled_bank(current_parts(Catalog(task.catalog), task.collection), sample, method)
+    note = f"Corrected by itself on {now()[:10]}, with {len(bank):,} of {len(sample.vectors):,} sampled live queries."
+    return bank, note
 
 
 def run(task: MaintenanceTask) -> int:

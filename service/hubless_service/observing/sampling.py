@@ -10,7 +10,7 @@ from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
-from hubless.store.query_sample import SampleSummary, SampleWriter
+from hubless.store.query_sample import SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
 from hubless_service.access.authentication import ACCESS, address_of
 from hubless_service.access.keys import Access
@@ -33,6 +33,7 @@ class QuerySampler:
     """
 
     def __init__(self, folder: Path, days: float, *, texts: bool) -> None:
+        self._folder = folder
         self._days = days
         self._texts = texts
         self._writer = SampleWriter(folder)
@@ -60,7 +61,7 @@ class QuerySampler:
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""
         if collection not in self._summaries:
-            self._summaries[collection] = self._writer.summary(collection)
+            self._summaries[collection] = summary_of(self._folder / collection)
         return self._summaries[collection]
 
     def sizes(self) -> Iterator[tuple[list[str], float]]:
@@ -100,7 +101,7 @@ class QuerySampler:
             if before and not failure:
                 log.info('queries of collection "%s" are kept again', name)
             self._failures[name] = failure
-            self._summaries[name] = self._writer.summary(name)
+            self._summaries[name] = summary_of(self._folder / name)
 
 
 def _client_of(request: Request) -> str | bytes:

@@ -10,13 +10,14 @@ import numpy as np
 from fastapi import Depends, Query, Response
 
 import hubless
+from hubless.builder.banks.payload_queries import MOST, payload_queries
 from hubless.builder.lifecycle import check_refittable
 from hubless.errors import HublessError, InputError
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http import responses
-from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
+from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WaitingBank, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.maintaining.status import Status, as_json
@@ -60,7 +61,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     """The service makes a version of all targets, with a correction that is fitted on these queries.
 
     200 if that is served within the time of the request, and else 202: it goes on, after a restart, too, and `GET` says
-    how far it is.
+    how far it is. With `sampled` it begins as soon as there are so many live queries.
     """
     service, name = call.service, held.name
     check_refittable(held.manifest)
@@ -69,7 +70,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     deadline = call.trace.started + (body.timeout_ms or service.settings.default_timeout_ms) / 1000
     order = await _give(call, held, body)
     fitted = False
-    if order.fit:
+    if order.fit and order.sampled is None:
         service.engine.maintainer.ask(name, "bank")
         fitted = await _fitted(service, name, order.number, deadline)
     answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING))
@@ -126,15 +127,23 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
 
 async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
+    state = call.service
     if body.vectors is not None:
         queries = np.concatenate(body.vectors)
+    elif body.sampled is not None:
+        if state.settings.query_sample is None:
+            raise InputError("sampled", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
+        queries = np.empty((0, held.dim), np.float32)
+    elif body.payload is not None:
+        most = min(MOST, state.settings.max_bank_queries)
+        queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
-        encoded = await call.service.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
+        encoded = await state.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
         queries = np.concatenate([encoded[place] for place in texts])
-    home, append = _home(call.service, held), body.mode == "append"
+    home, append = _home(state, held), body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
-    count, most = len(queries) + (waiting.queries if waiting else 0), call.service.settings.max_bank_queries
+    count, most = len(queries) + (waiting.queries if waiting else 0), state.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))
     giving = partial(
@@ -146,6 +155,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         correction=body.correction,
         parameters=body.parameters,
         relevant=body.relevant,
+        sampled=body.sampled,
         since=held.manifest.bank_order,
     )
     return await asyncio.to_thread(giving)
@@ -202,10 +212,17 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
         "coverage": bank.coverage if bank else None,
         "correction": holder.manifest.correction.name,
         "frozen_share": holder.parts.frozen_share,
-        "waiting": None
-        if waiting is None
-        else {"queries": waiting.queries, "mode": "append" if waiting.append else "replace", "fit": waiting.fit},
+        "waiting": None if waiting is None else _waiting(waiting),
         "work": None if status is None else cast(WorkAnswer, as_json(status)),
         "collection": holder.name,
         "version": holder.version,
+    }
+
+
+def _waiting(order: BankOrder) -> WaitingBank:
+    return {
+        "queries": order.queries,
+        "mode": "append" if order.append else "replace",
+        "fit": order.fit,
+        "sampled": order.sampled,
     }

@@ -81,6 +81,7 @@ class SearchService:
             settings.merge_at,
             settings.keep_versions,
             self._follower.look_now,
+            settings.query_sample,
         )
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hubless.errors import InputError, UnknownField, UnknownWords
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
-from hubless.vectors.free_payload import is_free
+from hubless.vectors.free_payload import free_rows, is_free
 
 MOST = 10_000
 """A bank of more queries corrects hardly better."""
@@ -18,8 +18,8 @@ _BATCH = 256
 def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST, seed: int = 0) -> F32:
     """Return texts of the payload as query vectors (b, d), by the encoder of the collection.
 
-    Each text of each column is a query; of more than `most` a random part. Empty texts are left out, and those of which
-    the encoder knows no word.
+    Each text of each column, or of each key of free payload, is a query; of more than `most` a random part. Empty texts
+    are left out, and those of which the encoder knows no word.
 
     Raises
     ------
@@ -29,15 +29,9 @@ def payload_queries(collection: Collection, columns: Sequence[str], most: int = 
         if a column has no texts. Also what `Collection.encode` raises.
     """
     schema, table = collection.parts.payload_schema, collection.parts.payload_table
-    if schema is None or table is None or is_free(schema):
+    if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")
-    texts: list[str] = []
-    for name in columns:
-        if name not in schema.names:
-            raise UnknownField("payload", f"one of the columns {', '.join(schema.names)}", name)
-        if not (pa.types.is_string(schema.field(name).type) or pa.types.is_large_string(schema.field(name).type)):
-            raise InputError(f"payload column {name}", "texts", str(schema.field(name).type))
-        texts += [text for text in table.column(name).to_pylist() if text and text.strip()]
+    texts = _free_texts(table, columns) if is_free(schema) else _column_texts(table, columns)
     texts = list(dict.fromkeys(texts))
     if len(texts) > most:
         texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
@@ -47,6 +41,24 @@ def payload_queries(collection: Collection, columns: Sequence[str], most: int = 
     if not encoded:
         raise InputError("payload", f"texts in {', '.join(columns)} that the encoder knows", "none")
     return np.concatenate(encoded)
+
+
+def _column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    texts: list[str] = []
+    for name in columns:
+        if name not in table.schema.names:
+            raise UnknownField("payload", f"one of the columns {', '.join(table.schema.names)}", name)
+        kind = table.schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise InputError(f"payload column {name}", "texts", str(kind))
+        texts += [text for text in table.column(name).to_pylist() if text and text.strip()]
+    return texts
+
+
+def _free_texts(table: pa.Table, keys: Sequence[str]) -> list[str]:
+    rows = [row for batch in table.to_batches() for row in free_rows(batch, keys)]
+    values = [row.get(key) for key in keys for row in rows]
+    return [value for value in values if isinstance(value, str) and value.strip()]
 
 
 def _encoded(collection: Collection, texts: list[str]) -> F32:

@@ -19,6 +19,7 @@ from hubless.vectors.sources import HeldVectors, VectorSource
 SAME = SAME_ANSWERS
 """Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
+HELD_OUT = 200
 CONFIRMED = 0.5
 """Added to the prior of a target, which begins with 1, by each further query that agrees."""
 _FOUND = 10
@@ -85,6 +86,13 @@ def thin(
         answers=answers,
         like=like,
     )
+
+
+def held_out(count: int, seed: int) -> tuple[I64, I64]:
+    """Return rows of live queries for the bank, and 200 others, or a third, to check it with."""
+    order = np.random.default_rng(seed).permutation(count)
+    held = min(HELD_OUT, count // 3)
+    return np.sort(order[held:]), np.sort(order[:held])
 
 
 def demand(thinned: ThinnedQueries, targets: int) -> F64:
