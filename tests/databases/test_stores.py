@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import pytest
 from support import stores
+from typer.testing import CliRunner
 
 import hubless
 from hubless.builder import correct as correcting
+from hubless.cli.application import app
 from hubless.databases import base
 from hubless.databases.addresses import open_database
 from hubless.databases.spool import rows_of
@@ -56,6 +58,23 @@ def test_pages_have_ids_vectors_and_payload(store, monkeypatch, tmp_path):
 
 
 WITHOUT_MILVUS = [name for name in stores.STORES if name != "milvus"]
+
+
+@pytest.mark.parametrize("store", ["pgvector"], indirect=True)
+def test_commands_take_an_address_and_print_how_to_ask(store, fitted, best, tmp_path):
+    np.save(tmp_path / "bank.npy", stores.BANK_QUERIES)
+    given = ["--query-bank", str(tmp_path / "bank.npy"), "--set", "bank_of_targets=true"]
+    said = CliRunner().invoke(app, ["diagnose", store.address, *given])
+    assert said.exit_code == 0, said.output
+    assert "The largest hubs" in said.output
+    beside = CliRunner().invoke(app, ["diagnose", store.address, "--targets", str(tmp_path / "bank.npy")])
+    assert "cannot be combined with an address" in beside.output
+    said = CliRunner().invoke(app, ["correct", store.address, *given])
+    assert said.exit_code == 0, said.output
+    lines = said.output.partition("Ask with the query q:\n")[2]
+    assert asked(store, lines) == best(fitted)
+    said = CliRunner().invoke(app, ["correct", store.address, "--sync"])
+    assert "0 rows have a corrected vector in hubless" in said.output
 
 
 class Killed(BaseException):
