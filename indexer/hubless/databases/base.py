@@ -27,7 +27,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Asking:
-    """What the query lines depend on: the metric, the strength, and the numbers of a vector with its offset, d + 1."""
+    """Inputs of the query lines: the metric, the strength, and the numbers of a vector with its offset, d + 1."""
 
     metric: str
     strength: float
