@@ -33,7 +33,7 @@ def data(kind, folder):
     return {name: folder / f"{name}.npy" for name in named}
 
 
-@pytest.fixture(params=["hubs", "none", "targets"])
+@pytest.fixture(params=["hubs", pytest.param("none", marks=pytest.mark.slow), "targets"])
 def kind(request):
     return request.param
 

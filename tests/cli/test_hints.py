@@ -59,10 +59,9 @@ def test_diagnose_names_options_that_measure_the_gain(run, folder):
     assert "Measured with your labels" in labelled.out
 
 
-@pytest.mark.parametrize("columns", [60, 80])
-def test_sentences_of_a_diagnosis_break_between_words(run, folder, monkeypatch, columns):
+def test_sentences_of_a_diagnosis_break_between_words(run, folder, monkeypatch):
     whole = " ".join(run("diagnose", *shlex.split(BANK)).out.split())
-    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("COLUMNS", "60")
     said = run("diagnose", *shlex.split(BANK)).out.partition("\n\n")[0]
-    assert max(map(len, said.splitlines())) <= columns
+    assert max(map(len, said.splitlines())) <= 60
     assert " ".join(said.split()) in whole
