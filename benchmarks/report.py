@@ -15,13 +15,10 @@ from textwrap import fill
 from benchmarks import harness
 
 ORDER = (
-    "offsets_vs_gemm",
-    "sinkhorn_vs_pot",
     "index_recipes",
     "shards",
     "filters",
     "http_goals",
-    "workers",
     "writes",
     "peers",
 )

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 import hubless
 from hubless.builder.recipe import read_correction
@@ -26,7 +25,7 @@ from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
-from hubless.store.bundle import ConfidenceRecord, IndexRecord, PriorRecord, StrengthRecord
+from hubless.store.bundle import ConfidenceRecord, PriorRecord, StrengthRecord
 
 _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
@@ -153,8 +152,6 @@ def inspect_command(
         print_json(manifest.model_dump(mode="json"))
         return
     print_table(facts(_facts(manifest)))
-    if len(manifest.index.curve) > 1:
-        print_table(_curve(manifest.index))
     _print_payload(opened)
 
 
@@ -253,16 +250,3 @@ def _print_payload(collection: hubless.Collection) -> None:
 def _pairs(values: dict[str, Any]) -> str:
     shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
     return ", ".join(f"{key} {value}" for key, value in shown.items())
-
-
-def _curve(index: IndexRecord) -> Table:
-    """Return a table of the measured settings. The one that queries use is marked."""
-    table = table_of("", "search parameters", "recall@10", "ms a query", title="measured on one thread")
-    for setting in index.curve:
-        table.add_row(
-            "→" if setting.parameters == index.parameters else "",
-            _pairs(setting.parameters),
-            f"{setting.recall_at_10:.4f}",
-            f"{setting.latency_ms:.3g}",
-        )
-    return table

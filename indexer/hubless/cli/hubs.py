@@ -173,15 +173,6 @@ def report_command(
 
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
-    uneven = table_of("", "raw", "auto", "chance", title=f"How uneven, over {diagnosis.held_out:,} held-out queries")
-    for depth in diagnosis.depths:
-        raw, corrected, chance = depth.raw, depth.corrected, depth.chance
-        all_three = (raw, corrected, chance)
-        uneven.add_row(f"skewness of N_{depth.k}", *(f"{shape.skewness:.2f}" for shape in all_three))
-        uneven.add_row(f"most found, N_{depth.k}", *(f"{shape.most:,}" for shape in all_three))
-        uneven.add_row(f"never found, N_{depth.k}", *(f"{shape.antihubs:.1%}" for shape in all_three))
-        robin_hood = (f"{shape.robin_hood:.1%}" for shape in (raw, corrected))
-        uneven.add_row(f"Robin Hood, N_{depth.k}", *robin_hood, "", end_section=True)
     headings = ["id", "found raw", "by auto", "offset", "payload"]
     hubs = table_of(*headings, title="The largest hubs, N_10")
     for hub in diagnosis.hubs:
@@ -197,7 +188,7 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
         "auto": str(diagnosis.auto.get("why", "")),
         "never found": ", ".join(str(named.id) for named in diagnosis.never) or "none",
     }
-    return [uneven, hubs, facts(rows, title="The query bank")]
+    return [diagnosis.uneven().rich(), hubs, facts(rows, title="The query bank")]
 
 
 def _scan_table(found: Scan) -> Table:
