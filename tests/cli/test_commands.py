@@ -195,8 +195,8 @@ def test_evaluate_measures_raw_beside_corrected(run, catalog, files):
     for right in ("right.npy", "right.json"):
         words = ("--queries", files / "queries.npy", "--relevant", files / right)
         measured = run("evaluate", *on(catalog), *words, "--json").json
-        assert measured["collection"] == "photos"
-        assert set(measured["raw"]) == set(measured["corrected"])
+        raw, corrected = measured["rows"]
+        assert set(raw["quality"]) == set(corrected["quality"])
         ended = run("evaluate", *on(catalog), *words)
         assert (ended.code, ended.err) == (0, "")
         assert {"raw", "corrected"} <= {line[0] for line in ended.table}

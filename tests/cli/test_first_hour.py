@@ -70,12 +70,12 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
 
     evaluated = run("evaluate", *where, *labels, "--json")
     assert evaluated.code == 0
-    change = evaluated.json["change"]
+    change = evaluated.json["rows"][-1]["change"]
     if kind == "hubs":
         assert change["interval"]["low"] > 0.02
     else:  # no loss beyond noise
         assert change["interval"]["high"] >= 0
-    assert bool(evaluated.json["notes"]) == (kind == "targets")
+    assert (len(evaluated.json["notes"]) > 1) == (kind == "targets")
 
     hits = run("query", *where, "--vectors", files["queries"], "--limit", "3", "--json")
     assert hits.code == 0
