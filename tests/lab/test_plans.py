@@ -35,6 +35,7 @@ def plan(matrix):
     return plans.l2n(matrix)
 
 
+@pytest.mark.slow
 class TestSquaredPenalty:
     """The published run stopped at 500 iterations, short of convergence: its row sums are off by up to 70 %."""
 

@@ -147,6 +147,7 @@ class TestStability:
         assert 0.2 < unstable.measured.stability < 0.9
         assert "100% of these queries keep it with noise on them" in stable.why
 
+    @pytest.mark.slow
     def test_new_item_is_as_stable_as_if_it_were_there(self):
         queries, targets, topic = pairs(COUNT)
         new = [queries[topic == 3].mean(axis=0), targets[10] + targets[11], queries[20]]
