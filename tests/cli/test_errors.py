@@ -168,7 +168,12 @@ def test_help_fits_80_columns_and_names_no_types_of_python(run, monkeypatch, com
 
 def test_summaries_of_all_commands_are_whole_at_80_columns(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    lines = run("--help").out.partition("Commands:\n")[2].splitlines()
+    shown = run("--help").out
+    for name in NAMES:
+        _, summary = application.COMMANDS[name]
+        assert summary in shown
+        assert summary in run(name, "--help").out
+    lines = shown.partition("Commands:\n")[2].splitlines()
     commands = [line for line in lines if line and not line.endswith(":")]
     assert {line.split()[0] for line in commands} == {*NAMES, "bank", "serve"}
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []

@@ -22,35 +22,35 @@ COMPLETE = "_HUBLESS_COMPLETE"
 """`source_bash` and its like in it print the script of a shell."""
 PANELS = {
     "Commands": {
-        "demo": "demo.demo_command:demo",
-        "diagnose": "cli.hubs:diagnose_command",
-        "correct": "cli.correcting:correct_command",
-        "build": "cli.build:build_command",
-        "query": "cli.query:query_command",
+        "demo": ("demo.demo_command:demo", "Search a Python library in plain English, with and without hubs."),
+        "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
+        "correct": ("cli.correcting:correct_command", "Correct the vectors of a database where they are."),
+        "build": ("cli.build:build_command", "Build a new version of a collection and make it current."),
+        "query": ("cli.query:query_command", "Search a collection by vectors, words or a target."),
     },
     "The lab": {
-        "evaluate": "cli.evaluate:evaluate_command",
-        "tune": "cli.tune:tune_command",
-        "scan": "cli.hubs:scan_command",
-        "report": "cli.hubs:report_command",
-        "bank": "cli.banks:bank_app",
+        "evaluate": ("cli.evaluate:evaluate_command", "Measure ranking quality and hubness on labelled queries."),
+        "tune": ("cli.tune:tune_command", "Choose a correction and its parameters by labelled pairs."),
+        "scan": ("cli.hubs:scan_command", "List targets that real queries find too often."),
+        "report": ("cli.hubs:report_command", "Write one HTML page with all that the lab says of your data."),
+        "bank": ("cli.banks:bank_app", "Make query banks of what people ask."),
     },
     "The catalog": {
-        "inspect": "cli.build:inspect_command",
-        "list": "cli.catalog:list_command",
-        "reindex": "cli.reindexing:reindex_command",
-        "merge": "cli.catalog:merge_command",
-        "rollback": "cli.catalog:rollback_command",
-        "alias": "cli.catalog:alias_command",
-        "prune": "cli.catalog:prune_command",
-        "delete": "cli.catalog:delete_command",
-        "backup": "cli.catalog:backup_command",
-        "restore": "cli.catalog:restore_command",
-        "verify": "cli.catalog:verify_command",
+        "inspect": ("cli.build:inspect_command", "Verify a version and show what was measured."),
+        "list": ("cli.catalog:list_command", "List collections and their versions."),
+        "reindex": ("cli.reindexing:reindex_command", "Bring a collection up to its job file."),
+        "merge": ("cli.catalog:merge_command", "Build the next version, with what was written."),
+        "rollback": ("cli.catalog:rollback_command", "Make an earlier version current again."),
+        "alias": ("cli.catalog:alias_command", "List, set or remove aliases, other names of collections."),
+        "prune": ("cli.catalog:prune_command", "Delete old versions, but never the current one."),
+        "delete": ("cli.catalog:delete_command", "Delete a collection with its versions and writes."),
+        "backup": ("cli.catalog:backup_command", "Copy a catalog into a new folder, and verify the copy."),
+        "restore": ("cli.catalog:restore_command", "Copy the collections of a backup into a catalog, verified."),
+        "verify": ("cli.catalog:verify_command", "Verify all collections: files, index, offsets, log and aliases."),
     },
 }
-"""The module of each command. It is imported when it is called, or when its help is shown."""
-COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
+"""Place and summary of each command. A command is imported when it is called: `hubless --help` imports none."""
+COMMANDS = {name: command for panel in PANELS.values() for name, command in panel.items()}
 
 
 class CommandGroup(TyperGroup):
@@ -71,13 +71,11 @@ class CommandGroup(TyperGroup):
         """Write the commands in groups. Those that other packages add stand in the first."""
         widest = max(map(len, self.list_commands(ctx)))
         for heading, panel in PANELS.items():
-            names = [*panel, *(_added() if heading == "Commands" else ())]
+            said = {name: summary for name, (_, summary) in panel.items()}
+            for name in _added() if heading == "Commands" else ():
+                said[name] = self.get_command(ctx, name).get_short_help_str()
             with formatter.section(heading):
-                said = [
-                    (name.ljust(widest), self.get_command(ctx, name).get_short_help_str(formatter.width - widest - 6))
-                    for name in names
-                ]
-                formatter.write_dl(said)
+                formatter.write_dl([(name.ljust(widest), summary) for name, summary in said.items()])
 
 
 @cache
@@ -87,7 +85,7 @@ def _added() -> dict[str, Any]:
 
 def _command(name: str) -> Any:
     if name in COMMANDS:
-        module, _, attribute = COMMANDS[name].partition(":")
+        module, _, attribute = COMMANDS[name][0].partition(":")
         found = getattr(import_module(f"hubless.{module}"), attribute)
     else:
         found = _added()[name].load()
