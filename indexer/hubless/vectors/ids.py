@@ -112,12 +112,12 @@ class IdTable:
     def __init__(self, ids: pa.Array, order: NDArray[np.int64]) -> None:
         self.array = ids
         self._order = order
-        self._numbers = ids.to_numpy() if pa.types.is_integer(ids.type) else None
+        self._numbers = np.from_dlpack(ids) if pa.types.is_integer(ids.type) else None
 
     @classmethod
     def of(cls, ids: pa.Array) -> "IdTable":
         """Return the table of ids in memory. Raises `DuplicateIds` as `write_ids`."""
-        return cls(ids, _order(ids).to_numpy())
+        return cls(ids, np.from_dlpack(_order(ids)))
 
     @classmethod
     def open(cls, path: Path) -> "IdTable":
@@ -126,7 +126,7 @@ class IdTable:
         # whatever the file holds, a lookup may not read outside it
         table.validate(full=True)
         ids = table.column(ID_COLUMN).combine_chunks()
-        order = table.column(_ORDER_COLUMN).combine_chunks().to_numpy()
+        order = np.from_dlpack(table.column(_ORDER_COLUMN).combine_chunks())  # to_numpy imports pandas if it is there
         if len(order) and not 0 <= order.min() <= order.max() < len(ids):
             raise ValueError("the order of the ids names rows that are not there")
         return cls(ids, order)
