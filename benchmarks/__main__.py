@@ -8,6 +8,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "offsets_vs_gemm": ([], ["--targets", "20000", "100000"]),
     "sinkhorn_vs_pot": (["--rows", "6000", "--repeats", "1"], ["--rows", "10000"]),
     "index_recipes": (["--targets", "10000"], ["--targets", "10000", "100000"]),
+    "half_dimensions": (["--targets", "20000"], []),
     "correction_is_free": (["--targets", "20000"], ["--targets", "20000", "100000"]),
     "build_stages": (["--targets", "20000"], ["--targets", "100000"]),
     "opening": (["--targets", "50000"], ["--targets", "400000"]),

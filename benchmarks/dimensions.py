@@ -5,29 +5,23 @@ reduced by the basis that a build fits on the query bank and the target bank. `f
 coordinates instead, as models do that are trained for it. The column `dims="auto"` is what a build chooses without
 labels, by the banks; R@1 is that of other queries.
 
-`--speed` measures memory, build time, queries a second and recall of random vectors beside all dimensions instead.
-
 Prints Markdown: R@1 in per cent, and the dimensions that `auto` takes. Everything is kept in
 `docs/images/dimensions.json`.
 """
 
 import argparse
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-import hubless
 from benchmarks.gains import IMAGES, NAMES
 from benchmarks.real_sets import Set, add_sets, hits, sets_of, trial
 from hubless.builder.inputs.dimensions import fit_basis
 from hubless.builder.recipe import Recipe
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial
-from hubless.vectors.arrays import F32
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import ArrayVectors
 
@@ -94,47 +88,11 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"| {name} | {found['dim']} | {' | '.join(cells)} | {figures['auto'][1]:.1f} | {takes} |"
 
 
-def speed(count: int, dim: int) -> Iterator[str]:
-    """A line for all, half and a quarter of the dimensions, of random vectors near a subspace."""
-    rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0].astype(np.float32) * np.geomspace(
-        1, 0.05, dim, dtype=np.float32
-    )
-
-    def rows(number: int) -> F32:
-        made: F32 = rng.normal(size=(number, dim)).astype(np.float32) @ turn.T
-        return made
-
-    targets, bank, queries = rows(count), rows(1000), rows(1024)
-    yield f"| {count:,} × {dim} | MB | build s | queries/s | recall |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for dims in (None, dim // 2, dim // 4):
-        with tempfile.TemporaryDirectory() as folder:
-            started = perf_counter()
-            manifest = hubless.build(folder, "c", targets, bank, dims=dims, index="fastscan", progress=False)
-            built = perf_counter() - started
-            opened = hubless.open(folder, "c")
-            opened.query(queries[:32])
-            started = perf_counter()
-            for start in range(0, len(queries), 32):
-                opened.query(queries[start : start + 32])
-            rate = len(queries) / (perf_counter() - started)
-        size = sum(file.size for name, file in manifest.files.items() if name.startswith("index")) / 1e6
-        recall = manifest.measured.recall_at_10 if manifest.measured else 0.0
-        cells = [f"{size:,.0f}", f"{built:.0f}", f"{rate:,.0f}", f"{recall:.3f}"]
-        yield f"| {dims or dim} dimensions, {manifest.index.type} | {' | '.join(cells)} |"
-
-
 def main() -> None:
-    """Measure all folders, or the speed."""
+    """Measure all folders."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_sets(parser, SEEDS, KEPT)
-    parser.add_argument("--speed", type=int, metavar="TARGETS")
-    given = parser.parse_args()
-    if given.speed:
-        print("\n".join(speed(given.speed, 512)))
-        return
-    print("\n".join(markdown(sets_of(given, measure))))
+    print("\n".join(markdown(sets_of(parser.parse_args(), measure))))
 
 
 if __name__ == "__main__":

@@ -169,12 +169,13 @@ def main():
     parser.add_argument("--jittered", type=Path, nargs="*", default=[])
     given = parser.parse_args()
     lines, parts = [], {"half bank": 0.5, "bank": 1.0}
-    with openmp_threads(1):
-        for count in given.targets:
-            lines += measured("low rank", *harness.with_hubs(count, BANK, QUERIES, DIM), parts)
-            for folder in given.jittered:
-                lines += measured(folder.resolve().name, *jittered(folder, count), parts)
-    harness.write("graphs", {"lines": lines}, tables=tables)
+    for count in given.targets:
+        made = {"low rank": partial(harness.with_hubs, count, BANK, QUERIES, DIM)}
+        made.update({folder.resolve().name: partial(jittered, folder, count) for folder in given.jittered})
+        for name, data in made.items():
+            with openmp_threads(1):
+                lines += measured(name, *data(), parts)
+            harness.write("graphs", {"lines": lines}, tables=tables)  # a run takes long: keep what there is
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from benchmarks import harness
 
 ORDER = (
     "index_recipes",
+    "half_dimensions",
     "shards",
     "filters",
     "http_goals",

@@ -180,7 +180,9 @@ def test_more_points_than_a_write_or_the_collection_may_have_are_refused(catalog
         points = [point(f"new-{seed}", seed) for seed in range(6)]
         assert client.put("/points", json={"points": points}).json()["parameter"] == "points"
         assert client.put("/points", json={"points": points[:3]}).status_code == 200
-        problem(client.put("/points", json={"points": points[3:]}), 429, "merge_needed")
+        refused = client.put("/points", json={"points": points[3:]})
+        problem(refused, 429, "merge_needed")
+        assert refused.headers["retry-after"] == "5"
         assert client.post("/points/delete", json={"ids": ["new-0"]}).json()["deleted"] == 1
         assert client.put("/points", json={"points": points[3:5]}).status_code == 200
 

@@ -28,6 +28,8 @@ _TOGETHER = 64
 """Most writes that one transaction takes."""
 _COLLECTIONS = 64
 """Most collections that are written to at once."""
+_MERGED_AFTER = "5"
+"""Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -208,7 +210,7 @@ class Writer:
             detail = (
                 f"{transaction.added} points stand beside the index, and at most {self._most_added} may: merge them."
             )
-            raise HttpProblem("merge_needed", detail, headers={"Retry-After": "60"})
+            raise HttpProblem("merge_needed", detail, headers={"Retry-After": _MERGED_AFTER})
         with within(task.deadline - now):
             return task.plan(transaction)
 
