@@ -94,6 +94,13 @@ def write_ids(ids: pa.Array, path: Path) -> None:
         writer.write_table(table)
 
 
+def _numbers(array: pa.Array) -> NDArray[np.int64]:
+    """Return whole numbers without a copy."""
+    numbers: Any = np.from_dlpack(array)  # to_numpy imports pandas if it is installed
+    found: NDArray[np.int64] = numbers
+    return found
+
+
 def _order(ids: pa.Array) -> pa.Array:
     """Return the rows of unique ids in the order of the ids, int64."""
     order = pc.sort_indices(ids)
@@ -112,12 +119,12 @@ class IdTable:
     def __init__(self, ids: pa.Array, order: NDArray[np.int64]) -> None:
         self.array = ids
         self._order = order
-        self._numbers = np.from_dlpack(ids) if pa.types.is_integer(ids.type) else None
+        self._numbers = _numbers(ids) if pa.types.is_integer(ids.type) else None
 
     @classmethod
     def of(cls, ids: pa.Array) -> "IdTable":
         """Return the table of ids in memory. Raises `DuplicateIds` as `write_ids`."""
-        return cls(ids, np.from_dlpack(_order(ids)))
+        return cls(ids, _numbers(_order(ids)))
 
     @classmethod
     def open(cls, path: Path) -> "IdTable":
@@ -126,7 +133,7 @@ class IdTable:
         # whatever the file holds, a lookup may not read outside it
         table.validate(full=True)
         ids = table.column(ID_COLUMN).combine_chunks()
-        order = np.from_dlpack(table.column(_ORDER_COLUMN).combine_chunks())  # to_numpy imports pandas if it is there
+        order = _numbers(table.column(_ORDER_COLUMN).combine_chunks())
         if len(order) and not 0 <= order.min() <= order.max() < len(ids):
             raise ValueError("the order of the ids names rows that are not there")
         return cls(ids, order)
