@@ -46,6 +46,19 @@ def test_alias_follows_builds_and_a_roll_back(tmp_path, client):
     assert len(known[0]) == 10
 
 
+def test_fewer_dimensions_are_stored_and_answer_as_on_this_machine(tmp_path, client):
+    made = build(tmp_path, "fewer", correction="csls", parameters={"k": 3}, dims=4)
+    fields = {field["name"]: field for field in client.describe_collection(place(made))["fields"]}
+    small.build(tmp_path, "here", correction="csls", parameters={"k": 3}, dims=4, index="flat")
+    queries = small.query_bank()[:5]
+    found, known = (hubless.open(tmp_path, name).query(queries) for name in ("fewer", "here"))
+    np.testing.assert_array_equal(found.ids, known.ids)
+    np.testing.assert_allclose(found.scores, known.scores, atol=1e-5)
+    assert max(field["params"].get("dim", 0) for field in fields.values()) < small.DIM + 2
+    hubless.refit(tmp_path, "fewer", queries, append=True, progress=False)
+    assert hubless.open(tmp_path, "fewer").manifest.dims == 4
+
+
 def test_alias_that_somebody_else_uses_is_refused_before_the_work(tmp_path, client):
     client.create_collection(alias_name("taken"), 4)
     with pytest.raises(InputError, match="Milvus alias: expected a name that is free"):
