@@ -90,7 +90,7 @@ class Pgvector:
         host = self.uri.partition("host=")[2]
         self.address = f"pgvector://postgres@/postgres/photos?host={host}"
         with self.client() as client:
-            client.execute("DROP TABLE IF EXISTS photos, hubless_fits")
+            client.execute("DROP TABLE IF EXISTS photos, wrong, hubless_fits, hubless_bank")
 
     def client(self):
         import psycopg
