@@ -2,9 +2,6 @@
 
 One worker and several serve the same collection, each with its share of the processors as search threads. Memory is
 that of all processes, each shared page counted once.
-
-One worker answers less than the library on one thread. With 100,000 targets an answer took 0.74 ms of processor time,
-0.43 of it for the search, and 1.05 processors were busy: reading, searching and answering take turns in one process.
 """
 
 import argparse
