@@ -303,7 +303,7 @@ class HublessVectorStore(VectorStore):
         return (yield from self._documents.query(vector, **{"limit": k, "strength": self.strength, **given}))
 
     def _is_made(self) -> Program[bool]:
-        """Whether there is a collection. Searches make none, as a wrong name would leave empty ones behind."""
+        """Return if there is a collection. Searches make none, as a wrong name would leave empty ones behind."""
         try:
             yield from self._documents.found()
         except ApiCollectionNotFound:

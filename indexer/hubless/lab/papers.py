@@ -11,7 +11,7 @@ from hubless.errors import InputError
 
 @dataclass(frozen=True)
 class Preset:
-    """What a table compares: corrections and settings as on the command line.
+    """The contents of a table: corrections and settings as on the command line.
 
     `tables` are all that it makes. With `test_queries` the bank is the test queries, a leak on purpose.
     """

@@ -71,7 +71,7 @@ class TextTable:
 
 
 class Writable(Protocol):
-    """What was measured, as `write_result` takes it."""
+    """A measurement, as `write_result` takes it."""
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as plain JSON values."""
