@@ -29,8 +29,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
-The cost of hubless, beside something measured in the same run. `make bench` and `make bench-full` measure;
-`python -m benchmarks.report` makes this page. Where the load is high, trust ratios.
+The cost of hubless, beside something measured in the same run (`make bench`, `make bench-full`). Where the load is
+high, trust ratios.
 """
 
 

@@ -1,7 +1,6 @@
 """Writes over HTTP beside bare SQLite that syncs as often: `python -m benchmarks.writes`.
 
-Each request writes one target of 512 numbers into a collection of 20,000, and waits for the disk. Below: the cost of
-targets beside the index, and queries while the service merges 10,000 of them.
+Each request writes one target of 512 numbers into a collection of 20,000, and waits for the disk.
 """
 
 import argparse
