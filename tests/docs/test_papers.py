@@ -10,18 +10,29 @@ import pytest
 from support.labelled import pairs
 
 from hubless.cli.application import main
+from hubless.lab.papers import presets_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
 SHARED = dict(re.findall(r'(?m)^(\w)="(.*)"$', PAGE))
-WRITTEN = dict.fromkeys(re.findall(r"`(hubless [^`]+)`", PAGE))
-COMMANDS = [re.sub(r"\$(\w)", lambda name: SHARED[name[1]], command) for command in WRITTEN]
+WRITTEN = dict.fromkeys(re.findall(r"`((?:hubless|paper) [^`]+)`", PAGE))
+
+
+def filled(written):
+    """Return a command with the page's shell function and variables filled in."""
+    command = re.sub(r"^paper (\S+)", r"hubless evaluate --paper \1 --table", written)
+    while "$" in command:
+        command = re.sub(r"\$(\w)", lambda name: SHARED[name[1]], command)
+    return command
+
+
+COMMANDS = [filled(written) for written in WRITTEN]
 COUNT = 40
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("papers")
-    given, bank, other = pairs(COUNT), pairs(700, seed=1), pairs(700, seed=2)
+    given, bank, other = pairs(COUNT), pairs(1300, seed=1), pairs(700, seed=2)
     arrays = {
         "q": given.queries,
         "t": given.targets,
@@ -75,17 +86,24 @@ def test_every_row_of_a_paper_has_a_command_or_says_why_not():
     for rows in papers.values():
         assert len(rows) >= 3
         assert all(len(row) == 4 and row[0] and row[3] for row in rows)
-        ends = re.compile(r"`hubless |^as table \d|^not offered: |^`tests/")
+        ends = re.compile(r"`(hubless|paper) |^as table \d|^not offered: |^`tests/")
         assert not [row for row in rows if not ends.search(row[3])]
 
 
 @pytest.mark.parametrize(
-    ("paper", "tables", "appendix"),
-    [("DBSN", 6, 10), ("QB-Norm", 21, 0), ("NNN", 3, 15), ("Single-query Sinkhorn", 3, 0)],
+    ("paper", "file", "tables", "appendix"),
+    [
+        ("DBSN", "dbsn", 6, 10),
+        ("QB-Norm", "qb-norm", 21, 0),
+        ("NNN", "nnn", 3, 15),
+        ("Single-query Sinkhorn", "sigir", 3, 0),
+    ],
 )
-def test_every_table_of_a_paper_that_we_read_has_a_row(paper, tables, appendix):
+def test_every_table_of_a_paper_that_we_read_has_a_row_and_settings(paper, file, tables, appendix):
     named = set().union(*(tables_of(row[0]) for row in rows_by_paper()[paper]))
     assert named == {str(n) for n in range(1, tables + 1)} | {f"A{n}" for n in range(1, appendix + 1)}
+    tuned = {"A1", "A2"} if paper == "NNN" else set()
+    assert named - tuned <= {table for one in presets_of(file) for table in one.tables}
 
 
 def test_files_of_the_commands_are_explained():
