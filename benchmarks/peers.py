@@ -1,7 +1,7 @@
 """This service beside others that pip installs: `python -m benchmarks.peers [--targets 100000] [--only NAME ...]`.
 
-All hold the same folded vectors, with the cheapest `ef` that reaches the recall; libraries are behind a minimal HTTP
-server.
+All hold the same folded vectors, with the cheapest `ef` that reaches the recall. Chroma and pgvector run as servers,
+libraries behind a minimal HTTP server.
 """
 
 import argparse
