@@ -51,7 +51,7 @@ _END_SECONDS = 5.0  # that all threads together have to end
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CORS_HEADERS = (
     *("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match"),
-    *("X-Request-ID", "X-No-Sample", "X-Min-Seq"),
+    *("X-Request-ID", "X-No-Sample"),
 )
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 

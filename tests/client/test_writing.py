@@ -54,20 +54,6 @@ def test_delete_of_a_point_sends_its_id_in_the_path_and_options_in_the_url(ask):
     assert request.headers["If-Match"] == '"3"'
 
 
-def test_reads_of_a_collection_name_the_last_write_of_the_client():
-    server = Server(
-        WRITTEN, DELETED, {"count": 3}, {"count": 3}, {"collection": "songs", "deleted": True}, {"count": 3}
-    )
-    with Client("http://hubless.test", transport=httpx.MockTransport(server)) as client:
-        client.put("songs", ["x"], [[1, 2]])
-        client.delete("songs", ["x"])
-        client.count("songs")
-        client.count("words")
-        client.delete_collection("songs")
-        client.count("songs")
-    assert [request.headers.get("X-Min-Seq") for request in server.requests] == [None, "7", "8", None, "8", None]
-
-
 @pytest.mark.parametrize(
     ("method", "arguments", "named"),
     [

@@ -194,9 +194,3 @@ def test_point_is_deleted_by_its_id_if_it_is_there_and_as_it_was(client):
     for gone in (path, "/points/never"):
         refused(client.delete(gone), "point_not_found", 404)
     refused(client.delete("/points/never", headers={"If-Match": "*"}), "precondition_failed", 412)
-
-
-def test_read_with_the_number_of_a_write_that_is_not_there_is_answered(client):
-    seq = client.put("/points", json={"points": [point("a", 1)]}).json()["seq"]
-    for number in (0, seq, seq + 100, 10**30, -1, "last"):
-        assert client.get("/points/a", headers={"X-Min-Seq": str(number)}).json()["seq"] == seq

@@ -121,7 +121,6 @@ class Walk:
         kept = _NPM | kept
         path = f"{programs}:/usr/local/bin:/usr/bin:/bin"
         environment = kept | {"PATH": path, "HOME": str(self._home), "HUBLESS_PORT": self.port}
-        environment["HUBLESS_WORKERS"] = "1"  # commands follow each other faster than other workers follow the log
         self._given = given
         self._shell = self._start(["bash"], environment)
         self._python = None

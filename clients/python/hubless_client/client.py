@@ -14,7 +14,6 @@ from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, check_open, 
 from hubless_client.failures import failures_translated, without_password
 from hubless_client.hubness import HubnessMethods
 from hubless_client.insights import InsightMethods
-from hubless_client.last_writes import LastWrites
 from hubless_client.probes import ProbeMethods
 from hubless_client.reading import ReadMethods
 from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries, policy_of
@@ -44,8 +43,6 @@ class Methods(
 class Client(Methods, Sender):
     """Asks a hubless server, and waits for its answers. Threads may share a client. It keeps its connections open.
 
-    It reads what it wrote, whichever worker answers: reads carry the number of its last write to the collection.
-
     Every method takes `timeout`, which replaces the client's for this call, and every method but `scroll` takes
     `request_id`, sent as X-Request-ID.
 
@@ -73,7 +70,6 @@ class Client(Methods, Sender):
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._retry = policy_of(retries)
-        self._last = LastWrites()
         with failures_translated():
             self._http = httpx.Client(**httpx_arguments(base_url, api_key, timeout, transport))
 
@@ -96,8 +92,8 @@ class Client(Methods, Sender):
         check_open(self._http)
         retry = ONCE if call.is_probe else self._retry
         with failures_translated():
-            response = retry_request(self._http, call.method, call.path, retry=retry, **self._last.arguments(call))
-        return self._last.noted(call, call.result(response))
+            response = retry_request(self._http, call.method, call.path, retry=retry, **call.for_httpx())
+        return call.result(response)
 
 
 class AsyncClient(Methods, AsyncSender):
@@ -113,7 +109,6 @@ class AsyncClient(Methods, AsyncSender):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._retry = policy_of(retries)
-        self._last = LastWrites()
         with failures_translated():
             self._http = httpx.AsyncClient(**httpx_arguments(base_url, api_key, timeout, transport))
 
@@ -136,7 +131,5 @@ class AsyncClient(Methods, AsyncSender):
         check_open(self._http)
         retry = ONCE if call.is_probe else self._retry
         with failures_translated():
-            response = await aretry_request(
-                self._http, call.method, call.path, retry=retry, **self._last.arguments(call)
-            )
-        return self._last.noted(call, call.result(response))
+            response = await aretry_request(self._http, call.method, call.path, retry=retry, **call.for_httpx())
+        return call.result(response)

@@ -50,8 +50,6 @@ const SCROLL_LIMIT = 500; // few requests, and answers of moderate size
  */
 export class Client {
   readonly #transport: Transport;
-  /** The last write to each collection, by its path: reads name it, so that every worker answers with it. */
-  readonly #seqs = new Map<string, number>();
 
   /** @param baseUrl of the server; it may have a path */
   constructor(baseUrl: string = DEFAULT_URL, options: ClientOptions = {}) {
@@ -321,14 +319,7 @@ export class Client {
     read: (body: any) => T,
     options: CallOptions = {},
   ): Promise<T> {
-    const collection = path.split("/").slice(0, 4).join("/");
-    const minSeq = this.#seqs.get(collection);
-    const answer = await this.#transport.send({ method, path, minSeq, ...content }, options);
-    const result = understood(answer, read);
-    if ((read as unknown) === writtenOf) {
-      this.#seqs.set(collection, Math.max((answer as Written).seq, minSeq ?? 0));
-    } else if (method === "DELETE") this.#seqs.delete(collection); // numbers begin anew
-    return result;
+    return understood(await this.#transport.send({ method, path, ...content }, options), read);
   }
 }
 

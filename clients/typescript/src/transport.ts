@@ -34,8 +34,6 @@ export interface Request {
   params?: Record<string, string | number> | undefined;
   body?: string | Uint8Array<ArrayBuffer> | undefined;
   ifMatch?: string | undefined;
-  /** the write that what answers has to have, if it is there */
-  minSeq?: number | undefined;
   /** a probe asks for the state of the server: it is sent once, and 503 is an answer */
   probe?: boolean;
 }
@@ -121,7 +119,6 @@ export class Transport {
       headers["Content-Type"] = typeof request.body === "string" ? "application/json" : "application/octet-stream";
     }
     if (request.ifMatch !== undefined) headers["If-Match"] = printable("ifMatch", request.ifMatch);
-    if (request.minSeq !== undefined) headers["X-Min-Seq"] = String(request.minSeq);
     if (options.requestId !== undefined) headers["X-Request-ID"] = printable("requestId", options.requestId);
     return headers;
   }

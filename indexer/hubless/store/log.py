@@ -113,6 +113,15 @@ class Log:
         with self._reading() as (connection, witness):
             return self._ended(connection, witness)
 
+    def noted(self) -> int:
+        """Return the number of the last write that was answered, as noted beside the log; 0 if nobody can tell.
+
+        Costs a few µs.
+        """
+        with suppress(OSError):
+            return _noted(self._noted_at)
+        return 0
+
     def _witness(self) -> tuple[int, int]:
         """Return the last write that was noted, and the last that a version has: to be read before the log is."""
         return _noted(self._noted_at), self._merged()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,15 +30,6 @@ from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
 
 T = TypeVar("T")
-MIN_SEQ = b"x-min-seq"
-MinSeqHeader = Annotated[
-    str | None,
-    Header(
-        alias="X-Min-Seq",
-        description="Answer with this write if there is one. Clients send the seq of their last write.",
-    ),
-]
-_LONGEST_SEQ = 19
 UrlOf: TypeAlias = Annotated[T, Query()]
 """A model of the fields of the URL."""
 
@@ -74,12 +65,10 @@ class Call(Request):
         return look(name, access)
 
 
-async def _readable(call: Call, collection: str, min_seq: MinSeqHeader = None) -> hubless.Collection:
+async def _readable(call: Call, collection: str) -> hubless.Collection:
+    """Return the collection with every write that was answered before, whichever worker answered it."""
     held = await call.find(call.service.engine.shelf.collection, collection)
-    for name, value in call.scope["headers"]:
-        if name == MIN_SEQ and value.isdigit() and int(value[:_LONGEST_SEQ]) > held.seq:
-            held = await call.service.engine.latest(call.trace, held)
-    return held
+    return await call.service.engine.latest(call.trace, held) if call.service.engine.shelf.is_behind(held) else held
 
 
 def _held_by(role: Role) -> Callable[[Call, str], Awaitable[hubless.Collection]]:

@@ -137,6 +137,11 @@ class Shelf:
         """The slot of a collection; an empty one if it has none."""
         return self._slots.get(name, Slot())
 
+    def is_behind(self, held: hubless.Collection) -> bool:
+        """Return True if a write to the collection was answered that it lacks. Costs a few µs."""
+        living = self.known(held.name).living
+        return living is not None and living.error is None and living.log is not None and living.log.noted() > held.seq
+
     def has(self, name: str) -> bool:
         """Return True if it has a slot."""
         return name in self._slots

@@ -43,16 +43,6 @@ test("vector goes as bytes, its options in the URL", async () => {
   assert.deepEqual([...sent[0].body], [0, 0, 128, 63, 0, 0, 0, 64]);
 });
 
-test("reads of a collection name the last write of the client", async () => {
-  const { client, sent } = answering({ seq: 7, deleted: 1, count: 3, ...ORIGIN });
-  await client.delete("a b", { ids: [1] });
-  await client.count("a b");
-  await client.count("songs");
-  await client.deleteCollection("a b");
-  await client.count("a b");
-  assert.deepEqual(sent.map((request) => request.headers["X-Min-Seq"]), [undefined, "7", undefined, "7", undefined]);
-});
-
 test("vector with a filter goes in base64", async () => {
   const { client, sent } = answering({ hits: [], ...ORIGIN });
   await client.query("songs", { vector: new Float32Array([1, 2]), filter: { field: "a", eq: 1 } });
