@@ -56,5 +56,5 @@ def test_server_takes_what_the_client_sends(tmp_path):
     writing.build(tmp_path)
     with serving_catalog(tmp_path, hubness=False) as url, Client(url) as client:
         waiting = client.put_bank(writing.NAME, small.targets()[:5], fit=False, correction="csls")
-        assert json.dumps(waiting.waiting) == '{"queries": 5, "mode": "replace", "fit": false}'
+        assert json.dumps(waiting.waiting) == '{"queries": 5, "mode": "replace", "fit": false, "sampled": null}'
         assert client.bank(writing.NAME).waiting == waiting.waiting

@@ -97,7 +97,7 @@ class TestStepsOverAllTargets:
         fitted = fit(PROBLEM, fit_sample=31)
         np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=5, over_all=1), rtol=0, atol=1e-4)
 
-    @pytest.mark.parametrize(("targets", "bank", "sampled"), [(12_000, 400, 12_000), (12_000, 900, 1_200)])
+    @pytest.mark.parametrize(("targets", "bank", "sampled"), [(12_000, 900, 12_000), (24_000, 900, 2_400)])
     def test_sample_is_taken_only_where_it_saves_time(self, targets, bank, sampled):
         fitted = CORRECTIONS["sn"](temperature=0.1).fit(normal(bank, 8, seed=1), normal(targets, 8, seed=2))
         assert fitted.details["fitted_on"] == sampled

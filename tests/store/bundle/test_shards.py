@@ -90,7 +90,8 @@ def test_shard_of_another_dimension_or_kind_is_named(catalog, tmp_path, made):
     sealed(catalog)
     expected = {
         "flat": "has vectors of 48 dimensions, and not of 32",
-        "fastscan": "is an index IndexRefineFlat of IndexIVFPQFastScan, and index-000.faiss is IndexFlatIP",
+        "fastscan": "is an index IndexRefineFlat of IndexPreTransform of IndexIVFPQFastScan, and index-000.faiss is "
+        "IndexFlatIP",
     }
     assert refused(catalog, FILES[1]) == expected[made]
 

@@ -154,8 +154,8 @@ def test_build_that_fails_half_way_leaves_nothing(tmp_path, error):
 @pytest.mark.parametrize(
     "where",
     [
-        "hubless.search.opening.read_manifest",
-        "hubless.search.opening.verify",
+        "hubless.store.bundle.read_manifest",
+        "hubless.store.bundle.verify",
         "hubless.search.opening.read_index",
     ],
 )
@@ -192,8 +192,8 @@ def test_version_that_is_pruned_between_two_looks_is_not_taken_for_a_damaged_cat
 
 def test_current_version_that_is_damaged_is_told_once_and_not_tried_again(tmp_path, monkeypatch):
     (small.folder(tmp_path, small.build(tmp_path)) / "offsets.npy").unlink()
-    tries, read = [], hubless.search.opening.read_manifest
-    monkeypatch.setattr("hubless.search.opening.read_manifest", lambda folder: tries.append(folder) or read(folder))
+    tries, read = [], hubless.store.bundle.read_manifest
+    monkeypatch.setattr("hubless.store.bundle.read_manifest", lambda folder: tries.append(folder) or read(folder))
     with pytest.raises(BundleDamaged, match="missing"):
         hubless.open(tmp_path, "photos")
     assert len(tries) == 1
