@@ -94,8 +94,9 @@ class Environment:
         for top in {file.parts[0] for file in package.files if file.parts[0] not in ("..", "__pycache__")}:
             _merge(self._packages / top, Path(package.locate_file(top)))
         for command in package.entry_points.select(group="console_scripts"):
-            start = f"import sys\nfrom {command.module} import {command.attr}\nsys.exit({command.attr}())\n"
-            self._write(command.name, f"#!{self.home}/bin/python\n{start}")
+            start = f"if __name__ == '__main__':\n    sys.exit({command.attr}())\n"  # workers import the program
+            imported = f"import sys\nfrom {command.module} import {command.attr}\n"
+            self._write(command.name, f"#!{self.home}/bin/python\n{imported}{start}")
 
     def _write(self, name, text):
         program = self.home / "bin" / name
