@@ -57,12 +57,6 @@ class AdapterTests:
         assert counts["passed"] >= self.least
         assert counts.get("skipped", 0) <= self.skipped
 
-    def test_imports_of_the_page_about_integrations_work(self):
-        page = (ROOT / "docs" / "integrations.md").read_text("utf-8")
-        lines = [line for package in self.packages for line in re.findall(rf"(?m)^from {package} import .*$", page)]
-        assert len(lines) == len(self.packages)
-        run_in_environment(self.name, "python", "-c", "\n".join(lines))
-
     def test_types_are_strict(self):
         named = [option for package in self.packages for option in ("-p", package)]
         options = ["--strict", "--namespace-packages", "--explicit-package-bases"]
