@@ -119,7 +119,7 @@ def test_map_draws_selects_by_lasso_and_finds_words(visit, server):
     canvas = page.locator(".map canvas")
     expect(canvas).to_be_visible()
     drawn = "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
-    page.wait_for_function(f"({drawn})(document.querySelector('.map canvas')) > 10")
+    page.wait_for_function(f"() => ({drawn})(document.querySelector('.map canvas')) > 10")
     page.get_by_role("button", name="Lasso").click()
     box = canvas.bounding_box()
     left, top, width, height = (box[name] for name in ("x", "y", "width", "height"))

@@ -138,7 +138,12 @@ def settle(catalog, history, url):
         last = ask("/points/delete", ids=["nobody"])["seq"]
         found, cursor = [], None
         while True:
-            page = ask("/scroll", limit=4, cursor=cursor, min_seq=last, **{"with": ["payload", "vector"]})
+            body = {"limit": 4, "cursor": cursor, "min_seq": last, "with": ["payload", "vector"]}
+            answer = http.post("/scroll", json=body)
+            if answer.status_code == httpx.codes.GONE:  # a merge that was under way made a version
+                found, cursor = [], None
+                continue
+            page = answer.raise_for_status().json()
             found += page["points"]
             if (cursor := page["cursor"]) is None:
                 break

@@ -71,12 +71,14 @@ async def _readable(call: Call, collection: str) -> hubless.Collection:
     return await call.service.engine.latest(call.trace, held) if call.service.engine.shelf.is_behind(held) else held
 
 
-def _held_by(role: Role) -> Callable[[Call, str], Awaitable[hubless.Collection]]:
-    async def find(call: Call, collection: str) -> hubless.Collection:
-        check_role(call, role, call.service.settings.origins)
-        return await call.find(call.service.engine.shelf.collection, collection)
+async def _writable(call: Call, collection: str) -> hubless.Collection:
+    check_role(call, "write", call.service.settings.origins)
+    return await call.find(call.service.engine.shelf.collection, collection)  # a write follows the log by itself
 
-    return find
+
+async def _administered(call: Call, collection: str) -> hubless.Collection:
+    check_role(call, "admin", call.service.settings.origins)
+    return await _readable(call, collection)
 
 
 def _rights_of(role: Role) -> Callable[[Call], Awaitable[Access]]:
@@ -92,9 +94,9 @@ async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
 
 Held = Annotated[hubless.Collection, Depends(_readable)]
 """The collection of the path, as it is served."""
-Writable = Annotated[hubless.Collection, Depends(_held_by("write"))]
+Writable = Annotated[hubless.Collection, Depends(_writable)]
 """The same, for requests that may write."""
-Administered = Annotated[hubless.Collection, Depends(_held_by("admin"))]
+Administered = Annotated[hubless.Collection, Depends(_administered)]
 """The same, for requests that may administer."""
 Place = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
