@@ -1,7 +1,5 @@
 """Corrects vectors where they are: reads them from a database, and writes the offsets beside them."""
 
-import io
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.databases.addresses import open_database
 from hubless.databases.base import PAGE, Asking, Database, RowId
 from hubless.databases.spool import ID, database_errors, spool
+from hubless.databases.stored_fit import packed, unpacked
 from hubless.errors import InputError, one_line
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -28,7 +27,6 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource
 
 INTO = "hubless"
-_ABOUT = "about"
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,6 @@ class Corrected:
     written: int
     left_out: int
     query: str
-    verdict: str = ""
 
 
 def correct(
@@ -112,8 +109,8 @@ def publish(collection: Collection, address: str, *, into: str = INTO, progress:
 def publish_changed(collection: Collection, address: str) -> Corrected | None:
     """Publish a collection to a database, unless its version is there already."""
     with closing(open_database(address)) as database, database_errors(database):
-        packed = database.fit(INTO)
-        if packed is not None and _about(packed).get("of") == _of(collection):
+        fit = database.fit(INTO)
+        if fit is not None and unpacked(fit)[1].get("of") == _of(collection):
             return None
         return _publish(database, collection, INTO, False)
 
@@ -136,15 +133,15 @@ def _publish(database: Database, index: Collection, into: str, progress: bool | 
         if not written:
             raise InputError("address", "rows with the ids of the collection", "none")
         steps.step("swapping")
-        database.swap(into, _packed(index, asking), asking)
+        database.swap(into, _fit_of(index, asking), asking)
     return Corrected(database.title, into, written, database.count() - written, database.query_lines(into, asking))
 
 
 def _sync(database: Database, into: str, folder: Path) -> Corrected:
-    packed = database.fit(into)
-    if packed is None:
+    fit = database.fit(into)
+    if fit is None:
         raise InputError("into", "a correction that is there; make it with a query bank first", repr(into))
-    correction, asking = _unpacked(packed)
+    correction, asking = _restored(fit)
     file, written = folder / "rows.parquet", 0
     if spool(database, file, lacking=into):
         vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None)
@@ -165,8 +162,8 @@ def _blocks(file: Path, vectors: VectorSource) -> Iterator[tuple[list[RowId], F3
         start += len(block)
 
 
-def _packed(index: Collection, asking: Asking) -> bytes:
-    """Return the fitted correction as bytes: arrays, and what they are in JSON."""
+def _fit_of(index: Collection, asking: Asking) -> bytes:
+    """Return the fitted correction as bytes."""
     correction = index.correction()
     about = {
         "version": 1,
@@ -175,26 +172,16 @@ def _packed(index: Collection, asking: Asking) -> bytes:
         "asking": vars(asking),
         "of": _of(index),
     }
-    held = io.BytesIO()
-    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    np.savez(held, **{**correction.state(), _ABOUT: text})  # type: ignore[arg-type]
-    return held.getvalue()
+    return packed(correction.state(), about)
 
 
 def _of(collection: Collection) -> str:
     return f"{collection.name}/{collection.version}"
 
 
-def _about(packed: bytes) -> dict[str, Any]:
-    with np.load(io.BytesIO(packed), allow_pickle=False) as held:
-        return dict(json.loads(held[_ABOUT].tobytes()))
-
-
-def _unpacked(packed: bytes) -> tuple[CentredCorrection, Asking]:
+def _restored(fit: bytes) -> tuple[CentredCorrection, Asking]:
     try:
-        with np.load(io.BytesIO(packed), allow_pickle=False) as held:
-            state = {name: held[name] for name in held.files if name != _ABOUT}
-        about = _about(packed)
+        state, about = unpacked(fit)
         fitted = FITTED[about["correction"]].from_state(state, about["details"])
         return CentredCorrection(fitted, float(state[CENTRE])), Asking(**about["asking"])
     except (ValueError, KeyError, TypeError, OSError) as error:

@@ -1,6 +1,5 @@
 """The protocol of a database: read pages, write a correction beside the current one, swap, and say how to ask."""
 
-from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -86,14 +85,3 @@ def as_matrix(rows: Sequence[Any], what: str) -> F32:
     if len(lengths) > 1:
         raise InputError(what, "vectors of one length", " and ".join(map(str, sorted(lengths)[:3])))
     return np.array(rows, np.float32)
-
-
-def pieces(content: bytes, size: int) -> list[str]:
-    """Return content as texts of at most `size` characters, for databases that hold no bytes."""
-    text = b64encode(content).decode()
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def joined(texts: Sequence[str]) -> bytes | None:
-    """Return the content of `pieces`, and None of none."""
-    return b64decode("".join(texts)) if texts else None

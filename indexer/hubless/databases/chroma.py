@@ -1,7 +1,6 @@
 """Chroma: a collection beside, with the documents and metadata. The metadata of the source names the current one."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +9,9 @@ import numpy as np
 from chromadb.config import Settings
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, joined, pieces
+from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
+from hubless.databases.naming import check_there, following, is_numbered
+from hubless.databases.stored_fit import joined, pieces
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -44,9 +45,7 @@ class ChromaCollection:
             raise InputError("address", "a Chroma that lets you in", one_line(error)) from error
 
     def find(self) -> None:
-        names = self._names()
-        if self.name not in names:
-            raise InputError("collection", f"one of {', '.join(sorted(names)) or 'those there are, none'}", self.name)
+        check_there("collection", self.name, self._names())
 
     def _names(self) -> list[str]:
         return [each.name for each in self._client.list_collections(limit=1_000_000)]
@@ -74,12 +73,11 @@ class ChromaCollection:
         return (self._get(self.name).metadata or {}).get(into)
 
     def _next(self, into: str) -> str:
-        current = self._current(into)
-        return f"{self.name}-{into}-{1 if current is None else 1 + int(current.rpartition('-')[2])}"
+        return following(f"{self.name}-{into}-", self._current(into))
 
     def begin(self, into: str, width: int) -> None:
         current = self._current(into)
-        if current is not None and not re.fullmatch(rf"{re.escape(self.name)}-{into}-\d+", str(current)):
+        if current is not None and not is_numbered(current, f"{self.name}-{into}-"):
             raise InputError("into", "a name that the metadata of the collection does not use", repr(into))
         self._remove_others(into)
         self._client.create_collection(self._next(into), configuration={"hnsw": _GRAPH}, embedding_function=None)
@@ -87,9 +85,8 @@ class ChromaCollection:
     def _remove_others(self, into: str) -> None:
         current = self._current(into)
         for name in self._names():
-            if name not in (current, f"{current}-fit") and re.fullmatch(
-                rf"{re.escape(self.name)}-{into}-\d+(-fit)?", name
-            ):
+            of = name.removesuffix("-fit")
+            if of != current and is_numbered(of, f"{self.name}-{into}-"):
                 self._client.delete_collection(name)
 
     def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:

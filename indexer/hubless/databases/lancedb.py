@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import PAGE, Asking, Page, RowId
+from hubless.databases.naming import check_there, chosen
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -36,17 +37,12 @@ class LanceTable:
             names = self._names()
         except Exception as error:
             raise InputError("address", "a folder of LanceDB", one_line(error)) from error
-        if self.name not in names:
-            others = [name for name in names if name != _FITS]
-            raise InputError("table", f"one of {', '.join(others) or 'those there are, none'}", self.name)
+        check_there("table", self.name, [name for name in names if name != _FITS])
         self._table = self._database.open_table(self.name)
         schema = self._table.schema
-        ours = {each for name in self._written() for each in (name, f"{name}_new", f"{name}_old")}
+        ours = self._ours()
         vectors = [each.name for each in schema if pa.types.is_fixed_size_list(each.type) and each.name not in ours]
-        self._vector = self._options.get("vector", vectors[0] if len(vectors) == 1 else "")
-        if self._vector not in vectors:
-            expected = f"one of {', '.join(vectors)}" if vectors else "a column of fixed-size lists"
-            raise InputError("vector", expected, self._vector or "none")
+        self._vector = chosen(self._options.get("vector"), vectors, "a column of fixed-size lists")
         self._id = self._options.get("id", "id")
         if self._id not in schema.names:
             raise InputError("id", f"?id= with one of {', '.join(schema.names)}", self._id)
@@ -61,8 +57,7 @@ class LanceTable:
         return int(self._table.count_rows())
 
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        ours = {each for name in self._written() for each in (name, f"{name}_new", f"{name}_old")}
-        others = [name for name in self._table.schema.names if name not in {*ours, self._id, self._vector}]
+        others = [name for name in self._table.schema.names if name not in {*self._ours(), self._id, self._vector}]
         where = f"{self._vector} IS NOT NULL" + ("" if lacking is None else f" AND {lacking} IS NULL")
         query = self._table.search().select([self._id, self._vector, *(others if payload else [])]).where(where)
         for batch in query.limit(self.count()).to_batches(PAGE):
@@ -82,6 +77,10 @@ class LanceTable:
             return []
         rows = self._fits().search().where(self._of()).select(["name"]).limit(10_000).to_list()
         return sorted({row["name"].removesuffix("_new") for row in rows})
+
+    def _ours(self) -> set[str]:
+        """Return the columns that corrections may have."""
+        return {each for name in self._written() for each in (name, f"{name}_new", f"{name}_old")}
 
     def _of(self, name: str | None = None) -> str:
         quoted = self.name.replace("'", "''")

@@ -1,14 +1,15 @@
 """Milvus: a collection beside, with the other fields. An alias names the current one."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, joined, pieces
+from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
+from hubless.databases.naming import check_there, chosen, following, is_numbered
+from hubless.databases.stored_fit import joined, pieces
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -31,16 +32,11 @@ class MilvusCollection:
             raise InputError("address", "a Milvus that lets you in", one_line(error)) from error
 
     def find(self) -> None:
-        names = self._client.list_collections()
-        if self.name not in names:
-            raise InputError("collection", f"one of {', '.join(sorted(names)) or 'those there are, none'}", self.name)
+        check_there("collection", self.name, self._client.list_collections())
         self._described = self._client.describe_collection(self.name)
         fields = self._described["fields"]
         vectors = [each["name"] for each in fields if each["type"] == DataType.FLOAT_VECTOR]
-        self._vector = self._options.get("vector", vectors[0] if len(vectors) == 1 else "")
-        if self._vector not in vectors:
-            expected = f"one of {', '.join(vectors)}" if vectors else "a field of float vectors"
-            raise InputError("vector", expected, self._vector or "none")
+        self._vector = chosen(self._options.get("vector"), vectors, "a field of float vectors")
         self._key = next(each for each in fields if each.get("is_primary"))
         self._client.load_collection(self.name)
 
@@ -79,8 +75,7 @@ class MilvusCollection:
         return str(self._client.describe_alias(self._alias(into))["collection_name"])
 
     def _next(self, into: str) -> str:
-        current = self._current(into)
-        return f"{self._alias(into)}_{1 if current is None else 1 + int(current.rpartition('_')[2])}"
+        return following(f"{self._alias(into)}_", self._current(into))
 
     def begin(self, into: str, width: int) -> None:
         if self._alias(into) in self._client.list_collections():
@@ -109,9 +104,8 @@ class MilvusCollection:
     def _remove_others(self, into: str) -> None:
         current = self._current(into)
         for name in self._client.list_collections():
-            if name not in (current, f"{current}_fit") and re.fullmatch(
-                rf"{re.escape(self._alias(into))}_\d+(_fit)?", name
-            ):
+            of = name.removesuffix("_fit")
+            if of != current and is_numbered(of, f"{self._alias(into)}_"):
                 self._client.drop_collection(name)
 
     def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:

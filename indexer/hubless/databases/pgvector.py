@@ -9,6 +9,7 @@ from psycopg import sql
 from hubless.databases import sql_refresh
 from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
+from hubless.databases.naming import chosen
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -89,15 +90,10 @@ class PgvectorTable:
 
     def _source(self, given: str | None) -> tuple[str, str]:
         """Return the column of vectors to read, and its type."""
-        known = self._written()
-        ours = {*known, *(f"{name}_new" for name in known)}
+        ours = self._ours()
         kinds = {name: kind for name, (kind, _) in self._columns.items() if kind in MOST_INDEXED and name not in ours}
-        if given is None and len(kinds) == 1:
-            return next(iter(kinds.items()))
-        if given is not None and given in kinds:
-            return given, kinds[given]
-        expected = f"one of {', '.join(kinds)}" if kinds else "a column of type vector or halfvec"
-        raise InputError("vector", expected, "none" if given is None else given)
+        name = chosen(given, kinds, "a column of type vector or halfvec")
+        return name, kinds[name]
 
     def _key(self, given: str | None) -> tuple[str, str]:
         """Return the column of the ids, by default the primary key, and its type."""
@@ -119,13 +115,16 @@ class PgvectorTable:
         rows = self._run("SELECT name FROM {fits} WHERE relation = %s", [self.name], fits=_FITS).fetchall()
         return [name for (name,) in rows]
 
+    def _ours(self) -> set[str]:
+        """Return the columns that corrections may have."""
+        return {each for name in self._written() for each in (name, f"{name}_new")}
+
     def count(self) -> int:
         with self._connection.transaction():
             return int(self._run("SELECT count(*) FROM {table}").fetchone()[0])
 
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        written = self._written()
-        left_out = {self._id, self._vector, *written, *(f"{name}_new" for name in written)}
+        left_out = {self._id, self._vector, *self._ours()}
         names = [name for name in self._columns if name not in left_out] if payload else []
         chosen = sql.SQL(", ").join(
             [

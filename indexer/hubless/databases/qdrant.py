@@ -1,7 +1,6 @@
 """Qdrant: a named vector beside the others. The collection's metadata names the current one."""
 
 import os
-import re
 import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,7 +8,9 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, joined, pieces
+from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
+from hubless.databases.naming import check_there, chosen, following, is_numbered
+from hubless.databases.stored_fit import joined, pieces
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -36,22 +37,14 @@ class QdrantCollection:
             names = [each.name for each in self._client.get_collections().collections]
         except Exception as error:
             raise InputError("address", f"a Qdrant at {self._address.url}", one_line(error)) from error
-        if self.name not in names:
-            raise InputError("collection", f"one of {', '.join(sorted(names)) or 'those there are, none'}", self.name)
+        check_there("collection", self.name, names)
         self._vector = self._source(self._address.options.get("vector"))
 
     def _source(self, given: str | None) -> str:
         """Return the name of the vectors to read; the empty one for those without a name."""
         ours = [into for into, current in self._metadata().items() if _is_ours(into, current)]
-        dense = [
-            name for name in self._vectors() if not any(re.fullmatch(rf"{re.escape(of)}-\d+", name) for of in ours)
-        ]
-        if given is not None and given in dense:
-            return given
-        if given is None and len(dense) == 1:
-            return dense[0]
-        expected = f"one of {', '.join(map(repr, dense))}" if dense else "a collection with dense vectors"
-        raise InputError("vector", expected, "none" if given is None else repr(given))
+        dense = [name for name in self._vectors() if not any(is_numbered(name, f"{into}-") for into in ours)]
+        return chosen(given, dense, "a collection with dense vectors", repr)
 
     def _vectors(self) -> dict[str, Any]:
         found = self._client.get_collection(self.name).config.params.vectors
@@ -86,8 +79,7 @@ class QdrantCollection:
         return self._metadata().get(into) or None
 
     def _next(self, into: str) -> str:
-        current = self._current(into)
-        return f"{into}-{1 if current is None else 1 + int(current.rpartition('-')[2])}"
+        return following(f"{into}-", self._current(into))
 
     def begin(self, into: str, width: int) -> None:
         if into in self._vectors():
@@ -104,7 +96,7 @@ class QdrantCollection:
         """Delete vectors of this name and their fits, but for the current ones."""
         current = self._current(into)
         for name in self._vectors():
-            if name.rpartition("-")[0] == into and name != current:
+            if name != current and is_numbered(name, f"{into}-"):
                 self._client.delete_vector_name(self.name, name)
         if self._client.collection_exists(self._fits):
             others = models.Filter(
@@ -166,7 +158,7 @@ class QdrantCollection:
 
 def _is_ours(into: str, current: object) -> bool:
     """Return True if an entry of the metadata names the current vector of a correction, or says that there is none."""
-    return isinstance(current, str) and re.fullmatch(rf"({re.escape(into)}-\d+)?", current) is not None
+    return current == "" or is_numbered(current, f"{into}-")
 
 
 def _id(given: object) -> RowId:

@@ -1,10 +1,8 @@
 """A function of PostgreSQL that gives new rows their offsets, by the formula of `auto`, `sn`, `dbsn` and `is`."""
 
-import io
-import json
-from typing import Any
-
 import numpy as np
+
+from hubless.databases.stored_fit import unpacked
 
 BANK = "hubless_bank"
 _SOFTMAX = ("auto", "is", "sn", "dbsn")
@@ -40,9 +38,7 @@ END $$
 
 def bank_of(fit: bytes) -> tuple[list[tuple[str, float]], dict[str, str]] | None:
     """Return the bank as rows of vector and potential, and the numbers of the formula; None if it is another one."""
-    with np.load(io.BytesIO(fit), allow_pickle=False) as held:
-        state: dict[str, Any] = {name: held[name] for name in held.files}
-    about = json.loads(state["about"].tobytes())
+    state, about = unpacked(fit)
     details = about["details"]
     if about["correction"] not in _SOFTMAX or "prior_median" in details:
         return None
