@@ -60,14 +60,12 @@ class ObserveRequests:
         async def send_stamped(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status, timing = message["status"], ""
-                for name, seconds in trace.seconds.items():
-                    timing += f"{name};dur={1e3 * seconds:.3f}, "
+                status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
                     *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else _HEADERS),
                     (b"x-request-id", trace.request_id.encode()),
-                    (b"server-timing", f"{timing}total;dur={1e3 * (perf_counter() - trace.started):.3f}".encode()),
+                    (b"server-timing", _server_timing(trace)),
                 ]
             await send(message)
 
@@ -98,9 +96,6 @@ class ObserveRequests:
             self.tracing.export(scope["headers"], method, route, status, trace)
         if not log.isEnabledFor(logging.INFO):
             return
-        stages = dict(trace.seconds)  # a copy, as a search that is too late still adds to them
-        for stage, taken in stages.items():
-            stages[stage] = round(1e3 * taken, 3)
         fields = {
             "method": method,
             # without the query string, which may hold anything
@@ -110,11 +105,19 @@ class ObserveRequests:
             "ms": round(1e3 * seconds, 3),
             "request_id": trace.request_id,
             "code": trace.code,
-            "stages": stages,
+            # a copy, as a search that is too late still adds to them
+            "stages": {stage: round(1e3 * taken, 3) for stage, taken in list(trace.seconds.items())},
         }
         code = f" code={trace.code}" if trace.code else ""
         text = f"{method} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
         log.info("%s", text, extra={"fields": fields})
+
+
+def _server_timing(trace: Trace) -> bytes:
+    """Return the value of Server-Timing: the milliseconds of each stage, and of all until now."""
+    # a copy, as a search that is too late still adds to them
+    stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
+    return ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages]).encode()
 
 
 def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
