@@ -2,7 +2,7 @@
 
 import re
 from functools import cached_property
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -26,6 +26,16 @@ SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
 
 _ORIGIN = re.compile(r"https?://[^/\s]+")
+
+
+def is_loopback(host: str | None) -> bool:
+    """Return whether a name or an address is this machine's alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host or "").is_loopback
+    except ValueError:
+        return False
 
 
 class Settings(BaseSettings):

@@ -16,13 +16,11 @@ from hubless.errors import HublessError, InputError, storage_errors
 from hubless.store.durable import make_folder
 from hubless.store.query_sample import SampleWriter
 from hubless.store.remote.objects import Objects
-from hubless_service.access.authentication import is_loopback
 from hubless_service.access.keys import Keys
 from hubless_service.observing.logs import configure
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
-from hubless_service.searching.encoding import check_encoders
-from hubless_service.settings import KEYS, SECRETS, Settings
+from hubless_service.settings import KEYS, SECRETS, Settings, is_loopback
 
 FAILED, WRONG_USAGE = 1, 2
 log = logging.getLogger("hubless")
@@ -36,10 +34,8 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
         configure(settings.log_level, settings.log_format)
         if settings.address is None:
             _make_catalog(settings.catalog)
-        try:
-            check_encoders(settings)
-        except InputError as error:
-            _fail(str(error), WRONG_USAGE)
+        if settings.encoders:
+            _check_encoders(settings)
     except HublessError as error:
         _fail(str(error), FAILED)
     with _listen(settings.host, settings.port) as listener:
@@ -72,6 +68,15 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         # pydantic does not name the setting, but only this one is JSON
         _fail("HUBLESS_ENCODERS: expected a JSON object with collections as keys", WRONG_USAGE)
     return settings
+
+
+def _check_encoders(settings: Settings) -> None:
+    from hubless_service.searching.encoding import check_encoders  # the supervisor needs nothing else of a search
+
+    try:
+        check_encoders(settings)
+    except InputError as error:
+        _fail(str(error), WRONG_USAGE)
 
 
 def _make_catalog(folder: Path) -> None:

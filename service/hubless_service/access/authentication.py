@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
 from hubless_service.http.problems import HttpProblem, respond
 from hubless_service.http.trace import SCOPE_KEY
-from hubless_service.settings import ROLES, Role
+from hubless_service.settings import ROLES, Role, is_loopback
 
 log = logging.getLogger("hubless.keys")
 
@@ -154,16 +154,6 @@ def check_role(request: Request, role: Role, origins: frozenset[str]) -> Access:
     if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(_host_of(origin)):
         raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
     return access
-
-
-def is_loopback(host: str | None) -> bool:
-    """Return whether a name or an address is this machine's alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False
 
 
 def _host_of(origin: str) -> str | None:
