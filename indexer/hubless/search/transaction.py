@@ -35,7 +35,7 @@ class WritableCollection:
     """A version of a collection with the writes of its log. `current` is a collection that never changes.
 
     `base`: the version as it was built. `log`: of the collection; None for what is in memory only. `current`: the base
-    with the writes up to `current.seq`; another object after each change. `trouble`: why the log could not be followed
+    with the writes up to `current.seq`; another object after each change. `error`: why the log could not be followed
     at the last look, set by whoever follows it; None if it could. `changing`: held while it changes; take it after the
     lock of the log.
     """
