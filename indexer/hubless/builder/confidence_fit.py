@@ -19,13 +19,7 @@ _MOST_RELEVANT = 100
 def confidence_of(
     ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: ConfidenceModel | None
 ) -> ConfidenceModel:
-    """Fit the model on at most 1,000 bank queries (b, d).
-
-    Parameters
-    ----------
-    pairs : calibrate by these; None keeps the calibration of `before`, if that is given
-    strength : of the answers to the pairs
-    """
+    """Fit the model on at most 1,000 bank queries (b, d)."""
     rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
     queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
     depth = min(DEPTH, ranker.count)

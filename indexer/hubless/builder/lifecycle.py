@@ -63,28 +63,7 @@ def create(
 ) -> bool:
     """Create an empty collection, to be written to. Its ranking is raw until a query bank is given.
 
-    Parameters
-    ----------
-    catalog : folder of the collections; made if it is not there
-    collection : its name
-    dim : d, of all vectors, at most 65,536
-    metric : "cosine" or "dot"
-    id_type : "int64" or "string"
-    payload_schema : names of types by column, as `hubless.build` takes them; none at all is no payload. None is free
-        payload: any JSON object
-
-    Returns
-    -------
-    Whether it was created; false if it is there already with these settings.
-
-    Raises
-    ------
-    CollectionExists
-        if it is there with other settings; says which.
-    InputError
-        naming the parameter that is wrong.
-    StorageError
-        if the catalog cannot be written.
+    Return false if it is there already with these settings. Raises `CollectionExists` if it is there with others.
     """
     check_name(collection)
     if type(dim) is not int or not 1 <= dim <= MOST_DIM:

@@ -52,10 +52,7 @@ def is_database(given: object) -> bool:
 
 
 def open_database(address: str) -> Database:
-    """Connect to the table or collection of an address.
-
-    Raises `InputError` naming what is wrong: the scheme, the address, a package that is missing, or what is not there.
-    """
+    """Connect to the table or collection of an address."""
     parsed = parse_address(address)
     module, name, _ = MODULES[parsed.scheme]
     try:

@@ -13,10 +13,7 @@ def check_there(what: str, name: str, names: Collection[str]) -> None:
 
 
 def chosen(given: str | None, among: Collection[str], kind: str, show: Callable[[str], str] = str) -> str:
-    """Return the given name of vectors, or the only one.
-
-    Raises `InputError` that lists them, or asks for `kind` if there are none.
-    """
+    """Return the given name of vectors, or the only one."""
     if given is None and len(among) == 1:
         return next(iter(among))
     if given is not None and given in among:

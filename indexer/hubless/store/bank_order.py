@@ -24,18 +24,7 @@ FOLDER, _ORDER, _LOCK = "bank", "order.json", ".lock"
 
 
 class BankOrder(BaseModel):
-    """A bank that waits, and what is to be done with it.
-
-    Attributes
-    ----------
-    number : higher than that of all orders before; that of the file
-    append : whether the queries go to the bank that the collection has; else they replace it
-    fit : whether to begin; otherwise more queries are to come
-    correction, parameters : to fit; None for that of the collection, or `auto` if that is `none`
-    queries : how many were given
-    relevant : for each query the ids of its right targets; None without labels
-    sampled : take the queries from the query sample, as soon as it has so many; None for those that were given
-    """
+    """A bank that waits. `number` only rises. `sampled`: live queries to wait for."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,15 +52,7 @@ def give_bank(
 ) -> BankOrder:
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
 
-    Raises `StorageError`.
-
-    Parameters
-    ----------
-    home : folder of the collection
-    append : whether to add them to those that wait, and to the bank that the collection has
-    relevant : for each query the ids of its right targets, where they are known
-    sampled : see `BankOrder`; replaces what waits, and what comes later replaces it
-    since : the number of the last order that a version has
+    With `append` they join those that wait. `since` is the number of the last order that a version has.
     """
     folder = home / FOLDER
     with storage_errors(folder):

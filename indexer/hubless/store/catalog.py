@@ -83,10 +83,7 @@ class Staging:
     _home: Path
 
     def publish(self, manifest: Manifest) -> Manifest:
-        """Seal the folder, move it to its place, and make it the current version.
-
-        Raises `StorageError` if the disk refuses; the current version stays.
-        """
+        """Seal the folder, move it to its place, and make it the current version."""
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
             with _changing(self._home):

@@ -97,10 +97,7 @@ def replaced(path: Path) -> Iterator[Path]:
 
 
 def check_place(path: Path) -> None:
-    """Check that a file can be written, before the work whose result it will hold.
-
-    Raises `StorageError` if it cannot; an existing file stays as it is.
-    """
+    """Check that a file can be written, before the work whose result it will hold."""
     with storage_errors(path):
         if path.is_dir():
             raise StorageError(path, "a folder is in the place of a file")

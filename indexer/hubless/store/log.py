@@ -65,20 +65,8 @@ class Entry(NamedTuple):
 class Log:
     """The log of one collection. Safe to use from several threads and processes of one machine.
 
-    Parameters
-    ----------
-    home : folder of the collection
-    until : `since` gives no writes after this one; None for all
-    merged : gives the last write that any version of the collection has
-
-    Raises
-    ------
-    StorageError
-        from every method, if the disk refuses. Nothing of the write is kept then.
-    LogDamaged
-        from every method, if the file is not what was written.
-    CollectionNotFound
-        from `writing`, if the collection was deleted since.
+    `until` is the last write that `since` gives, and `merged` returns the last write that any version has. Every method
+    raises `StorageError` if the disk refuses, and `LogDamaged` if the file is not what was written.
     """
 
     def __init__(self, home: Path, until: int | None = None, merged: Callable[[], int] = lambda: 0) -> None:
@@ -141,11 +129,7 @@ class Log:
             return 1 if connection is None else self._number(connection, _CUT) + 1
 
     def since(self, seq: int, most_bytes: int = 2**26) -> list[Entry]:
-        """Return the writes after a number, in order; about so many bytes at a time. Empty if there are no more.
-
-        Raises `LogDamaged` naming the first write that is damaged, once those before it were given; `LogCut` if the
-        writes after `seq` were cut off.
-        """
+        """Return the writes after a number, in order; about so many bytes at a time. Empty if there are no more."""
         with self._reading() as (connection, witness):
             found = [] if connection is None else self._entries(connection, seq, most_bytes)
             if not found:
@@ -191,11 +175,7 @@ class Log:
     ) -> Iterator["Appender"]:
         """Hold the lock, to append or to cut. What was appended and not committed at the end is not kept.
 
-        Parameters
-        ----------
-        inside : entered once the lock is held, for which another process may let wait
-        durable : whether `commit` waits for the disk. Without it a crash of the machine may lose the last writes, all
-            up to the next commit that does wait; a kill of the process loses none
+        `inside` is entered once the lock is held. Unless `durable`, a crash of the machine may lose the last commits.
         """
         self._check_home()  # nothing is to be made in its place
         with storage_errors(self.path), self._locked(), inside or nullcontext(), self._using:
@@ -249,10 +229,7 @@ class Log:
             self._connection = None
 
     def copy(self, home: Path) -> "Log":
-        """Copy the log, as it is at one moment, into another folder. Return the copy.
-
-        Raises `LogDamaged` if writes that were answered are missing.
-        """
+        """Copy the log, as it is at one moment, into another folder. Return the copy."""
         copy = Log(home)
         for path in (*copy._paths, Path(copy._noted_at)):
             path.unlink(missing_ok=True)

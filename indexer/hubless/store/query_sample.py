@@ -77,20 +77,7 @@ class _Header:
 
 @dataclass(frozen=True)
 class QuerySample:
-    """Live queries read from a folder: different ones, those with the lowest draws.
-
-    Attributes
-    ----------
-    vectors : (m, d) as they were compared: of length 1 under metric "cosine"
-    counts : (m,) how often each was asked
-    clients : (m,) who first asked it: the name of a key, or a label that tells no key and no address
-    texts : (m,) None where it was no text, or texts are not kept
-    collection, metric : of the queries
-    seen : how often queries were asked while they were sampled, repeated ones too
-    begins, ends : when the first day began and the last one ends
-    files : that were read
-    skipped : names of files that were not read, and the reason
-    """
+    """Different live queries (m, d) of a folder, how often and by whom they were asked; `seen` counts all."""
 
     vectors: F32
     counts: I64
@@ -189,15 +176,7 @@ def summary_of(folder: Path) -> SampleSummary | None:
 
 
 def forget(path: str | Path, client: str | None = None) -> int:
-    """Delete live queries of a collection, and return how many. It is safe while a service runs.
-
-    Raises `StorageError`, `InputError` if there is no such folder, or a file cannot be read or written.
-
-    Parameters
-    ----------
-    path : folder of the collection within the sample
-    client : whose queries to delete; None deletes all
-    """
+    """Delete live queries of a collection, and return how many. It is safe while a service runs."""
     home, gone = Path(path), 0
     with storage_errors(home), locked(home / _LOCK):
         for file in sorted(home.iterdir()):
@@ -231,10 +210,7 @@ class _Draws:
 
 
 class SampleWriter:
-    """Adds live queries to the files of a sample. Processes that share a folder may each have one.
-
-    Raises `StorageError` if the folder cannot be made, or its salt not be read.
-    """
+    """Adds live queries to the files of a sample. Processes that share a folder may each have one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -252,13 +228,7 @@ class SampleWriter:
     def record(
         self, collection: str, metric: str, vector: F32, client: str | bytes, now: float, text: str | None = None
     ) -> None:
-        """Keep a query (d,) in memory until `flush`.
-
-        Parameters
-        ----------
-        client : its name, or an address or a key, of which only a label is kept
-        now : in seconds since 1970
-        """
+        """Keep a query (d,) in memory until `flush`."""
         rounded = (vector.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
         draw = int.from_bytes(blake2b(rounded.tobytes(), digest_size=8, key=self._salt).digest(), "little")
         if isinstance(client, bytes):

@@ -91,10 +91,7 @@ def _of_arrow(values: Any, name: str) -> NDArray[Any]:
 
 
 def as_vectors(values: ArrayLike, name: str, dim: int | None = None, reference: str = "the collection") -> F32:
-    """Return queries as the caller has them, one vector or several, as an (m, d) matrix.
-
-    Raises as `as_float32`, and `DimensionMismatch` if they have not the dimension `dim`, as `reference` has it.
-    """
+    """Return queries as the caller has them, one vector or several, as an (m, d) matrix."""
     array = as_array(values, name)
     if array.ndim == 1:
         array = array[np.newaxis]
@@ -159,10 +156,7 @@ def short_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
 
 
 def half_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
-    """Return rows (n, d) with their numbers rounded to float16.
-
-    Raises `InputError` naming the first row that float16 cannot hold: its largest number is too large, or too small.
-    """
+    """Return rows (n, d) with their numbers rounded to float16."""
     limits = np.finfo(np.float16)
     largest = np.abs(rows).max(axis=1)
     wrong = (largest > limits.max) | ((largest > 0) & (largest < limits.smallest_normal))
@@ -219,10 +213,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0) -> NDArray[Any]:
-    """Return lists of one length as an array (n, d). `start` is the number of the first row, for errors.
-
-    Raises `InputError` naming the first row that is null, holds a null, or is of another length.
-    """
+    """Return lists of one length as an array (n, d). `start` is the number of the first row, for errors."""
     if lists.null_count:
         raise InputError(f"{name}, row {start + pc.index(lists.is_null(), True).as_py()}", "a vector", "a null")
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)

@@ -71,9 +71,6 @@ def open_items(path: str | Path, parameter: str) -> Items:
     A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A `.parquet` or `.lance` has a list column
     `vector` or `embedding`, or one only, perhaps a column `id`, and the rest is payload. `parameter` says what the file
     is for.
-
-    Raises `StorageError` if it cannot be read, and `InputError` if it does not hold what it has to; pickled arrays are
-    refused.
     """
     path = Path(path)
     name = f"{parameter} ({path.name})"

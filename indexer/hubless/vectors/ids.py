@@ -23,10 +23,7 @@ _ORDER_COLUMN = "order"
 
 
 def id_array(values: Any, name: str) -> pa.Array:
-    """Return ids as an Arrow array of int64 or large_string.
-
-    Raises `InputError` for any other type, for a mixture, and for numbers outside 64 bits.
-    """
+    """Return ids as an Arrow array of int64 or large_string."""
     expected = "strings, or whole numbers of 64 bits"
     try:
         if isinstance(values, np.ndarray):
@@ -54,10 +51,7 @@ def as_ids(ids: "Ids") -> pa.Array:
 
 
 def read_ids(path: str | Path) -> pa.Array:
-    """Return ids from a `.npy`, a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one).
-
-    Raises `StorageError` if there is no such file, and `InputError` if it does not hold ids.
-    """
+    """Return ids from a `.npy`, a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one)."""
     path = Path(path)
     name = f"ids ({path.name})"
     if not path.is_file():

@@ -173,10 +173,7 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
 
 
 def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
-    """Return the column `id` of payload as ids, None without one, and the names of the other columns.
-
-    Raises `InputError` if the column cannot be ids: strings or whole numbers, each once.
-    """
+    """Return the column `id` of payload as ids, None without one, and the names of the other columns."""
     columns = list(payload.schema.names)
     if ID_COLUMN not in columns:
         return None, columns
@@ -200,11 +197,7 @@ def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
 
 
 def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequence[str] | None = None) -> Dataset:
-    """Return the rows with columns in the types that were asked for. `columns` are payload; None for all.
-
-    Raises `InputError` naming a column that there is not, or whose values do not fit or are too deep, or an unknown
-    type.
-    """
+    """Return the rows with columns in the types that were asked for. `columns` are payload; None for all."""
     check_depth(opened.schema)
     wanted = _known(types)
     names = list(opened.schema.names if columns is None else columns)
@@ -241,10 +234,7 @@ def _table_of(payload: Any) -> pa.Table:
 
 
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
-    """Return payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`, in some types by column.
-
-    Raises `StorageError` if there is no such file, and `InputError` if it cannot be read as what its ending says.
-    """
+    """Return payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`, in some types by column."""
     path = Path(path)
     name = f"payload ({path.name})"
     readers = {".jsonl": read_jsonl, ".csv": read_csv}

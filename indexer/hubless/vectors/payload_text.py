@@ -55,10 +55,7 @@ _GUESSES = {
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return the rows of a CSV with a header. Types that are not given are guessed.
-
-    Raises `ArrowException` if it is no CSV, and `InputError` naming a column whose values do not fit its type.
-    """
+    """Return the rows of a CSV with a header. Types that are not given are guessed."""
     with pa_csv.open_csv(path) as opened:
         names = opened.schema.names
     options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
@@ -73,10 +70,7 @@ def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return the rows of a file with a JSON object a line; the keys of all lines are columns.
-
-    Raises `InputError` naming the line that is no object, or the column whose values are of several types.
-    """
+    """Return the rows of a file with a JSON object a line; the keys of all lines are columns."""
     names: dict[str, list[pa.Array]] = {}
     count = 0
     for rows in _batches(path):

@@ -26,10 +26,7 @@ def check_depth(schema: pa.Schema) -> None:
 
 
 def payload_schema(given: pa.Schema) -> pa.Schema:
-    """Return the types that a payload is stored with: plain ones, and times in microseconds, the finest of Python.
-
-    Raises `InputError` naming a column: finer times inside a list or a struct, or a type that Parquet does not have.
-    """
+    """Return the types that a payload is stored with: plain ones, and times in microseconds, the finest of Python."""
     fields = [field.with_type(_in_microseconds(field.type)) for field in plain_schema(given)]
     for field in fields:
         if "[ns" in str(field.type):
@@ -101,11 +98,7 @@ def stored_rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows whose values a service can send.
-
-    Raises `InputError` naming the column of a value that Python cannot hold, of text that is not UTF-8, or of a struct
-    that has two members of one name.
-    """
+    """Return rows whose values a service can send."""
     for field, column in zip(rows.schema, rows.columns, strict=True):
         name = f"payload, column {field.name}"
         try:

@@ -289,10 +289,7 @@ def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
 
 
 def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
-    """Return the source itself, or an array (n, d) as one: anything that `hubless.vectors.arrays.as_array` takes.
-
-    Raises `InputError` and `NotFinite` as `as_float32`; also without a row or a dimension.
-    """
+    """Return the source itself, or an array (n, d) as one: anything that `hubless.vectors.arrays.as_array` takes."""
     if hasattr(vectors, "blocks"):
         return cast(VectorSource, vectors)
     array = as_array(vectors, name)

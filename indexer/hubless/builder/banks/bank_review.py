@@ -42,8 +42,6 @@ def review(
 
     These speak against the bank if their answers are spread most evenly at strength ¼ or less; or if they are less even
     than with the offsets `served`, each at the strength that suits it best, by more than a standard error.
-
-    Raises `InputError` if bank or live queries hold targets, or more than a tenth of the live queries are in the bank.
     """
     checked = check_bank(bank, targets, metric)
     record, against = checked.record, _against(checked.record)

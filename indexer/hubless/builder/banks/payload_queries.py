@@ -20,13 +20,6 @@ def payload_queries(collection: Collection, columns: Sequence[str], most: int = 
 
     Each text of each column, or of each key of free payload, is a query; of more than `most` a random part. Empty texts
     are left out, and those of which the encoder knows no word.
-
-    Raises
-    ------
-    UnknownField
-        naming a column that is not there.
-    InputError
-        if a column has no texts. Also what `Collection.encode` raises.
     """
     schema, table = collection.parts.payload_schema, collection.parts.payload_table
     if schema is None or table is None:

@@ -17,8 +17,6 @@ def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
     """Return a bank (b, d) of sampled queries, thinned, with as many dimensions as vectors are given with.
 
     A third of the queries, at most 200, stays out of it. They compare the correction with what is served.
-
-    Raises `InputError` if the bank is no good, as `hubless bank check` says it.
     """
     metric = parts.manifest.metric
     vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis))

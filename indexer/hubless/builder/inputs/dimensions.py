@@ -21,10 +21,7 @@ MOST_TARGETS, MOST_BANK, MOST_ASKED, HELD_OUT = 4096, 2048, 400, 0.2
 def fit_basis(
     recipe: Recipe, targets: VectorSource, query_bank: VectorSource, target_bank: VectorSource | None
 ) -> Basis | None:
-    """Return the basis that a recipe asks for; None if all dimensions are kept.
-
-    Raises `InputError` if the vectors have no more dimensions than it asks for.
-    """
+    """Return the basis that a recipe asks for; None if all dimensions are kept."""
     if recipe.dims is None:
         return None
     check_dims(recipe.dims, targets.shape[1])

@@ -34,10 +34,6 @@ def fit_version(
     Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
     version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries
     with labels is left out of the bank: these calibrate the model of confidence.
-
-    Parameters
-    ----------
-    strength : default strength of the version; None for that of the live queries, or 1
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior

@@ -21,10 +21,7 @@ PULLING = ".pulling-"
 
 
 class Mirror:
-    """A catalog at an address, and a folder with copies.
-
-    Raises `StorageError` from every method, if the store or the disk refuses.
-    """
+    """A catalog at an address, and a folder with copies."""
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         self.objects = objects
@@ -60,8 +57,6 @@ class Mirror:
         """Make the current version at the address that of the folder, and return its id. Bring `version`, too.
 
         What an interrupted pull has left is taken up again. Versions of more than `most_bytes` are refused.
-
-        Raises `CollectionNotFound`, `VersionNotFound`; `BundleError` if what came is not what was pushed.
         """
         current = self.current(name)
         home = self.folder / name
@@ -94,9 +89,6 @@ class Mirror:
         """Copy a version of the folder to the address, and make it the current one there.
 
         Files that an interrupted push has brought there stay. `tag` is what `tag` gave before the version was made.
-
-        Raises `BundleDamaged`; `PreconditionFailed` if another version has become current since. This one is there
-        then, but not current.
         """
         folder = self.folder / name / VERSIONS / version
         manifest = read_manifest(folder)

@@ -50,10 +50,7 @@ class Objects:
             return None
 
     def read_part(self, key: str, start: int, end: int) -> bytes:
-        """Return bytes of an object, from `start` up to `end`.
-
-        Raises `StorageError` also if it is not there, or fewer bytes come.
-        """
+        """Return bytes of an object, from `start` up to `end`."""
         try:
             with self._errors(key):
                 part = bytes(self._store.get_range(key, start=start, end=end))
@@ -93,10 +90,7 @@ class Objects:
             raise StorageError(self._name(key), f"{came} bytes came instead of {size}")
 
     def replace(self, key: str, content: bytes, tag: str | None) -> None:
-        """Write a small object if it still has a tag, or if it still is not there (None). The store checks this.
-
-        Raises `PreconditionFailed` if somebody else has written it.
-        """
+        """Write a small object if it still has a tag, or if it still is not there (None). The store checks this."""
         etag, _, version = (tag or "").partition(" ")
         mode: Any = "create"
         if tag is not None:
@@ -110,10 +104,7 @@ class Objects:
                 raise
 
     def names(self, key: str = "") -> list[str]:
-        """Return the names below a key, of objects and of folders, in order.
-
-        Raises `StorageError` also if there is no such bucket.
-        """
+        """Return the names below a key, of objects and of folders, in order."""
         with self._written(key):
             found = self._store.list_with_delimiter(key or None)
         paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]

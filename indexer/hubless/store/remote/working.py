@@ -25,10 +25,7 @@ class Working:
     _tag: str | None = None
 
     def publish(self) -> None:
-        """Push the version that is current now, and make it current at the address. Does nothing on a disk.
-
-        Raises `StorageError`; `PreconditionFailed` if another version has become current there since this began.
-        """
+        """Push the version that is current now, and make it current at the address. Does nothing on a disk."""
         if self._mirror is not None:
             self._mirror.push(self._name, self.catalog.current(self._name), self._tag)
             versions = self.catalog.path / self._name / VERSIONS
@@ -40,16 +37,7 @@ class Working:
 
 @contextmanager
 def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[Working]:
-    """Give a catalog to change a collection in. At an address, one process of this machine at a time gets it.
-
-    Raises `StorageError`, `BundleError`; `InputError` if the name is not allowed, or the extra for the address is not
-    installed.
-
-    Parameters
-    ----------
-    catalog : a folder, or an address in object storage
-    pull : the current version is needed
-    """
+    """Give a catalog to change a collection in. At an address, one process of this machine at a time gets it."""
     check_name(name)
     if (address := address_of(catalog)) is None:
         yield Working(Catalog(catalog), name)
