@@ -1,15 +1,12 @@
-"""The map by UMAP (`make extras`), and what is said without its package."""
+"""The picture by UMAP (`make extras`), and what is said without its package."""
 
 import importlib.util
 
 import numpy as np
 import pytest
-from support import small
 
-import hubless
 from hubless.errors import InputError
-from hubless.measures.projection import project
-from hubless.search.parts import projection
+from hubless.measures.projection import check_method, project
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")
 
@@ -47,24 +44,12 @@ def test_groups_lie_apart_by_t_sne_with_their_queries():
     assert found.queries.shape == (20, 2)
 
 
-@needs_umap
-def test_version_keeps_its_map_and_so_does_the_next_one(tmp_path):
-    targets, bank = groups()[0], groups(1)[0]
-    hubless.build(tmp_path, "all", targets, bank, correction="csls", projection="umap", progress=False)
-    stored = projection(hubless.open(tmp_path, "all").parts)
-    assert stored.method == "umap"
-    assert stored.targets.shape == (200, 2)
-    hubless.refit(tmp_path, "all", bank[:100], progress=False)
-    assert projection(hubless.open(tmp_path, "all").parts).method == "umap"
-
-
 @pytest.mark.skipif(HERE, reason="umap-learn is here")
-def test_without_the_package_the_error_says_how_to_install_it(tmp_path):
+def test_without_the_package_the_error_says_how_to_install_it():
     with pytest.raises(InputError, match=r"projection: .*what draws umap \(pip install '\.\[umap\]'"):
-        hubless.build(tmp_path, "all", small.targets(), small.query_bank(), projection="umap", progress=False)
+        check_method("umap")
 
 
-def test_unknown_projection_is_refused(tmp_path):
-    with pytest.raises(InputError, match="projection: expected pca or umap, got 't-sne'"):
-        hubless.build(tmp_path, "all", small.targets(), small.query_bank(), projection="t-sne", progress=False)
-    assert not list(tmp_path.iterdir())
+def test_unknown_projection_is_refused():
+    with pytest.raises(InputError, match="projection: expected pca or umap or tsne, got 't-sne'"):
+        check_method("t-sne")

@@ -1,20 +1,18 @@
 """What a service says about hubs, the map, and what two versions differ in."""
 
 import shutil
-import sys
-import types
 from dataclasses import replace
-from importlib import machinery
 
 import httpx
 import numpy as np
 import pytest
-from support import catalogs, kept, small
+from support import catalogs, kept
 from support.serving import serving_catalog
 
 import hubless
 from hubless import measures
 from hubless.builder.pipeline.survey import by_chance
+from hubless.measures.projection import project
 from hubless.store import bundle
 from hubless_service.routes.versions import _comparing
 
@@ -84,9 +82,9 @@ def test_version_without_counts_has_them_counted_over_the_bank_sample(words, ser
     assert answer["raw"]["most"] == np.bincount(rows.ravel()).max()
 
 
-def test_projection_is_the_stored_one_with_values_of_a_column(http, catalog, words):
+def test_projection_has_the_principal_components_with_values_of_a_column(http, catalog, words):
     answer = http.get(f"{WORDS}/projection", params={"column": "title"}).json()
-    drawn = np.load(hubless.Catalog(catalog).folder("words") / bundle.PROJECTION)
+    drawn = vars(project(words.count, words.vectors, words.parts.bank_sample, words.parts.occurrence()))
     targets = answer["targets"]
     assert targets["id"] == words.ids(drawn["rows"])
     assert targets["x"] == pytest.approx(drawn["targets"][:, 0], abs=1e-5)
@@ -101,33 +99,6 @@ def test_projection_refuses_a_column_that_is_not_there(http):
     refused = http.get(f"{WORDS}/projection", params={"column": "1"}).json()
     assert (refused["code"], refused["parameter"], refused["received"]) == ("unknown_field", "column", "1")
     assert "none, as there is no payload" in http.get("/v1/collections/numbers/projection?column=x").text
-
-
-def test_projection_by_umap_has_no_shares_of_the_variance(tmp_path, monkeypatch):
-    class Umap:  # the package is in no environment of these tests; tests/measures/test_umap.py has it
-        def __init__(self, **_):
-            self.embedding_ = np.ones((len(small.targets()), 2))
-
-        def fit(self, _):
-            return self
-
-        def transform(self, queries):
-            return np.zeros((len(queries), 2))
-
-    monkeypatch.setitem(
-        sys.modules, "umap", types.SimpleNamespace(UMAP=Umap, __spec__=machinery.ModuleSpec("umap", None))
-    )
-    hubless.build(tmp_path, "all", small.targets(), small.query_bank(), projection="umap", progress=False)
-    with serving_catalog(tmp_path) as url, httpx.Client(base_url=url) as client:
-        answer = client.get("/v1/collections/all/projection").json()
-    assert (answer["method"], answer["explained"]) == ("umap", None)
-    assert set(answer["targets"]["x"]) == {1.0}
-
-
-def test_projection_of_a_version_that_does_not_store_it_is_the_same(catalog, words):
-    folder = hubless.Catalog(catalog).folder("words")
-    made = measures.projection.project(words.count, words.vectors, words.parts.bank_sample, words.parts.occurrence())
-    assert np.load(folder / bundle.PROJECTION)["targets"] == pytest.approx(made.targets, abs=1e-5)
 
 
 @pytest.fixture(scope="module")

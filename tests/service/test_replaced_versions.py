@@ -8,7 +8,6 @@ from support.until import until
 from support.writing import NAME, point
 
 import hubless
-from hubless.search.parts import projection
 from hubless_service.app import create_app
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.search_service import SearchService
@@ -76,15 +75,6 @@ def test_write_to_a_version_that_was_pruned_waits_for_the_newer_one(tmp_path, cl
         assert answer.json()["seq"] == 1
         assert client.post("/count").json()["version"] != before.version
     assert hubless.open(tmp_path, NAME).seq == 1
-
-
-def test_map_of_a_version_that_was_pruned_is_computed(tmp_path):
-    writing.build(tmp_path)
-    opened = hubless.open(tmp_path, NAME)
-    stored = projection(opened.parts)
-    writing.build(tmp_path)
-    hubless.Catalog(tmp_path).prune(NAME, keep=1)
-    assert len(projection(opened.parts).rows) == len(stored.rows)
 
 
 def test_followed_write_of_a_version_that_was_pruned_needs_the_newer_one(tmp_path, client_of):

@@ -16,7 +16,6 @@ from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.labels import RelevantIds
-from hubless.measures.projection import PCA, check_method
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
 from hubless.store.bundle import Manifest
@@ -52,7 +51,6 @@ def build(
     seed: int = 0,
     device: str = CPU,
     executor: str = LOCAL,
-    projection: str = PCA,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
@@ -99,7 +97,6 @@ def build(
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     executor : makes the passes over all targets: "local", this process; "ray" or "ray://HOST:PORT", a Ray cluster whose
         machines all see the catalog
-    projection : of the map in the console: "pca", or "umap", which needs the extra `umap`
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
@@ -144,7 +141,6 @@ def build(
         executor=executor,
     )
     recipe.check_inputs(query_bank, target_prior)
-    check_method(projection)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
         strength = float(strength)
@@ -176,7 +172,7 @@ def build(
                     vectors = read_vectors(inputs, recipe, staged.folder)
                 draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=strength)
                 steps.step("writing")
-                draft.write(staged.folder, projection)
+                draft.write(staged.folder)
             published = staged.publish(
                 draft.manifest(inputs.contents, vectors.records, collection, staged.version, log_seq=seq)
             )

@@ -14,7 +14,7 @@ import pyarrow as pa
 from hubless.builder.confidence_fit import answers_of
 from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payload
 from hubless.builder.inputs.reading import read_vectors
-from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow, projection_of
+from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
 from hubless.builder.pipeline.draft import confidence_record
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import InFile, Workbench, drafting, follow
@@ -326,7 +326,7 @@ class Index(Collection):
                 else:
                     grow = changes is not None and may_grow(rows)
                     draft = carry_over(rows, bench, staged.folder, file=file, grow=grow)
-                draft.write(staged.folder, projection_of(parts))
+                draft.write(staged.folder)
                 before = parts.manifest
                 made = draft.manifest(
                     rows.contents,

@@ -12,7 +12,7 @@ from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors, Contents
 from hubless.builder.inputs.reading import read_source
-from hubless.builder.pipeline.carry import NextTargets, current_parts, projection_of
+from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import empty_draft
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import drafting, follow, prune
@@ -267,7 +267,7 @@ def refit(
             if note is not None:
                 draft.about["notes"].append(note)
             steps.step("writing")
-            draft.write(staged.folder, projection_of(parts))
+            draft.write(staged.folder)
             published = staged.publish(
                 draft.manifest(
                     rows.contents,

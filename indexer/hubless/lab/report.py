@@ -26,7 +26,7 @@ from hubless.lab.experiments.trials import open_labelled
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.pages import render
-from hubless.measures.projection import METHODS, Projection, check_method, project
+from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
 from hubless.vectors.images import image_of, is_image
@@ -118,7 +118,7 @@ def make_report(
     projection : also draw targets and bank on a plane; "umap" and "tsne" need the extra `umap`
     """
     if projection is not None:
-        check_method(projection, METHODS)
+        check_method(projection)
     check_labels(gallery, query_bank, target_bank, queries, relevant)
     matrices = gallery.matrices
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries

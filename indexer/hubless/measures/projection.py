@@ -1,6 +1,6 @@
 """A flat picture of targets and bank queries: their first two principal components, or UMAP."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -16,9 +16,7 @@ MAPPED = 5000
 HUBS = 250
 """The targets that are found most often, raw and corrected, are always among them."""
 PCA, UMAP, TSNE = "pca", "umap", "tsne"
-STORED = (PCA, UMAP)
-"""Methods of the map in the console."""
-METHODS = (*STORED, TSNE)
+METHODS = (PCA, UMAP, TSNE)
 PACKAGES = {UMAP: "umap", TSNE: "sklearn"}
 NEIGHBOURS = 15
 """Of each target, for UMAP; its own default. Of fewer targets the principal components are drawn."""
@@ -48,16 +46,12 @@ class Projection:
         """The method that made it: "pca" or "umap"."""
         return "umap" if self.explained is None else "pca"
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return plain arrays by their names."""
-        return {name: array for name, array in vars(self).items() if array is not None}
 
-
-def check_method(method: str, methods: Sequence[str] = STORED) -> str:
+def check_method(method: str) -> str:
     """Return the method, or raise `InputError` if there is none of this name or its package is not installed."""
-    if method not in methods:
-        raise InputError("projection", " or ".join(methods), repr(method))
-    if not is_installed(method):
+    if method not in METHODS:
+        raise InputError("projection", " or ".join(METHODS), repr(method))
+    if method != PCA and find_spec(PACKAGES[method]) is None:
         raise InputError("projection", f"what draws {method} ({how_to_install('umap')})", "none")
     return method
 
@@ -73,11 +67,6 @@ def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
     others = rng.choice(count, MAPPED, replace=False)
     others = others[~np.isin(others, hubs)][: MAPPED - len(hubs)]
     return np.sort(np.concatenate([hubs, others]))
-
-
-def is_installed(method: str) -> bool:
-    """Return whether the package of a method is installed."""
-    return method == PCA or find_spec(PACKAGES[method]) is not None
 
 
 def project(

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
-from hubless.errors import BundleError, StorageError
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors, Targets
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import PROJECTION, Manifest, read_arrays, reading, verify, warm
+from hubless.store.bundle import Manifest, verify, warm
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.free_payload import is_free
@@ -271,24 +270,8 @@ class Parts:
 
 
 def projection(parts: Parts) -> Projection | None:
-    """Return where some targets and bank queries lie, as stored or computed; None without targets."""
-    if parts.numbering is None and (stored := stored_projection(parts)) is not None:
-        return stored
+    """Return where some targets and bank queries lie; None without targets."""
     return project(len(parts.offsets), parts.targets.vectors, parts.bank_sample, parts.occurrence())
-
-
-def stored_projection(parts: Parts) -> Projection | None:
-    """The one that was made with the version, of the rows that it had then; None where there is none any more."""
-    if parts.folder is None or PROJECTION not in parts.manifest.files:
-        return None
-    path = parts.folder / PROJECTION
-    try:
-        with reading(path):
-            return Projection(**read_arrays(path))
-    except (BundleError, StorageError):
-        if parts.folder.exists():
-            raise
-        return None  # the version was deleted since it was opened
 
 
 def later_prior(manifest: Manifest, payload: pa.Table | None) -> F64 | None:

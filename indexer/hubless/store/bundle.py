@@ -36,7 +36,6 @@ CANARY = "canary.npz"
 CONFIDENCE = "confidence.npz"
 BANK_SAMPLE = "bank_sample.npy"
 BASIS = "basis.npy"
-PROJECTION = "projection.npz"
 SOURCES = "sources.arrow"
 
 _HASH = "manifest_sha256"

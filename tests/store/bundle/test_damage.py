@@ -23,7 +23,6 @@ FILES = [
     "offsets.npy",
     "payload.arrow",
     "payload.parquet",
-    "projection.npz",
 ]
 
 

@@ -25,7 +25,6 @@ from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import Setting, cheapest_setting, recall_curve, write_index
 from hubless.measures import k_occurrence
-from hubless.measures.projection import PCA, UMAP, is_installed
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.collection import open_collection
@@ -33,7 +32,7 @@ from hubless.search.delta.overlay import DeltaTargets
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.sharded import Embedded, shards_of
-from hubless.search.parts import Parts, later_prior, stored_projection
+from hubless.search.parts import Parts, later_prior
 from hubless.search.ranker import Ranker
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store import bundle
@@ -241,12 +240,6 @@ def may_grow(rows: NextTargets) -> bool:
     if len(rows.bare) or before.prepared() is not None or before.manifest.measured is None:
         return False
     return before.manifest.grown + rows.came <= GROWN * rows.count
-
-
-def projection_of(parts: Parts) -> str:
-    """Return the projection of a version, as far as it can be made here."""
-    picture = stored_projection(parts)
-    return UMAP if picture is not None and picture.method == UMAP and is_installed(UMAP) else PCA
 
 
 def _measuring(before: Parts) -> MeasuringQueries:

@@ -18,7 +18,6 @@ from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.knn import INDEXES, augment
 from hubless.measures.confidence.model import ConfidenceModel
-from hubless.measures.projection import PCA, project
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.embedded import IndexedTargets
@@ -61,7 +60,7 @@ class VersionDraft:
         occurrence = None if self.occurrence is None else np.pad(self.occurrence, ((0, 0), (0, more)))
         return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
 
-    def write(self, folder: Path, projection: str = PCA) -> None:
+    def write(self, folder: Path) -> None:
         """Write all files but those of the index and the contents."""
         arrays = {
             bundle.OFFSETS: self.offsets,
@@ -79,9 +78,6 @@ class VersionDraft:
             np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **self.confidence.state())
         if self.query_time is not None:
             np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **self.query_time.arrays())
-        picture = project(len(self.targets), self.targets.vectors, self.bank_sample, self.occurrence, projection)
-        if picture is not None:
-            np.savez(folder / bundle.PROJECTION, allow_pickle=False, **picture.arrays())
 
     def manifest(
         self, contents: Contents, inputs: Mapping[str, InputRecord], collection: str, version: str, **more: Any

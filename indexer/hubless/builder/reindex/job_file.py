@@ -226,7 +226,6 @@ class ReindexJob(_Section):
     executor: ExecutorChoice = ExecutorChoice()
     dims: int | Literal["auto"] | None = Field(default=None, description="Reduce vectors to so many dimensions.")
     seed: int = Field(default=0, ge=0)
-    projection: Literal["pca", "umap"] = Field(default="pca", description="Of the map in the console.")
 
     @field_validator("collection")
     @classmethod

@@ -223,7 +223,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
             if not all(each.passed for each in results):
                 return Outcome(plan, made, gates=results)
             steps.step("writing")
-            draft.write(staged.folder, job.projection)
+            draft.write(staged.folder)
             _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
         _check_base(plan)
         return Outcome(plan, staged.publish(made), True, results)
