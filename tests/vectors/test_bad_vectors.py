@@ -277,7 +277,7 @@ class TestFolders:
 def test_file_of_an_unknown_ending_is_refused_naming_the_known_ones(tmp_path, name, hint):
     (tmp_path / name).write_text("1,2,3")
     told = refusal(tmp_path / name)
-    assert f"expected a file ending in .npy, .npz, .parquet or .lance{hint}" in told
+    assert f"expected a file ending in .npy, .npz or .parquet{hint}" in told
     assert ", got " in told
 
 

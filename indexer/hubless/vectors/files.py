@@ -1,9 +1,9 @@
-"""Opening files of vectors: `.npy`, `.npz`, Parquet, folders of such shards, and Lance datasets."""
+"""Opening files of vectors: `.npy`, `.npz`, Parquet, and folders of such shards."""
 
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,8 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 
 from hubless.errors import InputError, StorageError, one_line
-from hubless.vectors import lance_files
 from hubless.vectors.arrays import as_float32, is_list, matrix_of
 from hubless.vectors.ids import ID_COLUMN, id_array
-from hubless.vectors.lance_files import LANCE, LanceVectors
 from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.sources import (
@@ -68,24 +66,22 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
 def open_items(path: str | Path, parameter: str) -> Items:
     """Open a file of vectors, or a folder of such files (shards, in the order of their names).
 
-    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A `.parquet` or `.lance` has a list column
+    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A `.parquet` has a list column
     `vector` or `embedding`, or one only, perhaps a column `id`, and the rest is payload. `parameter` says what the file
     is for.
     """
     path = Path(path)
     name = f"{parameter} ({path.name})"
-    if path.is_dir() and path.suffix != LANCE:
+    if path.is_dir():
         with _reading(path, name):
             return _open_folder(path, name)
     if not path.exists():
         raise StorageError(path, f"{parameter}: there is no such file")
     if path.stat().st_size == 0:
         raise InputError(name, "a file of vectors", "an empty file")
-    openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet, LANCE: _open_lance}
+    openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
     if path.suffix not in openers:
-        expected = (
-            f"a file ending in .npy, .npz, .parquet or .lance{_HINTS.get(path.suffix, '').format(path.with_suffix(''))}"
-        )
+        expected = f"a file ending in .npy, .npz or .parquet{_HINTS.get(path.suffix, '').format(path.with_suffix(''))}"
         raise InputError(name, expected, path.suffix or "no ending")
     with _reading(path, name):
         items = openers[path.suffix](path, name)
@@ -190,29 +186,12 @@ def _open_parquet(path: Path, name: str) -> Items:
     dim = _list_size(schema.field(column).type, path, column, name)
     shape = (pq.read_metadata(path).num_rows, dim)
     vectors = StreamedVectors(lambda: _parquet_chunks(path, column, dim, name), shape, name)
-    return _with_columns(path, vectors, schema, column, lambda: open_dataset(str(path)))
-
-
-def _open_lance(path: Path, name: str) -> Items:
-    dataset = lance_files.open_dataset(path, name)
-    column = _vector_column(dataset.schema, name)
-    kind = dataset.schema.field(column).type
-    if not pa.types.is_fixed_size_list(kind):
-        raise InputError(f"{name}, column {column}", "lists of a fixed size", kind)
-    vectors = LanceVectors(dataset, column, (dataset.count_rows(), kind.list_size), name)
-    return _with_columns(path, vectors, dataset.schema, column, lambda: dataset)
-
-
-def _with_columns(
-    path: Path, vectors: VectorSource, schema: pa.Schema, column: str, opened: Callable[[], Dataset]
-) -> Items:
-    """Return vectors with the ids and the payload in the other columns of their table."""
     ids = None
     if ID_COLUMN in schema.names:
-        found = opened().to_table(columns=[ID_COLUMN]).column(0).combine_chunks()
-        ids = id_array(found, f"{vectors.name}, column id")
+        found = pq.read_table(path, columns=[ID_COLUMN]).column(0).combine_chunks()
+        ids = id_array(found, f"{name}, column id")
     payload = tuple(field for field in schema.names if field not in (column, ID_COLUMN))
-    return Items(vectors, ids, opened() if payload else None, payload, (path,))
+    return Items(vectors, ids, open_dataset(str(path)) if payload else None, payload, (path,))
 
 
 def _vector_column(schema: pa.Schema, name: str) -> str:

@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hubless.errors import HublessError, InputError
-from hubless.vectors.lance_files import content_file
 
 _Stamp = tuple[int, int, int, int]
 _READ = (".npy", ".npz", ".parquet", ".json")
@@ -47,8 +46,7 @@ def _stamps(path: Path) -> dict[Path, _Stamp]:
     """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
     found = {}
     with suppress(OSError):  # the reader says it better
-        whole = content_file(path)
-        for file in [each for each in path.iterdir() if each.suffix in _READ] if whole.is_dir() else [whole]:
+        for file in [each for each in path.iterdir() if each.suffix in _READ] if path.is_dir() else [path]:
             stat = file.stat()
             found[file] = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
     return found

@@ -26,7 +26,6 @@ from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
 from hubless.vectors.input_stamps import InputStamps
-from hubless.vectors.lance_files import content_file
 from hubless.vectors.payload import (
     Dataset,
     Payload,
@@ -238,7 +237,7 @@ def files_record(files: Sequence[Path]) -> InputRecord:
     records = []
     for file in files:
         with storage_errors(file):
-            records.append(bundle.record_of(content_file(file)))
+            records.append(bundle.record_of(file))
     together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
     name = files[0].name if len(files) == 1 else files[0].parent.name
     return InputRecord(

@@ -12,9 +12,8 @@ from hubless.databases.spool import copied_rows
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.address import copy_folder
 from hubless.store.bundle import FileStamp, record_of
-from hubless.vectors.lance_files import LANCE, content_file
 
-ENDINGS = (".npy", ".npz", ".parquet", LANCE)
+ENDINGS = (".npy", ".npz", ".parquet")
 _PATTERN = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 
@@ -60,23 +59,19 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
         raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given
     with storage_errors(path):
-        if path.is_dir() and path.suffix != LANCE:
+        if path.is_dir():
             found = sorted(each for each in path.iterdir() if each.suffix in ENDINGS)
         elif path.exists() or not _PATTERN.search(given):
-            found = [path] if _is_source(path) else []
+            found = [path] if path.is_file() else []
         else:
             # an absolute pattern begins at the root, any other in the folder, whose own name is no pattern
             top, pattern = folder, given
             if Path(given).is_absolute():
                 top, pattern = Path(path.anchor), str(path.relative_to(path.anchor))
-            found = sorted(each for each in top.glob(pattern) if _is_source(each))
+            found = sorted(each for each in top.glob(pattern) if each.is_file())
     if not found:
         raise StorageError(path, f"{name}: there is no such file")
     return found
-
-
-def _is_source(path: Path) -> bool:
-    return path.is_file() or (path.suffix == LANCE and path.is_dir())
 
 
 def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
@@ -85,7 +80,7 @@ def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
     for path in paths:
         with storage_errors(path):
             name = os.fsencode(os.path.relpath(path, folder)).decode("utf-8", "replace")
-            found.append(FileStamp(path=name, **record_of(content_file(path)).model_dump()))
+            found.append(FileStamp(path=name, **record_of(path).model_dump()))
     return found
 
 
