@@ -55,7 +55,7 @@ OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], f
         "Whether the engine outside answers",
         lambda one, slot, live: slot.silent is None if one.parts.remote else None,
     ),
-    "strength": ("Strength of queries that give none", lambda one, slot, live: live.following.strength),
+    "strength": ("Strength of queries that give none", lambda one, slot, live: one.strength),
     "recommended_strength": (
         "Strength that spreads the answers to live queries most evenly",
         lambda one, _, live: live.recommended,

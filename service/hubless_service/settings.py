@@ -109,9 +109,6 @@ class Settings(BaseSettings):
     hubness: bool = Field(
         default=True, description="Keep the last 2,048 queries of a collection in memory, for live hubness and drift."
     )
-    follow_strength: bool = Field(
-        default=False, description="Let the strength of queries that give none follow the live queries."
-    )
     query_sample: Path | None = Field(
         default=None, description="Folder for a sample of the queries that people ask; without it none are kept."
     )

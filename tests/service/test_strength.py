@@ -1,4 +1,4 @@
-"""The strength that live queries speak for, on a real server: told for a bank that is not like them, and followed."""
+"""The strength that live queries speak for, on a real server: told for a bank that is not like them."""
 
 import logging
 import time
@@ -9,9 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from support.hubs import pairs, unit
 
 import hubless
-from hubless.measures.evenness import STRENGTHS, ChosenStrength
 from hubless_service.observing import live
-from hubless_service.observing.live import AGREED, FollowedStrength, LiveVersion
+from hubless_service.observing.live import LiveVersion
 
 QUERIES, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
 LIVE, BANK, TARGETS = QUERIES[:500], QUERIES[500:800], ITEMS[600:]
@@ -95,84 +94,6 @@ def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
         ask(client)
         client.get(f"{COLLECTION}/hubness")  # counts what was answered
         assert client.get(COLLECTION).json()["live"] is None
-
-
-def test_strength_is_not_followed_unless_that_is_set(serve, banks):
-    with serve({"c": banks["foreign"]}, hubness_compared=512) as (client, _):
-        for _ in range(3):
-            ask(client)
-        until(client, 200)
-        assert client.get(COLLECTION).json()["strength"] == 1
-
-
-def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog):
-    collection = banks["foreign"]
-    rng = np.random.default_rng(0)
-    with serve({"c": collection}, hubness_compared=512, follow_strength=True) as (client, _):
-        while (strength := client.get(COLLECTION).json()["strength"]) > 0.5:
-            ask(client, LIVE[rng.integers(len(LIVE), size=100)])
-        query = LIVE[:1]
-        hits = ask(client, query, explain=True)[0]["hits"]
-        full = ask(client, query, strength=1, explain=True)[0]["hits"]
-        like = client.post(f"{COLLECTION}/query", json={"id": 3, "explain": True}).json()["hits"]
-        shown = gauges(client)
-    assert strength in (0, 0.25, 0.5)
-    applied = hits[0]["explanation"]["strength"]
-    assert applied <= strength  # it may have moved on
-    assert [hit["id"] for hit in hits] == collection.query(query, strength=applied).ids[0]
-    assert full[0]["explanation"]["strength"] == 1
-    assert like[0]["explanation"]["strength"] == 0
-    assert shown["strength"] <= strength
-    steps = [record.args[1:3] for record in caplog.records if record.name == "hubless.strength"]
-    assert steps[0] == (0.75, 1)
-    assert all(abs(after - before) == 0.25 for after, before in steps)
-
-
-def choice(strength, state="enough"):
-    measured = dict.fromkeys(("entropy", "error", "skewness"), (0.0,) * 5)
-    counts = {"queries": 300, "different": 300}
-    return ChosenStrength(strength=strength, current=1.0, state=state, strengths=STRENGTHS, **counts, **measured)
-
-
-def test_following_waits_for_agreement_and_makes_one_step(banks):
-    following = FollowedStrength(banks["foreign"], None)
-    for heard in range(1, AGREED + 1):
-        following.hear(choice(0.0))
-        assert following.strength == (0.75 if heard == AGREED else 1)
-    for _ in range(AGREED - 1):
-        following.hear(choice(0.0))
-    following.hear(choice(0.75))  # it is served already
-    following.hear(choice(0.0))
-    assert following.strength == 0.75
-
-
-def test_following_does_not_go_by_few_queries_or_beyond_its_bounds(banks):
-    following = FollowedStrength(banks["foreign"], None)
-    for _ in range(5 * AGREED):
-        following.hear(choice(0.0, "few"))
-    assert following.strength == 1
-    seen = []
-    for _ in range(6 * AGREED):
-        following.hear(choice(0.0))
-        seen.append(following.strength)
-    assert sorted(set(seen), reverse=True) == [1, 0.75, 0.5, 0.25, 0]
-    for _ in range(6 * AGREED):
-        following.hear(choice(1.0))
-    assert following.strength == 1
-
-
-def test_all_workers_serve_the_strength_that_one_has_changed_to(banks, tmp_path):
-    one, other = (FollowedStrength(banks["foreign"], tmp_path) for _ in range(2))
-    other.look()
-    assert other.strength == 1
-    for _ in range(AGREED):
-        one.hear(choice(0.0))
-    other.hear(choice(0.0))
-    other.look()
-    assert one.strength == other.strength == 0.75
-    other.hear(choice(0.0))  # what it heard before the change no longer counts
-    other.hear(choice(0.0))
-    assert other.strength == 0.75
 
 
 def observe(live, collection, queries, limit=10):

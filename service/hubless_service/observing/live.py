@@ -1,12 +1,10 @@
 """Live hubness, confidence, drift and the recommended strength of what is served."""
 
 import logging
-import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from random import Random
 from time import monotonic, time
 from typing import Any, NamedTuple
@@ -20,70 +18,7 @@ from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, F64, I64
 from hubless_service.observing.sampling import QuerySampler
-from hubless_service.processes.shared import shared_folder
 from hubless_service.settings import Settings
-
-STEP = 0.25
-AGREED = 3
-"""So many choices in a row must lie on the same side before a step is made."""
-LOWEST, HIGHEST = STRENGTHS[0], STRENGTHS[-1]
-
-strength_log = logging.getLogger("hubless.strength")
-
-
-class FollowedStrength:
-    """The strength that is served now.
-
-    `folder`: that all workers share, so that they serve one strength; None in a server of one process.
-    """
-
-    def __init__(self, collection: hubless.Collection, folder: Path | None) -> None:
-        self.strength = collection.strength
-        self._name = collection.name
-        self._path = folder and folder / f"{collection.name}-{collection.version}.strength"
-        self._agreed = 0
-        self._side = 0
-
-    def hear(self, chosen: ChosenStrength) -> None:
-        """Take in what live queries speak for now, and make a step if they said so often enough."""
-        wanted = min(max(chosen.strength, LOWEST), HIGHEST)
-        side = (wanted > self.strength) - (wanted < self.strength)
-        if chosen.state != "enough" or not side:
-            self._agreed = 0
-            return
-        self._agreed = self._agreed + 1 if side == self._side else 1
-        self._side = side
-        if self._agreed >= AGREED:
-            step = min(STEP, abs(wanted - self.strength))
-            self._change(self.strength + side * step, f"{chosen.different} different live queries speak for {wanted:g}")
-            self._publish()
-
-    def look(self) -> None:
-        """Take over the strength that another worker has changed to."""
-        if self._path is None:
-            return
-        try:
-            told = float(self._path.read_text("ascii"))
-        except (OSError, ValueError):  # nobody has changed it yet
-            return
-        if told != self.strength:
-            self._change(told, "another worker changed it")
-
-    def _change(self, strength: float, why: str) -> None:
-        strength_log.warning(
-            'collection "%s": queries that give no strength get %g, before it was %g: %s',
-            *(self._name, strength, self.strength, why),
-        )
-        self.strength = strength
-        self._agreed = 0
-
-    def _publish(self) -> None:
-        if self._path is None:
-            return
-        draft = self._path.with_suffix(f".{os.getpid()}")
-        draft.write_text(repr(self.strength), "ascii")
-        draft.replace(self._path)
-
 
 log = logging.getLogger("hubless.live")
 
@@ -181,14 +116,13 @@ class QueryDrift(NamedTuple):
 
 
 class LiveVersion:
-    """Figures about the live queries of one version, and the strength that it serves. Safe to use from several threads.
+    """Figures about the live queries of one version. Safe to use from several threads.
 
     `compared`: how many queries to keep that were searched again; 0 for none.
     """
 
     def __init__(self, collection: hubless.Collection, compared: int) -> None:
         self.certainty = LiveConfidence()
-        self.following = FollowedStrength(collection, shared_folder())
         self._is_stale = False  # whether it was logged that the queries left the bank
         self._n = collection.count
         self._most = compared if collection.manifest.correction.name != "none" else 0
@@ -225,19 +159,15 @@ class LiveVersion:
                     self._drawn[_random.randrange(self._most)] = query
             self.seen += len(vectors)
 
-    def look(self, collection: hubless.Collection, others_wait: Callable[[], bool], *, follow: bool) -> None:
-        """Search drawn queries again, choose the strength, follow it if that is wanted, and measure the drift."""
+    def look(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
+        """Search drawn queries again, choose the strength, and measure the drift."""
         self.compare(collection, others_wait)
-        if follow:
-            self.following.look()
-        before, served = self.chosen, self.following.strength
+        before, served = self.chosen, collection.strength
         if self.choose(served) and (chosen := self.chosen):
             same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
             if chosen.state == "enough" and not same:
                 told = 'collection "%s": %d different live queries speak for strength %g, served is %g'
                 log.info(told, collection.name, chosen.different, chosen.strength, served)
-            if follow:
-                self.following.hear(chosen)
         self.drift(collection)
         self.certainty.look(collection.name)
 
@@ -432,7 +362,7 @@ class LiveHubness:
         # a function of its own: its variables must not hold a version while the thread waits
         for collection in self._collections():
             try:
-                self.of(collection).look(collection, self._others_wait, follow=self._settings.follow_strength)
+                self.of(collection).look(collection, self._others_wait)
             except EngineError as error:
                 log.warning('collection "%s": queries were not ranked raw: %s', collection.name, error)
             except Exception:

@@ -119,7 +119,7 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "index": manifest.index,
         "measured": manifest.measured,
         "confidence": manifest.confidence,
-        "strength": live.following.strength,
+        "strength": collection.strength,
         "live": None
         if chosen is None
         else {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state},

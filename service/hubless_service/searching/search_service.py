@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -20,7 +19,7 @@ from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.http.queries import LikeTarget, Query
+from hubless_service.http.queries import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
@@ -51,7 +50,6 @@ class SearchService:
         self.draining = False
         self._source = source
         self._timeout = settings.default_timeout_ms / 1000
-        self._follows = settings.follow_strength
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
         # what takes a millisecond is left to threads only if no other worker has a processor for it
@@ -169,22 +167,10 @@ class SearchService:
         if texts:
             queue.check_room(perf_counter(), trace.late, seconds)  # before a text is encoded in vain
             encoded = await self._encoding.encode(trace, collection, queries, deadline)
-        if self._follows:
-            encoded = self._with_strength(collection, encoded)
         found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
         if self.sampling:
             self.sampling.note(request, collection, queries, encoded)
         return found
-
-    def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
-        """The queries, those that give no strength with the one that follows live queries."""
-        strength = self.live.of(collection).following.strength
-        return [
-            replace(query, options={**query.options, "strength": strength})
-            if "strength" not in query.options and not isinstance(query.asked, LikeTarget)
-            else query
-            for query in queries
-        ]
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
         """The collection with a write in it, which another worker may have written."""
