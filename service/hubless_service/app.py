@@ -122,10 +122,7 @@ def create_app(
     problems.install(app)
     metrics.show(ServedGauges(engine, store))
     metrics.queue = lambda: engine.waiting
-    breakers = metrics.breakers
-    engine.report(
-        metrics.batches.observe, lambda name, is_open: breakers.labels(name).set(is_open), metrics.failures.inc
-    )
+    engine.report(metrics.batches.observe, metrics.failures.inc)
     _add_middlewares(app, settings, keys, attempts, metrics, tracing)
     return app
 

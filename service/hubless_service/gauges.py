@@ -55,6 +55,10 @@ OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], f
         "Whether the engine outside answers",
         lambda one, slot, live: slot.silent is None if one.parts.remote else None,
     ),
+    "encoder_breaker_open": (
+        "Whether the encoder is left alone, as it failed again and again",
+        lambda one, slot, live: one.parts.encoder_left_alone,
+    ),
     "strength": ("Strength of queries that give none", lambda one, slot, live: one.strength),
     "recommended_strength": (
         "Strength that spreads the answers to live queries most evenly",

@@ -135,7 +135,7 @@ def test_new_version_begins_anew(serve, tmp_path):
         query = {"vector": [1.0] * old.dim}
         client.post("/v1/collections/songs/query", json=query)
         before = client.get("/v1/collections/songs/hubness").json()
-        source.collections = {"songs": new}
+        source.served = {"songs": new}
         while (after := client.get("/v1/collections/songs/hubness").json())["version"] == old.version:
             time.sleep(0.005)
     assert before["served"]["queries"] == 1

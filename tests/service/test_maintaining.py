@@ -43,7 +43,7 @@ def start(home):
 
     def start(merge_at=0):
         served = [living(home.parent)]
-        made = Maintainer(lambda: home.parent, lambda: served, merge_at, 1, lambda: None)
+        made = Maintainer(home.parent, lambda: served, merge_at, 1, lambda: None)
         made.start()
         started.append(made)
         return made
@@ -160,7 +160,7 @@ def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw
     home, sample, ask = raw
     monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    made = Maintainer(lambda: home.parent, lambda: [living(home.parent)], 0, None, lambda: None, sample)
+    made = Maintainer(home.parent, lambda: [living(home.parent)], 0, None, lambda: None, sample)
     ask(LIVE[:299])
     assert made._waiting() == {}
     ask(LIVE[299:])

@@ -141,14 +141,14 @@ def test_collection_that_takes_long_to_open_at_the_start_holds_up_no_other(serve
 def test_collection_that_comes_later_and_takes_long_to_open_holds_up_no_other(serve, words):
     with serve({"words": words}, poll_seconds=0.02) as (client, source):
         source.gates["large"] = threading.Event()
-        source.collections["large"] = words
+        source.served["large"] = words
         while "large" not in client.get("/readyz").json()["collections"]:
             sleep(0.01)
         try:
-            source.collections["small"] = words
+            source.served["small"] = words
             while client.get("/readyz").json()["collections"].get("small", {}).get("status") != "ready":
                 sleep(0.01)
-            del source.collections["small"]
+            del source.served["small"]
             while "small" in client.get("/readyz").json()["collections"]:
                 sleep(0.01)
         finally:

@@ -30,7 +30,7 @@ class MadeAnew(CatalogSource):
     def _make_anew(self, name):
         MadeAnew.opened += 1
         if MadeAnew.opened == 2:
-            self.catalog.delete(name)
+            self.delete(name)
             writing.build(self.path)
 
 

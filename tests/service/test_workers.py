@@ -3,8 +3,6 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -12,7 +10,6 @@ import httpx
 import pytest
 from support.server_process import command_line, resources, served
 
-from hubless_service.processes.shared import VARIABLE
 from hubless_service.processes.workers import WORKER_BYTES, with_workers
 from hubless_service.settings import Settings
 
@@ -97,23 +94,3 @@ def test_workers_end_and_clean_up_when_their_supervisor_is_killed(catalog):
         while any(command_line(pid) for pid in workers):
             sleep(0.01)
         assert not folder.exists()
-
-
-FORKED = """
-import os
-from hubless_service.observing.metrics import Metrics
-metrics = Metrics()
-metrics.breakers.labels("far").set(True)
-if os.fork() == 0:
-    metrics.breakers.labels("far").set(False)
-    os._exit(0)
-os.wait()
-print(metrics.page().decode())
-"""
-
-
-def test_breaker_that_is_open_in_one_worker_is_told_by_all(tmp_path):
-    environment = {**os.environ, VARIABLE: str(tmp_path)}
-    page = subprocess.run([sys.executable, "-c", FORKED], env=environment, capture_output=True, text=True, check=True)
-    assert 'hubless_encoder_breaker_open{collection="far"} 1.0' in page.stdout.splitlines()
-    assert len(list(tmp_path.glob("gauge_livemax_*.db"))) == 2

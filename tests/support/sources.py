@@ -6,28 +6,27 @@ from pathlib import Path
 import hubless
 
 
-class Source:
+class Source(hubless.Catalog):
     """Collections by name, or the exceptions that opening them raises.
 
     `gate` holds all back until it is set; an event in `gates` one of them.
     """
 
-    catalog = hubless.Catalog(Path("/nowhere"))
-
     def __init__(self, collections, *, held=False):
-        self.collections = collections
+        super().__init__(Path("/nowhere"))
+        self.served = collections
         self.gate = threading.Event()
         self.gates = {}
         if not held:
             self.gate.set()
 
     def names(self):
-        if isinstance(self.collections, Exception):
-            raise self.collections
-        return list(self.collections)
+        if isinstance(self.served, Exception):
+            raise self.served
+        return list(self.served)
 
     def current(self, name):
-        collection = self.collections[name]
+        collection = self.served[name]
         return getattr(collection, "version", str(id(collection)))
 
     def version_ids(self, name):
@@ -42,7 +41,7 @@ class Source:
     def open(self, name, *, hashes):
         assert self.gate.wait(10)
         assert name not in self.gates or self.gates[name].wait(20)
-        collection = self.collections[name]
+        collection = self.served[name]
         if isinstance(collection, Exception):
             raise collection
         return collection

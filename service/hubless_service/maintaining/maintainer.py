@@ -42,7 +42,7 @@ class Maintainer:
 
     def __init__(
         self,
-        catalog: Callable[[], Path],
+        catalog: Path,
         served: Callable[[], Iterable[WritableCollection]],
         merge_at: int,
         keep: int | None,
@@ -82,7 +82,7 @@ class Maintainer:
 
     def status(self, name: str) -> Status | None:
         """Return the status of the last work on a collection."""
-        return read_status(self._catalog() / name)
+        return read_status(self._catalog / name)
 
     def _run(self) -> None:
         while not self._stopping:
@@ -108,7 +108,7 @@ class Maintainer:
             if is_due(living, self._merge_at):
                 waiting[name] = "merge"
             try:
-                order = None if living.log is None else read_order(self._catalog() / name)
+                order = None if living.log is None else read_order(self._catalog / name)
                 if order is not None and order.fit and self._has_queries(name, order):
                     waiting[name] = "bank"
             except HublessError as error:
@@ -124,7 +124,7 @@ class Maintainer:
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
-        home = self._catalog() / name
+        home = self._catalog / name
         if not home.is_dir():
             self._merges.discard(name)
             return None

@@ -66,13 +66,6 @@ class Metrics:
         self.queue: Callable[[], int] = int
         self.failures = counter("hubless_survived_failures", "Errors of our own that a thread has survived")
         self.dropped = counter("hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them")
-        self.breakers = Gauge(
-            "hubless_encoder_breaker_open",
-            "Whether a process leaves the encoder alone, as it failed again and again",
-            ["collection"],
-            registry=self._registry,
-            multiprocess_mode="livemax",
-        )
         info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self._live)
         info.labels(version("hubless")).set(1)
         self._live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))

@@ -45,11 +45,10 @@ _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 class CatalogFollower:
     """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds.
 
-    `on_change`: called after a look, and when a collection was opened. `prepare`: called once in each thread.
+    `prepare`: called once in each thread.
     """
 
     def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
-        self.on_change: Callable[[], None] = lambda: None
         self._source = source
         self._shelf = shelf
         self._verify = settings.verify
@@ -172,7 +171,6 @@ class CatalogFollower:
             if name not in self._opening:
                 self._renew(name)
         self._ask_engines()
-        self.on_change()
 
     def _read_aliases(self) -> None:
         try:
@@ -205,7 +203,6 @@ class CatalogFollower:
         try:
             if not self._stopping.is_set():
                 self._renew(name, here=True)
-                self.on_change()
         finally:
             self._opening.discard(name)
             if self._shelf.loading:

@@ -4,7 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,43 +12,26 @@ import hubless
 from hubless.errors import BundleDamaged, HublessError, storage_errors
 from hubless.search.collection import FILTER_CACHE, open_collection
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
-from hubless.store.log import Log
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
 
 
-@dataclass
-class CatalogSource:
-    """The collections of a catalog on disk, by name. Tests have others, in memory."""
+class CatalogSource(hubless.Catalog):
+    """A catalog on disk, and how its collections are opened to be served. Tests have others, in memory."""
 
-    path: Path
-    encoders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    filter_cache: int = FILTER_CACHE
-
-    @property
-    def catalog(self) -> hubless.Catalog:
-        """The catalog itself."""
-        return hubless.Catalog(self.path)
+    def __init__(
+        self,
+        path: Path,
+        encoders: Mapping[str, Mapping[str, Any]] | None = None,
+        filter_cache: int = FILTER_CACHE,
+    ) -> None:
+        super().__init__(path)
+        self._encoders = encoders or {}
+        self._filter_cache = filter_cache
 
     def names(self) -> list[str]:
-        """Name all collections of the catalog."""
-        return self.catalog.collections()
-
-    def current(self, name: str) -> str:
-        """The id of the current version."""
-        return self.catalog.current(name)
-
-    def log(self, name: str) -> Log | None:
-        """The log of a collection; None if it cannot be written to."""
-        return self.catalog.log(name)
-
-    def version_ids(self, name: str) -> list[str]:
-        """The ids of all versions, oldest first."""
-        return self.catalog.version_ids(name)
-
-    def aliases(self) -> dict[str, hubless.Alias]:
-        """The aliases of the catalog."""
-        return self.catalog.aliases()
+        """Return the names of all collections that are to be served."""
+        return self.collections()
 
     def open(self, name: str, *, hashes: bool) -> hubless.Collection:
         """Open the current version. Without `hashes`, only the sizes of files are compared with the manifest."""
@@ -56,8 +39,8 @@ class CatalogSource:
             self.path,
             name,
             hashes=hashes,
-            encoder=self.encoders.get(name),
-            filter_cache=self.filter_cache,
+            encoder=self._encoders.get(name),
+            filter_cache=self._filter_cache,
             lenient=True,
         )
 
@@ -89,7 +72,7 @@ class RemoteSource(CatalogSource):
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
-        super().__init__(folder, encoders or {}, filter_cache)
+        super().__init__(folder, encoders, filter_cache)
         self._mirror = Mirror(Objects(address), folder)
         self._most_bytes = most_bytes
         self._seconds = seconds
@@ -123,7 +106,7 @@ class RemoteSource(CatalogSource):
             self._mirror.pull(name)
             return super().open(name, hashes=hashes)
 
-    def log(self, name: str) -> None:
+    def log(self, name: str, until: int | None = None) -> None:  # type: ignore[override]  # it has none
         """No log: such a catalog is changed by builds."""
 
     def _look(self) -> None:
@@ -148,7 +131,7 @@ class RemoteSource(CatalogSource):
         return 0 <= age < self._seconds / 2
 
     def _bring(self) -> None:
-        before, here = self.state, self.catalog.collections()
+        before, here = self.state, self.collections()
         troubles = []
         try:
             names = self._mirror.collections()
@@ -162,7 +145,7 @@ class RemoteSource(CatalogSource):
         for name in names:
             try:
                 self._make_room(name)
-                others = (self.catalog.folder(other) for other in self.catalog.collections() if other != name)
+                others = (self.folder(other) for other in self.collections() if other != name)
                 self._mirror.pull(name, most_bytes=self._most_bytes - sum(map(_size, others)))
             except HublessError as error:
                 troubles.append(str(error))
@@ -176,12 +159,11 @@ class RemoteSource(CatalogSource):
 
     def _make_room(self, name: str) -> None:
         """Remove versions that are not current: all but the newest, and that one too if there is no room."""
-        catalog = self.catalog
-        if name not in catalog.collections():
+        if name not in self.collections():
             return
-        current = catalog.current(name)
-        older = [version for version in catalog.version_ids(name) if version != current]
-        total = sum(_size(catalog.path / each) for each in catalog.collections())
+        current = self.current(name)
+        older = [version for version in self.version_ids(name) if version != current]
+        total = sum(_size(self.path / each) for each in self.collections())
         keep = 1 if total <= self._most_bytes else 0
         for version in older[: len(older) - keep]:
             self._mirror.forget(name, version)

@@ -53,10 +53,9 @@ _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for 
 class Encoding:
     """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
 
-    def __init__(self, threads: int, room: int, on_call: Callable[[], None]) -> None:
+    def __init__(self, threads: int, room: int) -> None:
         self.on_failure: Callable[[], None] = lambda: None
         self._threads = threads
-        self._on_call = on_call
         self._room = room
         self._queues: WeakKeyDictionary[hubless.Collection, WorkQueue] = WeakKeyDictionary()
 
@@ -94,10 +93,7 @@ class Encoding:
             return encode()
 
         def answer(nothing: Sequence[None]) -> list[dict[int, F32]]:
-            try:
-                return [encode()]
-            finally:
-                self._on_call()
+            return [encode()]
 
         future = self._queue(collection).submit(trace, deadline, answer, None)
         found: dict[int, F32] = await unless_gone(trace, future)

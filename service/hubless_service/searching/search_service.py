@@ -48,7 +48,7 @@ class SearchService:
     def __init__(self, source: CatalogSource, settings: Settings) -> None:
         self.shelf = Shelf()
         self.draining = False
-        self._source = source
+        self.catalog = source
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
@@ -67,14 +67,11 @@ class SearchService:
             waiting, together = settings.max_waiting, settings.max_together
             self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
-        self._on_breaker: Callable[[str, bool], None] = lambda collection, is_open: None
-        self._told = set[str]()
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._tell_breakers)
+        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
-        self._follower.on_change = self._tell_breakers
         self._writer.on_replaced = self._follower.wake
         self.maintainer = Maintainer(
-            lambda: source.catalog.path,
+            source.path,
             self.shelf.living,
             settings.merge_at,
             settings.keep_versions,
@@ -118,25 +115,17 @@ class SearchService:
             if living.log is not None:
                 living.log.close()
 
-    def report(
-        self, on_batch: Callable[[int], None], on_breaker: Callable[[str, bool], None], on_failure: Callable[[], None]
-    ) -> None:
+    def report(self, on_batch: Callable[[int], None], on_failure: Callable[[], None]) -> None:
         """Have functions called, from any thread."""
         for queue in self._queues:
             queue.on_batch = on_batch
             queue.on_failure = on_failure
         self._encoding.on_failure = self._writer.on_failure = on_failure
-        self._on_breaker = on_breaker
 
     @property
     def waiting(self) -> int:
         """The number of queries that wait."""
         return sum(queue.waiting for queue in self._queues)
-
-    @property
-    def catalog(self) -> hubless.Catalog:
-        """Return the catalog to change what is served in."""
-        return self._source.catalog
 
     async def appears(self, name: str) -> bool:
         """Return True if a collection is there that this worker did not serve. Waits a little until it does."""
@@ -217,13 +206,6 @@ class SearchService:
         queue = self._remote if collection and collection.parts.remote else self._queue
         result: T = await queue.submit(trace, trace.started + self._timeout, answer, None)
         return result
-
-    def _tell_breakers(self) -> None:
-        """Tell which encoders are left alone, after a call of one, or when what is served may have changed."""
-        states = {one.name: state for one in self.shelf.served() if (state := one.parts.encoder_left_alone) is not None}
-        told, self._told = self._told, set(states)
-        for name in told | self._told:
-            self._on_breaker(name, states.get(name, False))
 
     @property
     def _queues(self) -> list[WorkQueue]:
