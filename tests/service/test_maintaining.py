@@ -43,7 +43,7 @@ def start(home):
 
     def start(merge_at=0):
         served = [living(home.parent)]
-        made = Maintainer(home.parent, lambda: served, merge_at, 1, lambda: None)
+        made = Maintainer(home.parent, lambda: served, merge_at, 100, 1, lambda: None)
         made.start()
         started.append(made)
         return made
@@ -160,7 +160,7 @@ def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw
     home, sample, ask = raw
     monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    made = Maintainer(home.parent, lambda: [living(home.parent)], 0, None, lambda: None, sample)
+    made = Maintainer(home.parent, lambda: [living(home.parent)], 0, 100, None, lambda: None, sample)
     ask(LIVE[:299])
     assert made._waiting() == {}
     ask(LIVE[299:])
@@ -213,7 +213,7 @@ def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tm
     with writable(tmp_path, merge_at=3, poll_seconds=0.05) as client:
         client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
         assert client.post("/count").json()["version"] == first
-        assert not is_due(living(tmp_path), 3)
+        assert not is_due(living(tmp_path), 3, 100)
         client.put("/points", json={"points": [point("c", 3)]}).raise_for_status()
         until(lambda: client.post("/count").json()["version"] != first)
         document = client.get(str(client.base_url).rstrip("/")).json()
@@ -233,18 +233,18 @@ def test_merge_is_due_for_added_targets_gone_targets_and_writes_of_two_percent(t
     build(tmp_path)
     with writable(tmp_path, merge_at=0) as client:
         client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
-        assert [is_due(living(tmp_path), at) for at in (0, 2, 3)] == [False, True, False]
+        assert [is_due(living(tmp_path), at, 100) for at in (0, 2, 3)] == [False, True, False]
         client.post("/points/delete", json={"ids": ["target-8", "target-9", "target-10"]}).raise_for_status()
-        assert [is_due(living(tmp_path), at) for at in (3, 4)] == [True, False]
+        assert [is_due(living(tmp_path), at, 100) for at in (3, 4)] == [True, False]
         for title in ("x", "y"):
             client.patch("/points", json={"points": [{"id": "a", "payload": {"title": title}}]}).raise_for_status()
-        assert [is_due(living(tmp_path), at) for at in (4, 5)] == [True, False]
+        assert [is_due(living(tmp_path), at, 100) for at in (4, 5)] == [True, False]
     with monkeypatch.context() as patched:
         patched.setattr(maintaining, "SHARE", 0.2)
-        assert not is_due(living(tmp_path), 1)
+        assert not is_due(living(tmp_path), 1, 100)
     before = living(tmp_path)
     hubless.merge(tmp_path, NAME)  # as another worker does
-    assert not is_due(before, 1)
+    assert not is_due(before, 1, 100)
 
 
 def test_bank_that_fails_again_and_again_is_left_until_it_is_asked_for(home, start, monkeypatch):

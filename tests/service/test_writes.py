@@ -175,8 +175,17 @@ def test_what_is_no_write_is_refused(client, path, body, parameter):
     assert answer.json()["parameter"] == parameter
 
 
+def test_writes_beyond_what_may_stand_beside_the_index_wait_for_the_merge(catalog):
+    with writing.writable(catalog, max_added=4, default_timeout_ms=60_000) as client:
+        for start in range(0, 12, 3):
+            points = [point(f"new-{seed}", seed) for seed in range(start, start + 3)]
+            assert client.put("/points", json={"points": points}).status_code == 200
+        assert client.post("/count").json()["count"] == small.COUNT + 12
+    assert hubless.open(catalog, writing.NAME).manifest.log_seq >= 2
+
+
 def test_more_points_than_a_write_or_the_collection_may_have_are_refused(catalog):
-    with writing.writable(catalog, max_write_points=3, max_added=4) as client:
+    with writing.writable(catalog, max_write_points=3, max_added=4, merge_at=0) as client:
         points = [point(f"new-{seed}", seed) for seed in range(6)]
         assert client.put("/points", json={"points": points}).json()["parameter"] == "points"
         assert client.put("/points", json={"points": points[:3]}).status_code == 200

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 from hubless.errors import HublessError
 from hubless.search.transaction import WritableCollection
@@ -45,6 +45,7 @@ class Maintainer:
         catalog: Path,
         served: Callable[[], Iterable[WritableCollection]],
         merge_at: int,
+        most_added: int,
         keep: int | None,
         on_done: Callable[[], None],
         sample: Path | None = None,
@@ -52,6 +53,7 @@ class Maintainer:
         self._catalog = catalog
         self._served = served
         self._merge_at = merge_at
+        self._most_added = most_added
         self._keep = keep
         self._on_done = on_done
         self._sample = sample
@@ -80,6 +82,11 @@ class Maintainer:
         self._failures.pop((name, work), None)
         self._woken.set()
 
+    def written(self, living: WritableCollection) -> None:
+        """Look for work if the writes of a collection are enough for a merge."""
+        if are_enough(living, self._merge_at, self._most_added):
+            self._woken.set()
+
     def status(self, name: str) -> Status | None:
         """Return the status of the last work on a collection."""
         return read_status(self._catalog / name)
@@ -91,6 +98,7 @@ class Maintainer:
             ready = [item for item in waiting.items() if self._not_before.get(item, 0.0) <= monotonic()]
             if not ready:
                 ends = [self._not_before[item] - monotonic() for item in waiting.items()]
+                sleep(_POLL_SECONDS)
                 self._woken.wait(max(0.0, min([LOOK_SECONDS, *ends])))
                 continue
             name, work = ready[0]
@@ -105,7 +113,7 @@ class Maintainer:
         waiting: dict[str, Work] = dict.fromkeys(list(self._merges), "merge")
         for living in self._served():
             name = living.base.name
-            if is_due(living, self._merge_at):
+            if is_due(living, self._merge_at, self._most_added):
                 waiting[name] = "merge"
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
@@ -188,18 +196,25 @@ class Maintainer:
                     self._not_before[item] = float("inf")
 
 
-def is_due(living: WritableCollection, merge_at: int) -> bool:
+def are_enough(living: WritableCollection, merge_at: int, most_added: int) -> bool:
     """Return whether the added targets, gone targets or writes of a collection are so many, and 2 % of the targets.
 
-    Writes count too, as a collection whose targets are changed again and again would have an ever longer log.
+    Half of the targets that may be added are enough: writes go on meanwhile. Writes count too, as a collection whose
+    targets are changed again and again would have an ever longer log.
     """
     now, base = living.current, living.base
     changed = max(now.parts.added, now.parts.removed, now.seq - base.seq)
-    if not merge_at or living.log is None or changed < max(merge_at, SHARE * base.count):
+    enough = min(max(merge_at, SHARE * base.count), most_added / 2)
+    return merge_at > 0 and changed >= enough
+
+
+def is_due(living: WritableCollection, merge_at: int, most_added: int) -> bool:
+    """Return whether a collection is to be merged."""
+    if living.log is None or not are_enough(living, merge_at, most_added):
         return False
     home = living.log.path.parent
     try:
         # another worker may have merged it just now; a folder that is only read is merged by others
-        return os.access(home, os.W_OK) and Catalog(home.parent).current(home.name) == base.version
+        return os.access(home, os.W_OK) and Catalog(home.parent).current(home.name) == living.base.version
     except HublessError:
         return False

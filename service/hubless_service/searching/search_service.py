@@ -67,6 +67,7 @@ class SearchService:
             waiting, together = settings.max_waiting, settings.max_together
             self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
+        self._writer.merges = settings.merge_at > 0
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self._writer.on_replaced = self._follower.wake
@@ -74,10 +75,12 @@ class SearchService:
             source.path,
             self.shelf.living,
             settings.merge_at,
+            settings.max_added,
             settings.keep_versions,
             self._follower.look_now,
             settings.query_sample,
         )
+        self._writer.on_written = self.maintainer.written
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
             if settings.query_sample

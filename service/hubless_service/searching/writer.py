@@ -14,7 +14,7 @@ from typing import Any
 from hubless.errors import HublessError, NotFoundError, StorageError
 from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
-from hubless.search.transaction import Transaction
+from hubless.search.transaction import Transaction, WritableCollection
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.catalog_follower import REPLACED, follow
@@ -30,6 +30,7 @@ _COLLECTIONS = 64
 """Most collections that are written to at once."""
 _MERGED_AFTER = "5"
 """Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
+_MERGE_POLL = 0.1
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -63,6 +64,8 @@ class Writer:
     def __init__(self, shelf: Shelf, room: int, most_added: int, prepare: Callable[[], object]) -> None:
         self.on_failure: Callable[[], None] = lambda: None
         self.on_replaced: Callable[[], None] = lambda: None
+        self.on_written: Callable[[WritableCollection], None] = lambda living: None
+        self.merges = False  # by itself
         self._shelf = shelf
         self._room = room
         self._most_added = most_added
@@ -82,7 +85,21 @@ class Writer:
     async def write(
         self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, *, durable: bool = True
     ) -> dict[str, Any]:
-        """Write, and return what the plan answers, with the number of the write."""
+        """Write, and return what the plan answers, with the number of the write.
+
+        Waits for a merge that is due, as long as there is time.
+        """
+        while True:
+            try:
+                return await self._queued(trace, name, points, plan, deadline, durable)
+            except HttpProblem as problem:
+                if problem.code != "merge_needed" or not self.merges or perf_counter() + _MERGE_POLL > deadline:
+                    raise
+            await asyncio.sleep(_MERGE_POLL)
+
+    async def _queued(
+        self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, durable: bool
+    ) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         task = QueuedWrite(
             name=name,
@@ -187,6 +204,7 @@ class Writer:
             transaction.state()  # what fails here fails before anything is on the disk
             appender.commit()
             living.commit(transaction)
+        self.on_written(living)
         following = self._shelf.known(tasks[0].name).living
         if following is not None and following is not living:
             follow(following)  # another version took its place meanwhile
