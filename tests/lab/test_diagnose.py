@@ -1,13 +1,9 @@
-import json
-
 import numpy as np
 import pytest
 from support.hubs import pairs, planted
 from support.labelled import compare
-from typer.testing import CliRunner
 
 import hubless
-from hubless.cli.application import app
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
 from hubless.lab.cross_fit import FOLDS, held_out_rankings
@@ -144,15 +140,6 @@ def test_bank_of_another_model_is_called_unusable_first_and_nothing_is_promised(
     assert any("large enough" in sentence for sentence in own.verdict)
 
 
-def test_bank_from_elsewhere_is_said_to_lie_apart():
-    near, targets, _ = pairs(200)
-    far, _, _ = pairs(200, apart=4)
-    assert not any("lie apart" in sentence for sentence in diagnose(open_gallery(targets), near).verdict)
-    apart = diagnose(open_gallery(targets), far)
-    assert any("lie apart" in sentence for sentence in apart.verdict)
-    assert apart.bank.distance > 1.25 * apart.bank.own_distance
-
-
 def test_bank_too_small_to_hold_out_is_refused():
     bank, targets, _ = pairs(30)
     with pytest.raises(InputError, match="at least 10 queries"):
@@ -170,25 +157,10 @@ def test_diagnosis_without_the_extra_leaves_out_the_distance_and_says_so(monkeyp
 def test_collection_is_diagnosed_with_the_bank_it_was_fitted_on(tmp_path):
     bank, targets, _ = pairs(100)
     payload = [{"title": f"title {row}"} for row in range(100)]
-    hubless.build(tmp_path, "things", targets, bank, payload=payload, progress=False)
-    hubless.build(tmp_path, "plain", targets, bank, correction="none", progress=False)
+    hubless.build(tmp_path, "things", targets, bank, payload=payload)
+    hubless.build(tmp_path, "plain", targets, bank, correction="none")
     diagnosis = diagnose(gallery_of(hubless.open(tmp_path, "things")))
     assert diagnosis.bank.queries == 100
     assert diagnosis.hubs[0].target.payload == {"title": f"title {diagnosis.hubs[0].target.row}"}
     with pytest.raises(InputError, match="none is stored"):
         diagnose(gallery_of(hubless.open(tmp_path, "plain")))
-
-
-def test_command_prints_verdict_and_tables_or_json(tmp_path):
-    bank, targets, _ = pairs(100)
-    for name, rows in {"bank": bank, "targets": targets}.items():
-        np.save(tmp_path / f"{name}.npy", rows)
-    asked = ["diagnose", "--targets", str(tmp_path / "targets.npy"), "--query-bank", str(tmp_path / "bank.npy")]
-    shown = CliRunner().invoke(app, asked)
-    assert shown.exit_code == 0
-    assert "held-out queries" in shown.stdout
-    assert "The largest hubs" in shown.stdout
-    answer = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
-    assert [depth["k"] for depth in answer["depths"]] == [1, 10, 20]
-    assert answer["verdict"]
-    assert CliRunner().invoke(app, asked[:3]).exit_code == 2

@@ -8,11 +8,9 @@ from support import naive
 from support.labelled import compare, pairs
 
 import hubless
-from hubless import measures
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import caption, table_of
 from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import open_labelled, strict_trial, without_self
 
 GIVEN = pairs(120)
@@ -22,7 +20,7 @@ RAW = GIVEN.queries @ GIVEN.targets.T
 
 
 def compared(*entries, **options):
-    given = {"query_bank": BANK.queries, "progress": False} | options
+    given = {"query_bank": BANK.queries} | options
     return compare(GIVEN.queries, GIVEN.targets, RIGHT, [Method("none"), *entries], **given)
 
 
@@ -49,12 +47,6 @@ class TestDraws:
         assert row.spread["recall_at_1"] == pytest.approx(np.std(recalls, ddof=1))
         assert found.query_bank == 40
         assert caption(found).startswith("Mean ± standard deviation over 3 draws of the bank: 120 queries")
-
-    def test_strict_splits_and_draws_multiply(self):
-        given = open_labelled(GIVEN.queries, GIVEN.targets, RIGHT, metric="cosine")
-        trials = list(given.trials(seeds=2, bank_size=10, draws=3))
-        assert [len(trial.query_bank) for trial in trials] == [10] * 6
-        assert [trial.target_rows.tolist() for trial in trials[:3]] == [strict_trial(GIVEN, 0).target_rows.tolist()] * 3
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -85,7 +77,7 @@ OF_A_KIND = [np.flatnonzero(kind == KINDS).tolist() for kind in KINDS]
 
 class TestLeaveSelfOut:
     def compared(self, **options):
-        given = {"metric": "cosine", "leave_self_out": True, "progress": False, "corrections": ["none", "csls"]}
+        given = {"metric": "cosine", "leave_self_out": True, "corrections": ["none", "csls"]}
         return hubless.compare(ITEMS, ITEMS, OF_A_KIND, **given | options)
 
     def test_query_is_no_answer_to_itself(self):
@@ -120,19 +112,6 @@ class TestMeasures:
         assert row.quality["geometric_mean_recall"] == pytest.approx(expected)
         interval = row.intervals["geometric_mean_recall"]
         assert interval.low < expected < interval.high
-
-    def test_distribution_of_a_group_over_the_queries(self):
-        groups = measures.as_groups(["a" if row % 3 else "b" for row in range(120)], "kind")
-        row = compared(attribute=Attribute(groups, 4)).row("none")
-        first = np.argsort(-RAW, axis=1)[:, :4]
-        counts = (groups.codes[first] == 0).sum(axis=1)
-        assert row.group_histogram["a"] == np.bincount(counts, minlength=5).tolist()
-        assert sum(row.group_histogram["b"]) == 120
-
-    def test_groups_of_other_targets_are_refused(self):
-        groups = measures.as_groups(["a", "b"] * 50, "kind")
-        with pytest.raises(InputError, match="groups: expected 120, one a target, got 100"):
-            compared(attribute=Attribute(groups, 4))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ FOREIGN = unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[r
 
 @pytest.mark.parametrize(("bank", "told"), [(BANK, "the query bank fits them: keep"), (FOREIGN, "does not fit them")])
 def test_diagnosis_says_whether_the_bank_is_like_the_live_queries(bank, told):
-    found = hubless.diagnose(TARGETS, bank, metric="cosine", live_queries=LIVE, progress=False)
+    found = hubless.diagnose(TARGETS, bank, metric="cosine", live_queries=LIVE)
     assert told in found.verdict[-1]
     assert (found.strength.strength == 1) == (bank is BANK)
     assert found.as_json()["strength"]["strength"] == found.strength.strength
@@ -23,4 +23,4 @@ def test_diagnosis_says_whether_the_bank_is_like_the_live_queries(bank, told):
 
 def test_targets_are_no_live_queries():
     with pytest.raises(InputError, match="live queries: expected queries that people asked, got 100% targets"):
-        hubless.diagnose(TARGETS, BANK, metric="cosine", live_queries=TARGETS, progress=False)
+        hubless.diagnose(TARGETS, BANK, metric="cosine", live_queries=TARGETS)

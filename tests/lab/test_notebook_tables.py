@@ -32,7 +32,7 @@ def sentences(page):
 
 
 def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
-    diagnosis = hubless.diagnose(index, BANK, progress=False)
+    diagnosis = hubless.diagnose(index, BANK)
     page, (measures, hubs) = shown(diagnosis)
     said = [sentence.replace("`", "") for sentence in diagnosis.verdict]
     assert sentences(page)[: len(said)] == said
@@ -52,9 +52,7 @@ def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
 
 
 def test_comparison_shows_what_its_markdown_says():
-    compared = hubless.compare(
-        QUERIES, TARGETS, RIGHT, metric="cosine", corrections=["csls", "auto"], query_bank=BANK, progress=False
-    )
+    compared = hubless.compare(QUERIES, TARGETS, RIGHT, metric="cosine", corrections=["csls", "auto"], query_bank=BANK)
     page, [table] = shown(compared)
     markdown = table_of(compared).markdown()
     lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("|")]

@@ -147,11 +147,3 @@ def test_library_and_service_load_nothing_of_the_lab():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
-
-
-def test_lab_without_its_packages_says_what_to_install():
-    code = "import sys; sys.modules['ot'] = None\nimport hubless.lab.plans"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "pip install '.[lab]'" in done.stderr
-    assert "no POT" in done.stderr

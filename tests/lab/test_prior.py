@@ -1,15 +1,12 @@
 """Target priors in comparisons and in `tune`, and the strength that `evaluate` measures at."""
 
-import json
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.labelled import compare, pairs, saved
+from support.labelled import compare, pairs
 
 import hubless
-from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior
 from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
@@ -45,51 +42,22 @@ class TestComparisons:
 class TestCollections:
     def test_strict_measures_with_the_prior_of_the_payload_column(self, tmp_path):
         given = (tmp_path, "c", GIVEN.targets, OTHER.queries)
-        hubless.build(*given, payload={"clicks": COUNTS}, target_prior="clicks", progress=False)
+        hubless.build(*given, payload={"clicks": COUNTS}, target_prior="clicks")
         found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
         entries = [Method("none"), Method("auto")]
         expected = compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, entries, seeds=2, target_prior=COUNTS)
         assert found.row("auto").quality == expected.row("auto").quality
 
     def test_strict_says_that_a_prior_from_a_file_is_missing(self, tmp_path):
-        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, target_prior=COUNTS, progress=False)
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, target_prior=COUNTS)
         found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
         assert "which it does not keep: the correction is measured without it" in found.notes[-1]
 
     @pytest.mark.parametrize(("strength", "measured"), [(None, 0.25), (1.0, 1.0)])
     def test_evaluate_is_at_the_strength_that_is_served(self, tmp_path, strength, measured):
-        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, strength=0.25, progress=False)
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, strength=0.25)
         collection = hubless.open(tmp_path, "c")
-        found = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=strength, progress=False)
-        same = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=measured, progress=False)
+        found = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=strength)
+        same = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=measured)
         assert found.corrected == same.corrected
         assert found.notes[-1].endswith(f", strength {measured:g}")
-
-
-class TestCommands:
-    @pytest.fixture
-    def run(self, monkeypatch, capsys):
-        def run_command(*words):
-            monkeypatch.setattr(sys, "argv", ["hubless", *map(str, words)])
-            with pytest.raises(SystemExit) as ended:
-                main()
-            printed = capsys.readouterr()
-            return ended.value.code or 0, printed.out, printed.err
-
-        return run_command
-
-    @pytest.fixture
-    def files(self, tmp_path):
-        np.save(tmp_path / "counts.npy", COUNTS)
-        return saved(tmp_path, GIVEN, bank=OTHER.queries) | {"counts": str(tmp_path / "counts.npy")}
-
-    def test_evaluate_takes_one_but_not_for_a_collection(self, run, files, tmp_path):
-        labelled = ["--queries", files["queries"], "--relevant", files["relevant"]]
-        targets = ["--targets", files["targets"], "--query-bank", files["bank"], "--correction", "auto"]
-        code, out, _ = run("evaluate", *labelled, *targets, "--set", f"target_prior={files['counts']}", "--json")
-        assert code == 0
-        assert json.loads(out)["rows"][-1]["quality"] == compared(target_prior=COUNTS).row("auto").quality
-        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, progress=False)
-        of_collection = ["--catalog", tmp_path, "--collection", "c", "--set", f"target_prior={files['counts']}"]
-        code, _, err = run("evaluate", *labelled, *of_collection)
-        assert (code, "there is no target_prior" in err) == (2, True)

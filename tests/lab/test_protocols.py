@@ -25,7 +25,7 @@ RIGHT = np.arange(60)
 
 
 def compared(*entries, **options):
-    given = {"query_bank": BANK.queries, "progress": False} | options
+    given = {"query_bank": BANK.queries} | options
     return compare(GIVEN.queries, GIVEN.targets, RIGHT, [Method("none"), *entries], **given)
 
 
@@ -51,7 +51,7 @@ def test_bank_of_least_coverage_is_the_one_whose_first_targets_are_fewest():
 def test_banks_stand_side_by_side_with_their_geometric_mean():
     banks = {"own": BANK.queries, "far": OTHER.queries}
     asked = [Method("none"), Method("csls")]
-    found = compare_banks(banks, GIVEN.queries, GIVEN.targets, RIGHT, asked, metric="cosine", progress=False)
+    found = compare_banks(banks, GIVEN.queries, GIVEN.targets, RIGHT, asked, metric="cosine")
     assert found.labels == ["none", "csls (own)", "csls (far)", "csls (geometric mean)"]
     each = [compared(Method("csls"), query_bank=bank).row("csls").quality for bank in banks.values()]
     both, mean = [one["recall_at_1"] for one in each], found.rows[-1].quality["recall_at_1"]
@@ -136,7 +136,7 @@ class TestPickles:
         old = pickle.dumps(given, 2).replace(b"numpy._core", b"numpy.core")
         (tmp_path / "old.pkl").write_bytes(old)
         asked = hubless.SimilarityMatrices(tmp_path / "s.pkl", tmp_path / "old.pkl")
-        found = hubless.compare(asked, relevant=RIGHT, corrections=["csls"], progress=False)
+        found = hubless.compare(asked, relevant=RIGHT, corrections=["csls"])
         assert found.row("none").quality["recall_at_1"] == compared().row("none").quality["recall_at_1"]
 
     @pytest.mark.parametrize("content", [{"a": 1}, [1.5], np.array([{}], object), os.system, b"no pickle"])

@@ -58,14 +58,14 @@ def everything():
 def labelled():
     queries, targets = everything()
     payload = [{"photo": "https://example.org/a.jpg?x=<1>", "title": f"title {row}"} for row in range(COUNT + 1)]
-    asked = {"corrections": [("nnn", {"k": 4}), "is"], "seeds": 1, "progress": False}
+    asked = {"corrections": [("nnn", {"k": 4}), "is"], "seeds": 1}
     return make_report(open_gallery(targets, payload=payload), queries=queries, relevant=np.arange(COUNT), **asked)
 
 
 @pytest.fixture(scope="module")
 def plain():
     queries, targets = everything()
-    return make_report(open_gallery(targets), queries, progress=False)
+    return make_report(open_gallery(targets), queries)
 
 
 def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_the_payload(labelled):
@@ -130,19 +130,11 @@ def test_page_without_labels_leaves_out_what_needs_them(plain):
     assert "Next: build with auto" in said
 
 
-def test_headline_of_a_bank_of_targets_promises_nothing():
-    _, targets, _ = pairs(COUNT)
-    report = make_report(open_gallery(targets), targets, bank_of_targets=True, progress=False)
-    assert "these searches are items themselves" in report.headline()
-    assert "Next: make the report again with example searches" in report.headline()
-    assert "build with auto" not in report.headline()
-
-
 def test_payload_cannot_become_part_of_the_page(tmp_path):
     queries, targets, _ = pairs(60)
     (tmp_path / "payload.jsonl").write_text('{"title": "<script>alert(1)</script>"}\n' * 60)
     gallery = open_gallery(targets, payload=tmp_path / "payload.jsonl")
-    text = make_report(gallery, queries, progress=False).as_html()
+    text = make_report(gallery, queries).as_html()
     assert "<script" not in text
     assert "&lt;script&gt;" in text
     assert "default-src 'none'" in text
@@ -152,7 +144,7 @@ def test_report_of_similarities_has_what_needs_no_vectors():
     queries, targets = everything()
     gallery = gallery_of_matrices(SimilarityMatrices(queries @ targets.T).open())
     right = np.arange(COUNT)
-    made = make_report(gallery, relevant=right, corrections=["csls"], seeds=1, progress=False)
+    made = make_report(gallery, relevant=right, corrections=["csls"], seeds=1)
     assert "R@1 by correction" in Page(made.as_html()).images
 
 

@@ -23,9 +23,7 @@ def similarities(**changes):
 
 
 def by_vectors(corrections, **options):
-    return hubless.compare(
-        GIVEN.queries, GIVEN.targets, RELEVANT, metric="cosine", corrections=corrections, progress=False, **options
-    )
+    return hubless.compare(GIVEN.queries, GIVEN.targets, RELEVANT, metric="cosine", corrections=corrections, **options)
 
 
 def qualities(comparison):
@@ -46,50 +44,44 @@ METHODS = {name: SMALL.get(name, {}) for name in ("none", "cent", "nnn", "is", "
 def test_method_ranks_by_similarities_as_it_does_by_vectors(name):
     asked = {name: METHODS.get(name, {})}
     expected = by_vectors(asked, query_bank=BANK.queries, target_bank=BANK.targets)
-    found = hubless.compare(similarities(), relevant=RELEVANT, corrections=asked, progress=False)
+    found = hubless.compare(similarities(), relevant=RELEVANT, corrections=asked)
     assert_same(found, expected)
 
 
 def test_auto_by_similarities_is_auto_but_for_the_topic_and_says_so():
-    found = hubless.compare(similarities(), relevant=RELEVANT, corrections=["auto"], progress=False)
+    found = hubless.compare(similarities(), relevant=RELEVANT, corrections=["auto"])
     expected = by_vectors(["auto"], query_bank=BANK.queries, target_bank=BANK.targets)
     assert expected.row("auto").details["topic_removed"] == 0
     assert_same(found, expected)
     assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
-    without = hubless.compare(similarities(target_bank=None), relevant=RELEVANT, progress=False)
+    without = hubless.compare(similarities(target_bank=None), relevant=RELEVANT)
     assert without.row("auto").details["chosen"] == "sn"
 
 
 def test_strict_protocol_splits_similarities_as_it_splits_vectors():
     asked = {"nnn": {"k": 8}, "dbsn": {}, "gc": {}}
     given = hubless.SimilarityMatrices(MATRICES["queries"])
-    found = hubless.compare(given, relevant=RELEVANT, corrections=asked, seeds=2, progress=False)
+    found = hubless.compare(given, relevant=RELEVANT, corrections=asked, seeds=2)
     assert_same(found, by_vectors(asked, seeds=2))
     assert found.seeds == [0, 1]
 
 
-def test_file_of_float32_is_mapped_and_not_read_into_memory(tmp_path):
-    np.save(tmp_path / "s.npy", MATRICES["queries"])
-    opened = hubless.SimilarityMatrices(tmp_path / "s.npy").open()
-    assert isinstance(opened.queries, np.memmap)
-
-
 def test_tune_tries_by_default_what_similarities_are_enough_for():
-    found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, seeds=1, progress=False)
+    found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, seeds=1)
     tried = {candidate.label.split()[0] for candidate in found.candidates}
     assert tried == {"none", "auto", "cent", "dn", "csls", "nnn", "is", "sn", "dbsn"}
     assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
 
 
 def test_diagnosis_by_similarities_is_that_by_vectors_but_for_distances():
-    found = hubless.diagnose(similarities(target_bank=None), progress=False)
-    expected = hubless.diagnose(GIVEN.targets, BANK.queries, metric="cosine", progress=False)
+    found = hubless.diagnose(similarities(target_bank=None))
+    expected = hubless.diagnose(GIVEN.targets, BANK.queries, metric="cosine")
     assert [depth.raw for depth in found.depths] == [depth.raw for depth in expected.depths]
     assert found.depth(10).corrected.skewness == pytest.approx(expected.depth(10).corrected.skewness, abs=0.1)
     assert found.bank.coverage == expected.bank.coverage
     assert found.bank.distance is None
     assert "no distance between bank and targets: it needs vectors" in found.notes
-    labelled = hubless.diagnose(similarities(), relevant=RELEVANT, progress=False)
+    labelled = hubless.diagnose(similarities(), relevant=RELEVANT)
     assert labelled.verdict[0].startswith("Measured with your labels")
 
 
@@ -109,7 +101,7 @@ def test_diagnosis_by_similarities_is_that_by_vectors_but_for_distances():
 )
 def test_matrix_that_does_not_fit_is_named(changes, message):
     with pytest.raises(InputError) as raised:
-        hubless.compare(similarities(**changes), relevant=RELEVANT, progress=False)
+        hubless.compare(similarities(**changes), relevant=RELEVANT)
     assert message in str(raised.value)
 
 
@@ -118,7 +110,7 @@ def test_number_that_is_not_finite_is_named_with_its_place(tmp_path):
     wrong[7, 5] = np.nan
     np.save(tmp_path / "bank.npy", wrong)
     with pytest.raises(NotFinite, match=r"bank similarities \(bank.npy\), row 7, column 5"):
-        hubless.compare(similarities(bank=tmp_path / "bank.npy"), relevant=RELEVANT, progress=False)
+        hubless.compare(similarities(bank=tmp_path / "bank.npy"), relevant=RELEVANT)
 
 
 def test_transposed_similarities_are_known_by_the_labels():
@@ -138,9 +130,3 @@ def test_transposed_similarities_are_known_by_the_labels():
 def test_vectors_or_a_metric_beside_similarities_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         hubless.compare(similarities(), **{"relevant": RELEVANT} | options)
-
-
-@pytest.mark.parametrize("name", ["dual_is", "dual_dis"])
-def test_method_that_compares_targets_asks_for_vectors(name):
-    with pytest.raises(InputError, match=f"vectors, as {name} compares the target bank with the targets"):
-        hubless.compare(similarities(), relevant=RELEVANT, corrections=[name], progress=False)

@@ -68,7 +68,7 @@ def test_broken_vectors_are_named(given, symptom):
 
 
 def test_verdict_says_what_to_look_at_first():
-    found = hubless.diagnose(TARGETS, outweighed(BANK), metric="cosine", progress=False)
+    found = hubless.diagnose(TARGETS, outweighed(BANK), metric="cosine")
     assert found.verdict[0].startswith("All query vectors are nearly one (mean cosine 1.0")
     assert "docs/symptoms.md" in found.verdict[0]
     assert found.as_json()["symptoms"][0]["name"] == "identical-query-vectors"

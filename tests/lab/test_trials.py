@@ -7,7 +7,7 @@ from support.labelled import pairs
 from hubless.corrections import correction
 from hubless.errors import DimensionMismatch, InputError
 from hubless.lab.experiments import trials
-from hubless.lab.experiments.trials import Pairs, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.lab.experiments.trials import Pairs, banked_trial, open_pairs, strict_trial
 
 GIVEN = pairs(50)
 
@@ -33,15 +33,6 @@ def test_halves_are_disjoint_and_no_bank_query_has_its_target_in_the_gallery(giv
     assert trial.rows.tolist() == [query for query, rows in enumerate(inside) if rows]
     bank = [query for query, rows in enumerate(inside) if not rows and len(given.relevant[query])]
     np.testing.assert_array_equal(trial.query_bank, given.queries[bank])
-
-
-def test_relevant_targets_are_renumbered_within_the_gallery():
-    given = several()
-    trial = strict_trial(given, 3)
-    for query, rows in zip(trial.rows, trial.relevant, strict=True):
-        expected = set(given.relevant[query]) & set(trial.target_rows)
-        assert set(trial.target_rows[rows]) == expected
-        assert expected
 
 
 @pytest.mark.parametrize("held", [2**22, 1])
@@ -70,20 +61,6 @@ def test_queries_that_all_have_one_target_cannot_be_split(relevant):
     given = Pairs(GIVEN.queries[:20], GIVEN.targets, [np.array([row]) for row in relevant])
     with pytest.raises(InputError, match="expected queries with their targets in either half of the targets"):
         strict_trial(given, 0)
-
-
-def test_rows_without_a_relevant_target_are_known():
-    given = open_pairs(GIVEN.queries[:4], GIVEN.targets, [[3], [], [1, 2], []])
-    assert given.left_out.tolist() == [1, 3]
-    assert given.answerable.tolist() == [0, 2]
-
-
-def test_cosine_brings_vectors_to_length_1_and_dot_does_not():
-    longer = 3 * GIVEN.queries
-    np.testing.assert_allclose(read_vectors(longer, "queries"), GIVEN.queries, atol=1e-6)
-    np.testing.assert_array_equal(read_vectors(longer, "queries", "dot"), longer)
-    with pytest.raises(InputError, match=r"metric: expected .*got .euclidean"):
-        read_vectors(longer, "queries", "euclidean")
 
 
 def test_vectors_of_different_dimension_are_refused():
