@@ -111,17 +111,6 @@ def test_log_that_is_cut_to_any_length_is_called_damaged(tmp_path, kept):
     assert (tmp_path / "made" / LOG).stat().st_size == kept
 
 
-def test_file_that_is_cut_to_nothing_keeps_the_writes_beside_it(tmp_path):
-    log = written(tmp_path / "made")
-    shutil.copytree(tmp_path / "made", tmp_path / "copy")
-    log.close()
-    os.truncate(tmp_path / "copy" / LOG, 0)
-    size = (tmp_path / "copy" / f"{LOG}-wal").stat().st_size
-    with pytest.raises(LogDamaged, match="cut to 0 bytes"):
-        write(Log(tmp_path / "copy"), b"more")
-    assert (tmp_path / "copy" / f"{LOG}-wal").stat().st_size == size > 0
-
-
 def delete(home):
     (home / LOG).unlink()
 
@@ -160,15 +149,6 @@ def test_log_that_is_deleted_or_replaced_takes_no_write(tmp_path, loss, when):
     assert read(tmp_path / "made") == "named"
 
 
-def test_write_goes_to_the_file_that_stands_there_now(tmp_path):
-    log = written(tmp_path / "made")
-    shutil.copyfile(log.path, tmp_path / "copy")
-    (tmp_path / "copy").replace(log.path)  # the same bytes, and another file
-    assert write(log, b"more") == len(BODIES) + 1
-    log.close()
-    assert len(Log(tmp_path / "made").since(0)) == len(BODIES) + 1
-
-
 def test_writes_that_did_not_wait_for_the_disk_raise_no_alarm_after_a_power_cut(tmp_path):
     log = written(tmp_path / "made")
     shutil.copytree(tmp_path / "made", tmp_path / "copy")
@@ -186,7 +166,7 @@ def catalog(tmp_path):
     put(made, "a")
     shutil.copytree(made.path / NAME, tmp_path / "before", ignore=shutil.ignore_patterns("versions"))
     put(made, "b")
-    hubless.merge(made.path, NAME, progress=False)
+    hubless.merge(made.path, NAME)
     return made
 
 
@@ -218,7 +198,7 @@ def test_numbers_go_on_above_every_version_when_the_log_is_older(catalog, tmp_pa
     assert put(catalog, small.IDS[1]) == 3
     opened = hubless.open(catalog.path, NAME)
     assert (opened.seq, opened.count) == (3, small.COUNT - 1)
-    hubless.merge(catalog.path, NAME, keep=1, progress=False)
+    hubless.merge(catalog.path, NAME, keep=1)
     assert hubless.open(catalog.path, NAME).manifest.log_seq == 3
     assert put(catalog, small.IDS[2]) == 4
 

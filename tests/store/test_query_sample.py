@@ -11,7 +11,6 @@ import pytest
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
 from hubless.store.query_sample import SampleWriter, forget, read_sample
-from hubless.vectors.files import open_items
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600
 DAY = 86_400
@@ -50,15 +49,6 @@ def test_queries_are_read_as_they_were_kept(tmp_path):
     assert found.begins.timestamp() <= NOON < found.ends.timestamp()
 
 
-def test_folder_of_live_queries_is_a_query_bank_as_it_is(tmp_path):
-    made = writer(tmp_path)
-    add(made, VECTORS[:5])
-    add(made, VECTORS[5:9], when=NOON + 6 * DAY)
-    assert rows_of(np.concatenate(list(open_items(tmp_path / "sample" / "c", "bank").vectors.blocks(99)))) == rows_of(
-        VECTORS[:9]
-    )
-
-
 def test_sample_of_two_writers_is_that_of_one_that_saw_all(tmp_path, monkeypatch):
     monkeypatch.setattr(query_sample, "SIZE", 50)
     writer(tmp_path)
@@ -86,14 +76,6 @@ def test_sample_is_uniform_over_time(tmp_path, monkeypatch):
     by_time = kept.reshape(4, 150).sum(axis=1)
     assert by_time.sum() == 12 * 60
     assert abs(by_time - 180).max() < 4 * np.sqrt(180 * 0.75)
-
-
-def test_repeated_query_is_kept_once_with_its_count(tmp_path):
-    made = writer(tmp_path)
-    for _ in range(3):
-        add(made, VECTORS[:2])
-    queries = read_sample(tmp_path / "sample" / "c")
-    assert queries.counts.tolist() == [3, 3]
 
 
 def test_one_client_fills_no_more_than_its_share_of_a_day(tmp_path, monkeypatch):
@@ -169,15 +151,6 @@ def test_reader_leaves_out_what_is_no_sample_and_says_so(tmp_path):
     assert found.skipped[first.name].startswith("damaged")
 
 
-def test_queries_of_another_dimension_are_left_out_for_those_of_the_newest_file(tmp_path):
-    made = writer(tmp_path)
-    add(made, VECTORS[:5, :3].copy())
-    add(made, VECTORS[5:8], when=NOON + 6 * DAY)
-    found = read_sample(tmp_path / "sample" / "c")
-    assert rows_of(found.vectors) == rows_of(VECTORS[5:8])
-    assert list(found.skipped.values()) == ["3 dimensions and metric cosine, unlike the newest file"]
-
-
 @pytest.mark.parametrize(
     ("place", "received"),
     [("sample", "a folder of folders: c"), ("empty", "an empty folder"), ("strange", "other files")],
@@ -204,15 +177,6 @@ def test_forgetting_deletes_all_or_those_of_a_client(tmp_path):
     assert rows_of(read_sample(home).vectors) == rows_of(VECTORS[5:8])
     assert forget(home) == 3
     assert not list(home.glob("*.parquet"))
-
-
-def test_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
-    made = writer(tmp_path)
-    add(made, VECTORS[:5])
-    monkeypatch.setattr(query_sample, "SPARE", 2**60)
-    with pytest.raises(StorageError, match="would stay free"):
-        add(made, VECTORS[5:8])
-    assert rows_of(read_sample(tmp_path / "sample" / "c").vectors) == rows_of(VECTORS[:5])
 
 
 def test_writers_of_one_process_lose_nothing_to_each_other(tmp_path):

@@ -94,12 +94,3 @@ def test_canaries_are_bank_queries_with_their_exact_answers(template):
         exact = targets @ query - opened.offsets
         assert rows.tolist() == np.argsort(-exact)[:10].tolist()
         assert scores == pytest.approx(np.sort(exact)[::-1][:10], abs=1e-5)
-
-
-@pytest.mark.parametrize("metric", ["cosine", "dot"])
-@pytest.mark.parametrize("index", ["flat", "hnsw"])
-@pytest.mark.parametrize("rows", [1, 300])
-def test_canaries_of_a_whole_bundle_pass_whatever_its_size(tmp_path, metric, index, rows):
-    targets, bank = 3 * small.vectors(rows, 1), small.vectors(60, 2)
-    hubless.build(tmp_path, "photos", targets, bank, metric=metric, index=index, progress=False)
-    hubless.open(tmp_path, "photos").check_canaries()

@@ -112,24 +112,6 @@ def test_catalog_that_is_a_file_is_refused(tmp_path):
     assert path.read_text() == "x"
 
 
-def test_collection_that_is_a_file_is_refused(tmp_path):
-    (tmp_path / "photos").write_text("x")
-    with pytest.raises(StorageError, match="photos: a file is in the place of a folder"):
-        small.build(tmp_path)
-
-
-def test_catalog_with_a_name_that_is_too_long_is_refused(tmp_path):
-    with pytest.raises(StorageError, match="the name is too long"):
-        hubless.Catalog(tmp_path / ("x" * 300)).collections()
-    with pytest.raises(StorageError, match="the name is too long"):
-        small.build(tmp_path / ("x" * 300))
-
-
-def test_build_makes_the_folders_of_a_catalog(tmp_path):
-    small.build(tmp_path / "not" / "there" / "yet")
-    assert hubless.Catalog(str(tmp_path / "not" / "there" / "yet")).collections() == ["photos"]
-
-
 def test_catalog_that_cannot_be_written_read_or_entered_says_so(shared, tmp_path):
     path, other = shared / "catalog", shared / "other"
     for entry in (path, *path.rglob("*")):
@@ -199,8 +181,3 @@ def test_full_disk_is_noticed_by_whatever_writes(tmp_path, what):
     path.symlink_to("/dev/full")
     with pytest.raises(StorageError, match="the disk is full"), storage_errors(tmp_path):
         WRITERS[what](path)
-
-
-def test_error_that_is_not_the_disks_stays_what_it_is():
-    with pytest.raises(OSError, match="corrupt page"), storage_errors(Path("folder")):
-        raise OSError("corrupt page")

@@ -8,7 +8,6 @@ import pytest
 from support import processes, small
 
 import hubless
-from hubless.errors import BundleDamaged
 from hubless.store import catalog as catalog_module
 
 PREPARE = """
@@ -140,24 +139,8 @@ def test_reader_that_looks_while_versions_are_published_sees_whole_versions_only
     assert problems == []
 
 
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_build_that_fails_half_way_leaves_nothing(tmp_path, error):
-    version = small.build(tmp_path).version
-    before = small.contents(tmp_path)
-    with pytest.raises(error), hubless.Catalog(tmp_path).staging("photos") as staged:  # noqa: PT012
-        (staged.folder / "index.faiss").write_bytes(b"half")
-        raise error
-    assert small.contents(tmp_path) == before
-    assert small.entries(tmp_path) == [version]
-
-
 @pytest.mark.parametrize(
-    "where",
-    [
-        "hubless.store.bundle.read_manifest",
-        "hubless.store.bundle.verify",
-        "hubless.search.opening.read_index",
-    ],
+    "where", ["hubless.store.bundle.read_manifest", "hubless.store.bundle.verify", "hubless.search.opening.read_index"]
 )
 def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_new_current_one(tmp_path, monkeypatch, where):
     old = small.build(tmp_path)
@@ -173,27 +156,3 @@ def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_new_current_
     monkeypatch.setattr(where, overtaken)
     opened = hubless.open(tmp_path, "photos")
     assert opened.version == hubless.Catalog(tmp_path).current("photos") != old.version
-
-
-def test_version_that_is_pruned_between_two_looks_is_not_taken_for_a_damaged_catalog(tmp_path, monkeypatch):
-    small.build(tmp_path)
-    catalog, look = hubless.Catalog(tmp_path), hubless.Catalog.current
-
-    def overtaken(self, name):
-        found = look(self, name)
-        monkeypatch.setattr(hubless.Catalog, "current", look)
-        small.build(tmp_path, data=1)
-        catalog.prune("photos", 1)
-        return found
-
-    monkeypatch.setattr(hubless.Catalog, "current", overtaken)
-    assert catalog.folder("photos").name == catalog.current("photos")
-
-
-def test_current_version_that_is_damaged_is_told_once_and_not_tried_again(tmp_path, monkeypatch):
-    (small.folder(tmp_path, small.build(tmp_path)) / "offsets.npy").unlink()
-    tries, read = [], hubless.store.bundle.read_manifest
-    monkeypatch.setattr("hubless.store.bundle.read_manifest", lambda folder: tries.append(folder) or read(folder))
-    with pytest.raises(BundleDamaged, match="missing"):
-        hubless.open(tmp_path, "photos")
-    assert len(tries) == 1

@@ -24,17 +24,6 @@ def corrupt(catalog, version):
     path.write_bytes(path.read_bytes()[:-1] + b"!")
 
 
-def test_published_version_is_current_and_the_older_ones_stay(three):
-    catalog, ids = three
-    assert catalog.collections() == ["photos"]
-    assert catalog.current("photos") == ids[2]
-    listed = catalog.versions("photos")
-    assert [version.id for version in listed] == sorted(ids) == ids
-    assert [version.current for version in listed] == [False, False, True]
-    assert [version.manifest.version for version in listed] == ids
-    assert hubless.open(catalog, "photos").version == ids[2]
-
-
 @pytest.mark.parametrize("back", [timedelta(0), timedelta(days=400)], ids=["stands still", "was set back"])
 def test_versions_sort_by_age_though_the_clock(tmp_path, monkeypatch, back):
     start, looks = datetime(2026, 5, 6, tzinfo=UTC), itertools.count()
@@ -90,12 +79,6 @@ def test_rollback_goes_back_one_version_at_a_time_and_then_says_that_there_is_no
     assert catalog.current("photos") == ids[0]
 
 
-def test_rollback_to_a_named_version_goes_forward_too(three):
-    catalog, ids = three
-    assert catalog.rollback("photos", ids[0]) == ids[0]
-    assert catalog.rollback("photos", ids[2]) == ids[2] == small.check_complete(catalog.path).version
-
-
 @pytest.mark.parametrize("version", ["", "unknown", "../versions", ".", 3])
 def test_rollback_to_an_unknown_version_is_refused(three, version):
     catalog, ids = three
@@ -112,14 +95,6 @@ def test_rollback_to_a_version_with_a_damaged_file_is_refused_naming_it(three):
     assert small.check_complete(catalog.path).version == ids[2]
 
 
-def test_build_after_a_rollback_becomes_current(three):
-    catalog, ids = three
-    catalog.rollback("photos", ids[0])
-    new = small.build(catalog.path)
-    assert catalog.current("photos") == new.version
-    assert catalog.rollback("photos") == ids[2]
-
-
 def test_prune_keeps_the_newest_and_the_current_version(three):
     catalog, ids = three
     catalog.rollback("photos", ids[0])
@@ -127,18 +102,6 @@ def test_prune_keeps_the_newest_and_the_current_version(three):
     assert small.entries(catalog.path) == [ids[0], ids[2]]
     assert catalog.prune("photos", 1) == []
     assert small.check_complete(catalog.path).version == ids[0]
-
-
-def test_prune_deletes_damaged_versions_too(three):
-    catalog, ids = three
-    corrupt(catalog, ids[0])
-    assert catalog.prune("photos", 2) == [ids[0]]
-
-
-def test_prune_to_more_versions_than_there_are_deletes_nothing(three):
-    catalog, ids = three
-    assert catalog.prune("photos", 4) == []
-    assert small.entries(catalog.path) == ids
 
 
 @pytest.mark.parametrize("keep", [0, -1, 1.5, "2", True, None])
@@ -166,12 +129,6 @@ def test_build_refuses_what_cannot_be_a_name_and_writes_nothing(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["a", "A", "0", "a" * 64, "photos-2_b"])
-def test_build_takes_a_name_of_letters_digits_dashes_and_underscores(tmp_path, name):
-    small.build(tmp_path, name)
-    assert hubless.Catalog(tmp_path).collections() == [name]
-
-
 @pytest.mark.parametrize("name", [*NO_NAMES, "a" * 5000, None])
 def test_what_cannot_be_a_name_is_not_found_though_the_path_exists(tmp_path, name):
     small.build(tmp_path / "catalog", "photos")
@@ -192,12 +149,3 @@ def test_current_that_names_no_version_is_damage_that_is_named_and_a_build_repai
     assert hubless.open(catalog, "photos", version=ids[0]).version == ids[0]
     assert [version.current for version in catalog.versions("photos")] == [False] * 3
     assert catalog.rollback("photos", ids[2]) == ids[2] == small.check_complete(catalog.path).version
-
-
-def test_collections_of_a_catalog_do_not_touch_each_other(tmp_path):
-    small.build(tmp_path, "a")
-    before = small.contents(tmp_path / "a")
-    small.build(tmp_path, "b")
-    small.build(tmp_path, "b")
-    hubless.Catalog(tmp_path).prune("b", 1)
-    assert small.contents(tmp_path / "a") == before

@@ -4,13 +4,7 @@ from support.object_storage import ADDRESS, damaging, failing, late_listing
 
 import hubless
 from hubless.builder.indexing import shards
-from hubless.errors import (
-    BundleDamaged,
-    CollectionNotFound,
-    PreconditionFailed,
-    StorageError,
-    VersionNotFound,
-)
+from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
 from hubless.store.remote import objects
 from hubless.store.remote.mirror import Mirror

@@ -35,14 +35,6 @@ def test_names_are_those_of_objects_and_folders(there, store):
     assert there.size("a") is None
 
 
-def test_file_is_put_and_removed(there, store, tmp_path):
-    (tmp_path / "file").write_bytes(b"x" * 1000)
-    there.put("a/file", tmp_path / "file")
-    assert store.objects()["some/catalog/a/file"] == b"x" * 1000
-    there.remove("a/file")
-    assert "some/catalog/a/file" not in store.objects()
-
-
 def test_object_is_replaced_only_if_it_is_as_it_was(there):
     with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
         there.replace("one", b"new", None)
@@ -74,11 +66,7 @@ def test_replacement_whose_answer_was_lost_counts_as_done(there, store):
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        failing(3),
-        failing(2, status="503 Slow Down", code="SlowDown"),
-        truncating(3, "one"),
-    ],
+    [failing(3), failing(2, status="503 Slow Down", code="SlowDown"), truncating(3, "one")],
     ids=["500", "503", "truncated"],
 )
 def test_failures_that_pass_are_tried_again(there, store, fault):
@@ -103,12 +91,6 @@ def test_store_that_does_not_answer_is_given_up(there, store, monkeypatch):
             Objects(ADDRESS).read("one")
     finally:
         over.set()
-
-
-def test_store_that_nobody_listens_at_is_a_storage_error(store, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    with pytest.raises(StorageError, match="cannot be reached"):
-        Objects(ADDRESS).read("one")
 
 
 def test_missing_permission_is_named_and_not_tried_again(there, store):

@@ -185,8 +185,3 @@ def test_change_without_permission_or_bucket_says_so(remote, store, change):
         store.faults.add(failing(1000, status="403 Forbidden", code="AccessDenied", method=method))
     with pytest.raises(StorageError, match="no permission"):
         getattr(remote, change)(*arguments[change])
-
-
-def test_what_is_no_address_is_refused_naming_it(tmp_path):
-    with pytest.raises(InputError, match=r"catalog: expected an address that begins with s3://.*, got"):
-        hubless.RemoteCatalog(tmp_path)

@@ -6,7 +6,7 @@ from support import jobs, small
 from support.object_storage import ADDRESS, failing
 
 import hubless
-from hubless.errors import CollectionNotFound, InputError, PreconditionFailed, StorageError
+from hubless.errors import InputError, PreconditionFailed, StorageError
 from hubless.store.remote.working import working
 
 
@@ -26,12 +26,6 @@ def test_build_publishes_at_the_address_and_open_finds_it(store, tmp_path):
     local = small.build(tmp_path / "local")
     same = hubless.open(tmp_path / "local", local.collection).query(small.query_bank(), limit=5)
     np.testing.assert_array_equal(found.query(small.query_bank(), limit=5).rows, same.rows)
-
-
-def test_second_build_becomes_current_and_the_first_stays_at_the_address(store):
-    first, second = build(), build(data=1)
-    assert hubless.open(ADDRESS, "photos").version == second.version
-    assert hubless.open(ADDRESS, "photos", version=first.version).version == first.version
 
 
 def test_build_that_was_overtaken_is_refused(store, monkeypatch):
@@ -69,22 +63,17 @@ def test_what_needs_a_folder_refuses_an_address_naming_it(store):
         hubless.merge(ADDRESS, "photos")
 
 
-def test_collection_that_is_not_there_is_not_found(store):
-    with pytest.raises(CollectionNotFound, match="no collection 'photos' at"):
-        hubless.open(ADDRESS, "photos")
-
-
 def test_input_at_an_address_is_refused_naming_it(store):
     with pytest.raises(InputError, match=f"targets: expected a file on this machine.*, got {ADDRESS}/t.npy"):
-        hubless.build(ADDRESS, "photos", f"{ADDRESS}/t.npy", correction="none", progress=False)
+        hubless.build(ADDRESS, "photos", f"{ADDRESS}/t.npy", correction="none")
 
 
 def test_reindex_at_an_address_pulls_the_version_and_publishes_the_next(store, tmp_path):
     job = jobs.write(tmp_path)
-    first = hubless.reindex(job, catalog=ADDRESS, progress=False)
+    first = hubless.reindex(job, catalog=ADDRESS)
     assert first.published
     assert hubless.open(ADDRESS, first.manifest.collection).version == first.manifest.version
-    again = hubless.reindex(job, catalog=ADDRESS, progress=False)
+    again = hubless.reindex(job, catalog=ADDRESS)
     assert again.manifest is None
 
 
