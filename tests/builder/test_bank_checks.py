@@ -41,10 +41,6 @@ def test_a_few_targets_in_the_bank_are_noted():
     assert checked(bank).notes[0].startswith("4 % of the query bank are targets")
 
 
-def test_a_target_now_and_then_in_the_bank_is_chance():
-    assert not checked(np.concatenate([BANK[:240], TARGETS[:3]])).notes
-
-
 def test_other_items_in_place_of_queries_are_noted():
     _, others, _ = pairs(800, apart=1.5)
     assert "lies where the targets lie" in checked(others[:400], others[400:]).notes[0]
@@ -91,10 +87,6 @@ def test_bank_of_fewer_than_twenty_is_said_to_be_noise():
     assert checked(BANK[:5]).notes[0].startswith("The query bank has only 5 queries.")
 
 
-def test_tiny_bank_that_holds_targets_is_noted_so_that_toys_work():
-    assert len(checked(TARGETS[:3]).notes) == 2
-
-
 def test_build_and_fit_refuse_targets_and_log_and_keep_what_they_notice(tmp_path, caplog):
     index = hubless.Index(metric="cosine")
     for make in (lambda **given: hubless.build(tmp_path, "things", **given), index.fit):
@@ -111,12 +103,6 @@ def test_build_and_fit_refuse_targets_and_log_and_keep_what_they_notice(tmp_path
     assert index.save(tmp_path, "saved").notes == made.notes
 
 
-def test_offsets_as_an_array_refuse_targets_too():
-    with pytest.raises(InputError, match="bank_of_targets=true"):
-        hubless.offsets(TARGETS, TARGETS, metric="cosine")
-    assert hubless.offsets(TARGETS, TARGETS, metric="cosine", bank_of_targets=True).shape == (400,)
-
-
 GIVEN = ArrayVectors(np.zeros((100, 2), np.float32), "given")
 LIVE = ArrayVectors(np.ones((30, 2), np.float32), "live")
 
@@ -130,21 +116,10 @@ def test_mixed_bank_has_its_parts_by_their_shares(share, size, of_given, of_live
     assert ((found[:, 0] == 0).sum(), (found[:, 0] == 1).sum()) == (of_given, of_live)
 
 
-def test_no_query_is_drawn_twice():
-    rows = ArrayVectors(np.arange(40, dtype=np.float32).reshape(20, 2), "rows")
-    found = mix([(rows, 1.0)], 15, seed=3)
-    assert len(np.unique(found, axis=0)) == 15
-
-
 @pytest.mark.parametrize("shares", [(0.5, 0.4), (1.0, 0.0), (1.5, -0.5), (float("nan"), 1.0)])
 def test_shares_that_do_not_add_up_are_refused(shares):
     with pytest.raises(InputError, match="shares above 0 that add up to 1"):
         mix([(GIVEN, shares[0]), (LIVE, shares[1])])
-
-
-def test_part_without_a_query_is_refused():
-    with pytest.raises(InputError, match="enough for a query of live"):
-        mix([(GIVEN, 0.99), (LIVE, 0.01)], 10)
 
 
 def test_parts_of_two_dimensions_are_refused():

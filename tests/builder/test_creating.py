@@ -6,7 +6,7 @@ from support import small
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.errors import CollectionAliased, CollectionExists, CollectionNotFound, InputError
+from hubless.errors import CollectionExists, CollectionNotFound, InputError
 from hubless.search.delta.writes import Put, Remove
 from hubless.search.transaction import WritableCollection
 from hubless.store.log import Log
@@ -81,7 +81,7 @@ def test_merge_makes_a_version_with_an_index_of_what_was_written(catalog):
     rows = [{"n": i} if i % 2 else {} for i in range(30)]
     write(catalog, put(*(f"id-{i}" for i in range(30)), payload=rows), Remove(id_array(["id-3"], "ids")))
     before = hubless.open(catalog.path, "notes")
-    made = hubless.merge(catalog.path, "notes", keep=1, progress=False)
+    made = hubless.merge(catalog.path, "notes", keep=1)
     assert (made.count, made.measured, made.log_seq) == (29, None, 2)
     after = hubless.open(catalog.path, "notes")
     after.check_canaries()
@@ -94,11 +94,11 @@ def test_merge_makes_a_version_with_an_index_of_what_was_written(catalog):
 
 def test_merge_of_a_merged_version_and_of_one_that_was_emptied(catalog):
     write(catalog, put("a", "b", "c"))
-    hubless.merge(catalog.path, "notes", progress=False)
+    hubless.merge(catalog.path, "notes")
     write(catalog, put("d", seed=1), Remove(id_array(["a"], "ids")))
-    assert hubless.merge(catalog.path, "notes", progress=False).count == 3
+    assert hubless.merge(catalog.path, "notes").count == 3
     write(catalog, Remove(id_array(["b", "c", "d"], "ids")))
-    assert hubless.merge(catalog.path, "notes", progress=False).count == 0
+    assert hubless.merge(catalog.path, "notes").count == 0
     write(catalog, put("e", seed=2))
     assert hubless.open(catalog.path, "notes").query(small.targets()[0]).ids == [["e"]]
 
@@ -120,15 +120,6 @@ def test_deleted_collection_is_gone_with_what_a_kill_left_of_others(catalog):
     assert not left.exists()
     with pytest.raises(CollectionNotFound):
         catalog.delete("notes")
-
-
-def test_aliased_collection_is_deleted_only_with_its_aliases(catalog):
-    catalog.set_alias("papers", "notes")
-    with pytest.raises(CollectionAliased, match="papers"):
-        catalog.delete("notes")
-    assert catalog.collections() == ["notes"]
-    catalog.delete("notes", aliases=True)
-    assert catalog.aliases() == {}
 
 
 def test_log_of_a_deleted_collection_takes_no_write_though_there_is_another_of_its_name(catalog):

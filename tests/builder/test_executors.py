@@ -7,7 +7,6 @@ from support import jobs
 
 import hubless
 from hubless.builder import executors
-from hubless.builder.executors import executing
 from hubless.errors import InputError, StorageError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
@@ -92,18 +91,12 @@ def test_executors_do_not_compute_on_a_device(tmp_path):
         hubless.build(tmp_path, "all", targets, bank, executor="ray", device="cuda")
 
 
-def test_executing_leaves_nothing(tmp_path):
-    with executing("ray", tmp_path):
-        assert list(tmp_path.iterdir())
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_job_names_its_executor(tmp_path):
     job = jobs.write(tmp_path, executor={"type": "ray"}, correction={"name": "nnn", "parameters": {"k": 3}})
-    outcome = hubless.reindex(job, catalog=tmp_path / "catalog", progress=False)
+    outcome = hubless.reindex(job, catalog=tmp_path / "catalog")
     assert outcome.published
     plain = jobs.rewrite(tmp_path, correction={"name": "nnn", "parameters": {"k": 3}})
-    other = hubless.reindex(plain, catalog=tmp_path / "other", progress=False)
+    other = hubless.reindex(plain, catalog=tmp_path / "other")
     made = ((tmp_path / "catalog", outcome), (tmp_path / "other", other))
     files = [Catalog(catalog).folder(jobs.NAME, each.manifest.version) / "offsets.npy" for catalog, each in made]
     np.testing.assert_allclose(np.load(files[0]), np.load(files[1]), atol=1e-6)

@@ -1,11 +1,8 @@
 """A job file says what is wrong with it, and where."""
 
-import json
-
-import jsonschema
 import pytest
 
-from hubless.builder.reindex.job_file import read_job, schema
+from hubless.builder.reindex.job_file import read_job
 from hubless.errors import InputError, StorageError
 
 JOB = """\
@@ -60,11 +57,7 @@ def test_job_is_read_with_defaults_and_short_forms(read):
         ("gates:", "correction: {from: a.json, name: nnn}\ngates:", "correction: expected either `from`"),
         ("gates:", "seed: 1\nseed: 2\ngates:", "expected YAML, got a mistake: key seed stands twice"),
         ("gates:", "seed: [\ngates:", "expected YAML, got a mistake"),
-        (
-            "gates:",
-            "executor: {type: dask}\ngates:",
-            "executor.type: expected local, ray, or ray://HOST:PORT",
-        ),
+        ("gates:", "executor: {type: dask}\ngates:", "executor.type: expected local, ray, or ray://HOST:PORT"),
         ("[", "", ""),
     ],
 )
@@ -87,16 +80,3 @@ def test_missing_and_binary_files_are_refused(tmp_path):
     (tmp_path / "job.yaml").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(InputError, match="text in UTF-8"):
         read_job(tmp_path / "job.yaml")
-
-
-def test_schema_takes_what_the_reader_takes():
-    checker = jsonschema.Draft202012Validator(schema())
-    whole = {
-        "version": 1,
-        "collection": "photos",
-        "targets": [{"path": "a"}],
-        "query_bank": ["b"],
-    }
-    assert checker.is_valid(whole)
-    assert not checker.is_valid({**whole, "quux": 1})
-    assert json.dumps(schema())

@@ -54,7 +54,7 @@ def test_strength_is_the_default_of_queries_and_no_other():
 
 
 def test_without_live_queries_the_strength_is_1(tmp_path):
-    manifest = hubless.build(tmp_path, "c", TARGETS, FOREIGN, progress=False)
+    manifest = hubless.build(tmp_path, "c", TARGETS, FOREIGN)
     assert (manifest.strength, manifest.strength_choice) == (1, None)
 
 
@@ -79,15 +79,6 @@ def test_saving_keeps_the_strength(tmp_path):
     saved = index.save(tmp_path, "c")
     assert saved.strength == hubless.open(tmp_path, "c").strength == strength < 1
     assert saved.strength_choice.different == index.manifest.strength_choice.different
-
-
-def test_choice_agrees_with_that_by_offsets():
-    offsets = hubless.offsets(TARGETS, FOREIGN, metric="cosine", correction="csls")
-    chosen = hubless.choose_strength(LIVE, TARGETS, offsets, metric="cosine")
-    assert chosen.strength <= 0.25
-    assert hubless.choose_strength(LIVE, TARGETS, 0 * offsets, metric="cosine").strength == 1
-    own = hubless.offsets(TARGETS, BANK, metric="cosine", correction="csls")
-    assert hubless.choose_strength(LIVE, TARGETS, own, metric="cosine").strength == 1
 
 
 @pytest.mark.parametrize("correction", ["dis", "gc"])
@@ -125,11 +116,6 @@ def test_live_queries_that_are_in_the_bank_are_warned_about(caplog):
     assert any("50% of the live queries are in the query bank" in message for message in caplog.messages)
 
 
-def test_of_many_live_queries_a_thousand_are_ranked():
-    many = unit(LIVE[rng.integers(len(LIVE), size=1300)] + 0.2 * rng.normal(size=(1300, 64)))
-    assert fit(BANK, many).manifest.strength_choice.queries == 1000
-
-
 @pytest.mark.parametrize(
     ("live", "error", "message"),
     [
@@ -145,8 +131,3 @@ def test_wrong_live_queries_are_refused_by_name(live, error, message):
     if not isinstance(live, str):
         with pytest.raises(error, match="live queries"):
             hubless.choose_strength(live, TARGETS, np.zeros(len(TARGETS)), metric="cosine")
-
-
-def test_offsets_of_another_number_are_refused():
-    with pytest.raises(InputError, match=r"offsets: expected 500, one a target, got an array of shape \(3,\)"):
-        hubless.choose_strength(LIVE, TARGETS, np.zeros(3), metric="cosine")

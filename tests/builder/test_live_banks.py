@@ -31,12 +31,6 @@ def test_what_many_ask_counts_once():
     assert set(found.like[found.near_duplicates]) <= set(found.rows)
 
 
-def test_nothing_counts_once_above_a_share_of_1():
-    found = thin(np.concatenate([LIVE, LIVE]), TARGETS, same=1.5)
-    assert len(found.near_duplicates) == 0
-    assert len(thin(np.concatenate([LIVE, LIVE]), TARGETS, same=1.0).near_duplicates) >= 300
-
-
 def test_targets_that_people_agree_on_get_a_higher_prior_and_single_finds_do_not():
     queries = np.concatenate([LIVE[1:200], worded_anew(LIVE[0], 40)])
     found = thin(queries, TARGETS)
@@ -120,9 +114,3 @@ def test_live_queries_of_the_bank_and_targets_are_refused():
         reviewed(BANK, BANK[:100])
     with pytest.raises(InputError, match="queries that people asked"):
         reviewed(BANK, ITEMS[600:700])
-
-
-def test_few_live_queries_say_nothing_and_speak_against_it():
-    found = reviewed(BANK, LIVE[:5])
-    assert not found.good
-    assert "no strength can be chosen" in found.against[0]

@@ -32,10 +32,6 @@ def test_each_text_that_the_encoder_knows_is_a_query_once(collection):
     assert len(payload_queries(collection, ["title", "caption"])) == 8
 
 
-def test_of_many_a_random_part_is_taken(collection):
-    assert len(payload_queries(collection, ["caption"], most=4)) == 4
-
-
 @pytest.mark.parametrize(("columns", "error"), [(["n"], InputError), (["other"], UnknownField)])
 def test_columns_without_texts_are_refused_by_name(collection, columns, error):
     with pytest.raises(error, match=columns[0]):

@@ -6,7 +6,7 @@ import pytest
 from support.problems import normal, with_hubs
 
 import hubless
-from hubless.errors import InputError, StorageError
+from hubless.errors import InputError
 from hubless.search.delta.writes import Put
 from hubless.store.catalog import Catalog
 from hubless.vectors.ids import id_array
@@ -23,7 +23,7 @@ def fit(**options):
 
 
 def build(catalog, **options):
-    hubless.build(catalog, "c", TARGETS, BANK, metric="dot", progress=False, **options)
+    hubless.build(catalog, "c", TARGETS, BANK, metric="dot", **options)
     return hubless.open(catalog, "c")
 
 
@@ -107,13 +107,6 @@ class TestLaterTargets:
 
 
 class TestRefused:
-    def test_correction_that_takes_no_prior(self, tmp_path):
-        with pytest.raises(InputError, match="target prior: expected none with this correction"):
-            hubless.Index("csls", "dot").fit(BANK, TARGETS, target_prior=COUNTS)
-        with pytest.raises(InputError, match="target prior: expected none with this correction"):
-            build(tmp_path / "catalog", correction="csls", target_prior=COUNTS)
-        assert not (tmp_path / "catalog").exists()
-
     @pytest.mark.parametrize(
         ("column", "values", "message"),
         [
@@ -129,10 +122,6 @@ class TestRefused:
         payload = PAYLOAD if values is None else {"odd": values}
         with pytest.raises(InputError, match=message):
             fit(payload=payload, target_prior=column)
-
-    def test_missing_file(self):
-        with pytest.raises(StorageError, match="target prior: there is no such file"):
-            fit(target_prior="nowhere.npy")
 
     def test_word_without_any_payload(self):
         with pytest.raises(InputError, match="target prior: expected a file, as there is no payload, got clicks"):

@@ -79,12 +79,6 @@ def test_a_node_that_is_lost_changes_nothing(cluster, connected, shared):
     assert lost
 
 
-def test_mistakes_found_on_a_node_are_told_as_they_are(connected, shared):
-    source, along = shared
-    with on_executor(connected), pytest.raises(InputError, match="NaN in row 0"):
-        over_shards(source, work.refuses, along)
-
-
 @pytest.mark.parametrize("scheme", ["ray://", ""])
 def test_an_address_that_does_not_answer_is_named(tmp_path, monkeypatch, scheme):
     with socket.socket() as unused:

@@ -1,7 +1,6 @@
 """The readings of a build: each of all rows is a pass over a file that may not fit into memory."""
 
 from collections import Counter
-from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +9,7 @@ import pytest
 from support.problems import normal, with_hubs
 
 import hubless
-from hubless.builder import build as job
 from hubless.builder.inputs import reading
-from hubless.errors import NotFinite, ZeroVector
 from hubless.knn import augment, fastscan
 from hubless.vectors.sources import ArrayVectors
 
@@ -55,7 +52,7 @@ def readings(tmp_path, monkeypatch):
 
         monkeypatch.setattr(reading, "in_file", copied)
         sources = {name: Counted(ArrayVectors(rows, name), read) for name, rows in inputs.items()}
-        hubless.build(tmp_path, "all", correction=correction, index="fastscan", progress=False, **sources)
+        hubless.build(tmp_path, "all", correction=correction, index="fastscan", **sources)
         return {name: count / len(inputs[name.removesuffix(" copied")]) for name, count in read.items()}
 
     return build
@@ -81,22 +78,6 @@ def test_build_reads_a_target_bank_and_its_copy_once(readings, inputs):
     assert read == dict.fromkeys((*inputs, *extra), 1)
 
 
-def test_vectors_are_added_in_the_step_that_builds_the_index(tmp_path, monkeypatch, inputs):
-    steps, counted = [], Counter()
-
-    class Noting:
-        def step(self, description, total=None):
-            steps.append(description)
-            return lambda rows: counted.update({description: rows})
-
-    monkeypatch.setattr(job, "progress_bars", lambda progress: nullcontext(Noting()))
-    hubless.build(tmp_path, "all", *inputs.values(), correction="csls", index="fastscan")
-    assert [step for step in steps if step.endswith("the fastscan index")] == [
-        f"{doing} the fastscan index" for doing in ("training", "building", "tuning")
-    ]
-    assert counted == {"computing offsets": TARGETS, "building the fastscan index": TARGETS}
-
-
 @pytest.mark.parametrize("metric", ["cosine", "dot"])
 def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric):
     np.save(tmp_path / "targets.npy", PROBLEM.targets)
@@ -109,7 +90,7 @@ def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric)
         "array": PROBLEM.targets,
     }
     for name, targets in given.items():
-        options = {"metric": metric, "correction": "csls", "index": "flat", "progress": False}
+        options = {"metric": metric, "correction": "csls", "index": "flat"}
         hubless.build(tmp_path / "catalog", name, targets, PROBLEM.bank, **options)
     opened = [hubless.open(tmp_path / "catalog", name) for name in given]
     for other in opened[1:]:
@@ -118,24 +99,7 @@ def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric)
 
 
 def test_nothing_is_left_of_the_rows_that_were_kept(tmp_path):
-    manifest = hubless.build(
-        tmp_path, "c", Counted(ArrayVectors(PROBLEM.targets, "targets"), Counter()), PROBLEM.bank, progress=False
-    )
+    manifest = hubless.build(tmp_path, "c", Counted(ArrayVectors(PROBLEM.targets, "targets"), Counter()), PROBLEM.bank)
     folder = tmp_path / "c" / "versions"
     assert [entry.name for entry in folder.iterdir()] == [manifest.version]
     assert {file.name for file in (folder / manifest.version).iterdir()} == {*manifest.files, "manifest.json"}
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "message"),
-    [
-        (np.nan, NotFinite, "^targets .*, row 2999, column 0: expected a finite"),
-        (0, ZeroVector, "^targets .*, row 2999: "),
-    ],
-)
-def test_row_that_is_wrong_is_named_by_its_place_in_the_file(tmp_path, value, error, message):
-    rows = PROBLEM.targets.copy()
-    rows[-1] = value
-    np.save(tmp_path / "targets.npy", rows)
-    with pytest.raises(error, match=message):
-        hubless.build(tmp_path / "catalog", "c", tmp_path / "targets.npy", PROBLEM.bank, progress=False)

@@ -45,16 +45,7 @@ def offsets(folder, catalog="catalog"):
 
 def built_from(folder, rows, **more):
     np.save(folder / "plain.npy", rows)
-    hubless.build(
-        folder / "other",
-        NAME,
-        folder / "items",
-        folder / "plain.npy",
-        correction="sn",
-        index="flat",
-        progress=False,
-        **more,
-    )
+    hubless.build(folder / "other", NAME, folder / "items", folder / "plain.npy", correction="sn", index="flat", **more)
     return offsets(folder, "other")
 
 
@@ -135,6 +126,6 @@ def test_prior_that_cannot_be_is_refused_by_name(folder, prior, correction, mess
 def test_collection_that_was_built_with_a_prior_asks_for_one(folder):
     counts = {"clicks": np.arange(1, 61)}
     given = (folder / "catalog", NAME, folder / "items", small.query_bank())
-    hubless.build(*given, correction="sn", payload=counts, target_prior="clicks", progress=False)
+    hubless.build(*given, correction="sn", payload=counts, target_prior="clicks")
     with pytest.raises(InputError, match="target_prior: expected a column or demand, as the collection was built"):
         run(folder)

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from support import jobs, shards, writing
+from support import jobs, shards
 from support.problems import normal
 from support.shards import inodes, same_answers
 
@@ -128,31 +128,6 @@ def test_version_that_was_merged_needs_no_older_one(catalog):
     hubless.Catalog(catalog).prune(shards.NAME, 1)
     assert hubless.Catalog(catalog).version_ids(shards.NAME) == [made.version]
     hubless.open(catalog, shards.NAME).check_canaries()
-
-
-def test_saved_elsewhere_it_has_all_files_of_its_own(catalog, tmp_path):
-    index = hubless.open(catalog, shards.NAME)
-    made = index.save(tmp_path / "other", "copy")
-    shutil.rmtree(catalog)
-    opened = hubless.open(tmp_path / "other", "copy")
-    opened.check_canaries()
-    assert (made.index.shards, opened.count) == ([1000, 1000, 900], shards.COUNT)
-
-
-def test_writes_of_the_service_are_merged_into_the_last_shard(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "SHARD_LEAST", 8)
-    made = writing.build(tmp_path, shard_targets=16)
-    assert made.index.shards == [16, 16, 8]
-    with writing.writable(tmp_path) as client:
-        points = [writing.point(f"new-{number}", number) for number in range(4)]
-        assert client.put("/points", json={"points": points}).status_code == 200
-        asked = {"vector": points[2]["vector"], "limit": 3, "strength": 0}
-        before = client.post("/query", json=asked).json()["hits"]
-    assert before[0]["id"] == "new-2"
-    assert hubless.merge(tmp_path, writing.NAME).index.shards == [16, 16, 12]
-    with writing.writable(tmp_path) as client:
-        after = client.post("/query", json=asked).json()["hits"]
-    assert [hit["id"] for hit in after] == [hit["id"] for hit in before]
 
 
 @pytest.fixture

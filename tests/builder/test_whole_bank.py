@@ -24,7 +24,7 @@ TARGETS, QUERIES, BANK, TARGET_BANK = (
 
 def built(folder, name):
     extra = PROBLEM.target_bank if name in OF_TARGET_BANK else None
-    given = {"correction": name, "parameters": PARAMETERS.get(name, {}), "target_bank": extra, "progress": False}
+    given = {"correction": name, "parameters": PARAMETERS.get(name, {}), "target_bank": extra}
     return hubless.build(folder, name, PROBLEM.targets, PROBLEM.bank, **given)
 
 
@@ -70,12 +70,6 @@ class TestShipped:
 
 
 class TestIndex:
-    def test_fit_stores_the_offsets_of_the_function_on_arrays(self):
-        index = hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets)
-        expected = hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="cosine")
-        np.testing.assert_array_equal(index.offsets, expected)
-        assert index.manifest.measured.fitted_queries == 108
-
     def test_changed_and_saved_index_does_not_call_its_queries_held_out(self, tmp_path):
         index = hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets)
         index.remove([0])
