@@ -13,7 +13,7 @@ from hubless.knn import INDEXES
 from hubless.search.delta.writes import Remove
 from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank
-from hubless.store.log import LOG, LOG_LAST, Log
+from hubless.store.log import LOG, LOG_LAST
 
 NAME = "photos"
 
@@ -24,7 +24,7 @@ def catalog(tmp_path):
     made = hubless.Catalog(tmp_path / "catalog")
     small.build_full(made.path, NAME, correction="csls", parameters={"k": 3}, index="flat")
     remove(made, small.IDS[9])
-    hubless.merge(made.path, NAME, progress=False)
+    hubless.merge(made.path, NAME)
     remove(made, small.IDS[10])
     made.set_alias("pictures", NAME)
     return made
@@ -85,7 +85,7 @@ def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog,
 
     def merge():
         while not stopped.is_set():
-            hubless.merge(catalog.path, NAME, keep=1, progress=False)
+            hubless.merge(catalog.path, NAME, keep=1)
 
     threads = [threading.Thread(target=work) for work in (write, merge)]
     for thread in threads:
@@ -102,30 +102,6 @@ def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog,
         stopped.set()
         for thread in threads:
             thread.join()
-
-
-def test_merge_waits_while_versions_and_log_are_taken_and_prunes_none_of_them(catalog, run, tmp_path, monkeypatch):
-    merging, copy = threading.Thread(target=hubless.merge, args=(catalog.path, NAME), kwargs={"keep": 1}), Log.copy
-
-    def during_a_merge(log, home):
-        merging.start()
-        merging.join(0.5)
-        return copy(log, home)
-
-    monkeypatch.setattr(Log, "copy", during_a_merge)
-    assert run("backup", str(tmp_path / "backup"))[1]["writes"] == {NAME: 2}
-    merging.join()
-    assert len(hubless.Catalog(tmp_path / "backup").version_ids(NAME)) == 2
-    assert len(catalog.version_ids(NAME)) == 1
-    assert hubless.open(tmp_path / "backup", NAME).seq == 2
-
-
-def test_backup_on_a_folder_that_cannot_be_written_is_restored(catalog, run, tmp_path):
-    run("backup", str(tmp_path / "backup"))
-    for path in (tmp_path / "backup", *(tmp_path / "backup").rglob("*")):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    assert run("restore", str(tmp_path / "backup"), on=tmp_path / "new")[0] == 0
-    assert not list((tmp_path / "backup").rglob("LOCK"))
 
 
 def change_array(folder, name, change):
@@ -160,7 +136,7 @@ def swap_index(catalog):
     folder = catalog.folder(NAME)
     small.build_full(catalog.path, "other", data=5, correction="csls", parameters={"k": 3}, index="flat")
     remove(catalog, small.IDS[9], "other")
-    hubless.merge(catalog.path, "other", progress=False)
+    hubless.merge(catalog.path, "other")
     shutil.copyfile(catalog.folder("other") / bundle.INDEX, folder / bundle.INDEX)
     (folder / bundle.CANARY).write_bytes((catalog.folder("other") / bundle.CANARY).read_bytes())
     bundle.seal(folder, bundle.read_manifest(folder))
@@ -197,8 +173,7 @@ def lose_collection(catalog):
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [flip, change_offsets, swap_correction, swap_index, damage_log, lose_log, lose_version, lose_collection],
+    "damage", [flip, change_offsets, swap_correction, swap_index, damage_log, lose_log, lose_version, lose_collection]
 )
 def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
     assert run("verify") == (0, {"sound": True, "versions": 2, "writes": {NAME: 2}, "problems": []})

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from support import catalogs
-from support.hubs import pairs, unit
-from support.printed import COUNT, write_sample
+from support.hubs import unit
+from support.printed import COUNT
 
 import hubless
 
@@ -28,18 +28,6 @@ def test_show_tells_counts_and_clients(run, prepared):
     assert "50.0%" in printed
 
 
-def test_show_of_a_file_tells_what_it_holds(run, prepared):
-    alone = run("bank", "show", "--queries", prepared / "bank.npy", "--json").json
-    assert set(alone) == {"queries", "dim", "repeated"}
-
-
-def test_show_names_files_that_it_leaves_out(run, prepared):
-    (prepared / "live" / "things" / "notes.txt").write_text("mine")
-    ended = run("bank", "show", "--queries", prepared / "live" / "things", "--json")
-    assert "notes.txt is left out" in ended.err
-    assert ended.json["queries"] == COUNT
-
-
 def test_thin_writes_a_bank_and_fresh_queries_that_are_not_in_it(run, prepared, on, tmp_path):
     bank, fresh, prior = (tmp_path / f"{name}.npy" for name in ("bank", "fresh", "prior"))
     files = ("--output", bank, "--set", f"fresh={fresh}", "--set", f"target_prior={prior}")
@@ -52,15 +40,6 @@ def test_thin_writes_a_bank_and_fresh_queries_that_are_not_in_it(run, prepared, 
     assert told["kept"] + told["fresh"] + left == told["given"] == COUNT
     assert load(prior).shape == (COUNT,)
     assert load(prior).min() == 1
-
-
-def test_thin_holds_a_client_to_its_share(run, prepared, on, tmp_path):
-    queries = pairs(2 * COUNT, apart=1.5)[0][:COUNT]
-    write_sample(tmp_path / "flooded", queries, clients=("flood",) * 9 + ("a", "b", "c", "d"))
-    given = ("--queries", tmp_path / "flooded" / "things", *on, "--output", tmp_path / "bank.npy")
-    told = run("bank", "thin", *given, "--set", "same=2", "--json").json
-    assert told["over_the_share_of_a_client"] > 100
-    assert run("bank", "thin", *given, "--set", "same=2", "--set", "client_share=1", "--json").json["kept"] == COUNT
 
 
 @pytest.fixture
@@ -122,21 +101,14 @@ def test_forget_deletes_those_of_a_client_or_all(run, prepared):
     assert "an empty folder" in ended.err
 
 
-def test_forget_wants_to_know_what(run, prepared):
-    home = prepared / "live" / "things"
-    assert run("bank", "forget", "--queries", home).code == 2
-    assert run("bank", "forget", "--queries", home, "--all", "--client", "shop").code == 2
-    assert run("bank", "show", "--queries", home, "--json").json["queries"] == COUNT
-
-
 def test_thin_makes_a_bank_of_the_payload_that_a_build_takes(run, tmp_path):
     catalog = ("--catalog", tmp_path / "catalog", "--collection", "words")
     data, encoder = catalogs.words(), catalogs.encoder()
     payload = [{"title": " ".join(catalogs.words_of(row))} for row in range(len(data.ids))]
-    options = {"correction": "none", "ids": data.ids, "payload": payload, "encoder": encoder, "progress": False}
+    options = {"correction": "none", "ids": data.ids, "payload": payload, "encoder": encoder}
     hubless.build(tmp_path / "catalog", "words", data.targets, **options)
     run("bank", "thin", "--queries", "payload:title", *catalog, "--output", tmp_path / "bank.npy")
     bank = np.load(tmp_path / "bank.npy")
     assert bank.shape[0] > 50
-    hubless.refit(tmp_path / "catalog", "words", bank, progress=False)
+    hubless.refit(tmp_path / "catalog", "words", bank)
     assert hubless.open(tmp_path / "catalog", "words").manifest.correction.name == "auto"

@@ -2,7 +2,6 @@
 
 import pytest
 from support import small
-from support.model_folders import write_onnx, write_static
 
 import hubless
 from hubless.builder.indexing import shards
@@ -32,26 +31,10 @@ def test_index_is_cut_into_shards_and_says_so(build, monkeypatch):
     assert "shard_targets: expected a whole number from 8" in build("--set", "shard_targets=7").err
 
 
-def test_build_as_json_prints_the_manifest(build, tmp_path):
-    manifest = build("--json").json
-    assert manifest == hubless.open(tmp_path / "catalog", "photos").manifest.model_dump(mode="json")
-
-
-def test_second_build_makes_a_second_version(build, tmp_path):
-    first, second = (build("--json").json["version"] for _ in range(2))
-    assert [version.id for version in hubless.Catalog(tmp_path / "catalog").versions("photos")] == [first, second]
-
-
 def test_library_and_command_line_build_the_same(build, tmp_path, files):
     manifest = build("--set", f"target_bank={files / 'more.npz'}", "--set", "seed=3", "--json").json
     built = hubless.build(
-        tmp_path / "other",
-        "photos",
-        files / "targets.npy",
-        files / "bank.npy",
-        target_bank=files / "more.npz",
-        seed=3,
-        progress=False,
+        tmp_path / "other", "photos", files / "targets.npy", files / "bank.npy", target_bank=files / "more.npz", seed=3
     )
     for name in ("offsets.npy", "index.faiss", "ids.arrow"):
         assert manifest["files"][name] == built.files[name].model_dump()
@@ -66,35 +49,6 @@ def test_ids_payload_and_encoder_come_from_files(build, tmp_path, files):
     assert [opened.point(10 * row - 100).row for row in range(small.COUNT)] == list(range(small.COUNT))
     assert opened.payload([39, 0]) == [small.payload()[39], small.payload()[0]]
     assert opened.encode(["amber"]) == pytest.approx(small.encoder().encode(["amber"]))
-
-
-def test_ids_and_payload_come_from_the_file_of_targets(build, tmp_path):
-    manifest = build("--json", targets="all.parquet").json
-    assert (manifest["id_type"], manifest["payload_columns"]) == ("string", ["rank"])
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    assert opened.point("ä ö").payload == {"rank": small.IDS.index("ä ö")}
-
-
-@pytest.mark.parametrize(("kind", "write"), [("static", write_static), ("onnx", write_onnx)])
-def test_encoder_with_a_model_in_a_folder_comes_from_its_description(build, run, tmp_path, kind, write):
-    write(tmp_path / "mini")
-    (tmp_path / "encoder.toml").write_text(f'type = "{kind}"\npath = "mini"\n')
-    assert dict(build("--encoder", tmp_path / "encoder.toml").table)["text queries"] == "yes"
-    asked = ("query", "--catalog", tmp_path / "catalog", "--collection", "photos", "--text", "amber birch", "--json")
-    vector = hubless.open(tmp_path / "catalog", "photos").encode(["amber birch"])
-    found = hubless.open(tmp_path / "catalog", "photos").query(vector)
-    (answer,) = run(*asked).json["results"]
-    assert [hit["id"] for hit in answer["hits"]] == found.ids[0]
-    (tmp_path / "mini" / "tokenizer.json").unlink()
-    refused = build("--encoder", tmp_path / "encoder.toml")
-    assert (refused.code, "tokenizer.json" in refused.err) == (1, True)
-
-
-def test_target_bank_makes_auto_take_dbsn(build, files):
-    assert build("--json").json["correction"]["details"]["chosen"] == "sn"
-    with_bank = build("--set", f"target_bank={files / 'more.npz'}", "--json").json
-    assert with_bank["correction"]["details"]["chosen"] == "dbsn"
-    assert with_bank["provenance"]["inputs"]["target_bank"]["name"] == "more.npz"
 
 
 def test_metric_index_and_seed_are_as_asked_for(build):
@@ -132,12 +86,6 @@ def test_setting_that_is_wrong_is_wrong_usage(build, tmp_path, setting, message)
     assert ended.code == 2
     assert message in " ".join(ended.err.replace("│", " ").split())
     assert not (tmp_path / "catalog").exists()
-
-
-def test_correction_without_parameters_takes_no_setting(build):
-    ended = build("--correction", "none", "--set", "k=4")
-    assert ended.code == 2
-    assert "there is no k. Known: bank_of_targets" in ended.err
 
 
 def test_payload_columns_are_shown_with_type_and_example_and_can_be_said(build, files, tmp_path):

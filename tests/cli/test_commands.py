@@ -1,7 +1,5 @@
 """The commands that look at a collection, ask it, and change what is current."""
 
-import datetime
-import decimal
 import json
 import shutil
 from importlib import metadata
@@ -44,11 +42,6 @@ def test_list_as_json(run, catalog):
     }
 
 
-def test_list_of_an_empty_catalog_is_empty(run, tmp_path):
-    assert run("list", "--catalog", tmp_path, "--json").json == {}
-    assert run("list", "--catalog", tmp_path).code == 0
-
-
 def test_list_says_what_is_wrong_with_a_damaged_version(run, catalog):
     first, _ = small.entries(catalog)
     (catalog / "photos" / "versions" / first / "manifest.json").unlink()
@@ -58,12 +51,6 @@ def test_list_says_what_is_wrong_with_a_damaged_version(run, catalog):
     problems = [version["problem"] for version in run("list", "--catalog", catalog, "--json").json["photos"]]
     assert "manifest.json: missing" in problems[0]
     assert problems[1] is None
-
-
-def test_inspect_shows_the_current_or_a_named_version(run, catalog):
-    first, second = small.entries(catalog)
-    assert dict(row for row in run("inspect", *on(catalog)).table if len(row) == 2)["version"] == second
-    assert run("inspect", *on(catalog), "--version", first, "--json").json["version"] == first
 
 
 def test_inspect_verifies_files_and_canaries(run, catalog):
@@ -113,11 +100,6 @@ def expected_hits(catalog, vectors, limit=10, strength=1.0, **options):
         ]
         for hits in opened.query(vectors, limit, strength)
     ]
-
-
-def test_query_gives_the_hits_of_the_library(run, catalog, files):
-    answered = run("query", *on(catalog), "--vectors", files / "queries.npy", "--json").json["results"]
-    assert [result["hits"] for result in answered] == expected_hits(catalog, small.vectors(5, 11))
 
 
 def test_query_takes_limit_strength_and_version(run, catalog, files):
@@ -176,32 +158,6 @@ def test_query_shows_ids_and_payload_as_they_are_stored(run, tmp_path):
     assert shown == dict(zip(ids, payload, strict=True))
 
 
-def test_inspect_shows_names_of_columns_as_they_are(run, tmp_path):
-    small.build(tmp_path, payload=[{"[/b]": 1, "[red]": 2}] * small.COUNT)
-    assert ["[red]", "int64", "2"] in run("inspect", *on(tmp_path)).table
-
-
-def test_payload_that_json_has_no_type_for_is_printed_as_text(run, tmp_path):
-    payload = [{"when": datetime.datetime(2024, 2, 29, 12), "price": decimal.Decimal("1.50"), "raw": b"\xff"}]
-    small.build(tmp_path, payload=payload * small.COUNT)
-    np.save(tmp_path / "q.npy", small.targets()[:1])
-    (result,) = run("query", *on(tmp_path), "--vectors", tmp_path / "q.npy", "--limit", "1", "--json").json["results"]
-    shown = result["hits"][0]["payload"]
-    assert (shown["when"], shown["price"]) == ("2024-02-29T12:00:00", "1.50")
-    assert run("query", *on(tmp_path), "--vectors", tmp_path / "q.npy").code == 0
-
-
-def test_evaluate_measures_raw_beside_corrected(run, catalog, files):
-    for right in ("right.npy", "right.json"):
-        words = ("--queries", files / "queries.npy", "--relevant", files / right)
-        measured = run("evaluate", *on(catalog), *words, "--json").json
-        raw, corrected = measured["rows"]
-        assert set(raw["quality"]) == set(corrected["quality"])
-        ended = run("evaluate", *on(catalog), *words)
-        assert (ended.code, ended.err) == (0, "")
-        assert {"raw", "corrected"} <= {line[0] for line in ended.table}
-
-
 def test_alias_is_set_moved_listed_asked_and_removed(run, catalog):
     small.build(catalog, "songs")
     here = ("--catalog", catalog)
@@ -213,14 +169,6 @@ def test_alias_is_set_moved_listed_asked_and_removed(run, catalog):
     assert run("alias", *here, "latest", "--remove", "--json").json == {}
     again = run("alias", *here, "latest", "--remove")
     assert (again.code, again.err) == (1, "error: there is no alias 'latest'\n")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [["a"], ["--remove"], ["a", "b", "--remove"]],
-)
-def test_alias_that_says_too_little_or_too_much_is_wrong_usage(run, catalog, words):
-    assert run("alias", "--catalog", catalog, *words).code == 2
 
 
 def test_query_by_id_skips_explains_and_leaves_the_target_out(run, catalog):

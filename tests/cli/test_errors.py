@@ -62,25 +62,6 @@ def test_missing_file_of_any_option_is_named(build, tmp_path, option):
     assert "Errno" not in ended.err
 
 
-@pytest.mark.parametrize("option", ["--query-bank", "--ids", "--payload", "--encoder", "--correction"])
-def test_folder_in_the_place_of_a_file_is_told_without_the_systems_number(build, tmp_path, option):
-    ended = build(option, (tmp_path / "folder.json").mkdir() or tmp_path / "folder.json")
-    check_failed(ended, "folder.json", option.removeprefix("--").replace("-", " "))
-    assert "Errno" not in ended.err
-
-
-def test_duplicate_ids_fail_naming_the_id_and_leave_nothing(build, tmp_path):
-    (tmp_path / "ids.txt").write_text("\n".join(["x"] * small.COUNT))
-    check_failed(build("--ids", tmp_path / "ids.txt"), "'x' in rows 0 and 1")
-    assert small.entries(tmp_path / "catalog") == []
-
-
-@pytest.mark.parametrize("name", ["../up", "", "a b", "x" * 65])
-def test_name_that_cannot_be_one_fails(build, tmp_path, name):
-    check_failed(build(name=name), "collection: expected 1 to 64 letters, digits, - or _")
-    assert not (tmp_path / "catalog").exists()
-
-
 @pytest.mark.parametrize("command", ["inspect", "rollback", "prune", "query"])
 def test_unknown_catalog_and_collection_fail(run, catalog, command, files):
     more = ("--vectors", files / "queries.npy") if command == "query" else ()
@@ -90,19 +71,6 @@ def test_unknown_catalog_and_collection_fail(run, catalog, command, files):
     check_failed(run(command, "--catalog", catalog, "--collection", "songs", *more), "no collection 'songs'")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--limit", "0"), "limit: expected a whole number of at least 1, got 0"),
-        (("--strength", "nan"), "strength: expected a number of at least 0 and at most 2"),
-        (("--set", "version=none"), "has no version 'none'"),
-    ],
-)
-def test_query_with_a_bad_value_fails(run, catalog, files, words, message):
-    ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", files / "queries.npy", *words)
-    check_failed(ended, message)
-
-
 @pytest.mark.parametrize("value", [0, np.nan])
 def test_bad_row_far_into_a_file_of_queries_is_named_as_the_file_counts(run, catalog, tmp_path, value):
     queries = np.ones((1300, 8), np.float32)
@@ -110,10 +78,6 @@ def test_bad_row_far_into_a_file_of_queries_is_named_as_the_file_counts(run, cat
     path = write(tmp_path / "q.npy", queries)
     ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", path)
     check_failed(ended, "vectors (q.npy), row 1200")
-
-
-def test_text_query_without_an_encoder_fails(run, catalog):
-    check_failed(run("query", "--catalog", catalog, "--collection", "photos", "--text", "amber"), "has no encoder")
 
 
 @pytest.mark.parametrize(
@@ -145,13 +109,6 @@ def test_build_with_a_choice_that_there_is_not_is_wrong_usage(build, tmp_path, w
     ended = build(*words)
     assert ended.code == 2
     assert not (tmp_path / "catalog").exists()
-
-
-@pytest.mark.parametrize("words", [(), ("--help",), ("build", "--help")])
-def test_help_shows_the_commands(run, words):
-    ended = run(*words)
-    assert ended.code == (0 if words else 2)
-    assert "Usage: hubless" in ended.out + ended.err
 
 
 NAMES = [name for name in application.COMMANDS if name != "bank"]
@@ -204,9 +161,3 @@ def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, mo
 
     monkeypatch.setattr(hubless.Catalog, "collections", fail)
     check_failed(run("list", "--catalog", "c"), f"unexpected {type(error).__name__}", "hubless --debug")
-
-
-def test_missing_file_of_new_items_is_named_by_its_own_option(run, tmp_path, files):
-    given = ("--targets", files / "targets.npy", "--queries", files / "bank.npy")
-    ended = run("scan", *given, "--set", f"admit={tmp_path / 'none.npy'}")
-    check_failed(ended, tmp_path / "none.npy", "admit: there is no such file")

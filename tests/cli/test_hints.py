@@ -57,11 +57,3 @@ def test_diagnose_names_options_that_measure_the_gain(run, folder):
     labelled = run("diagnose", *shlex.split(BANK), "--set", "queries=queries.npy", "--set", "relevant=right.npy")
     assert labelled.code == 0
     assert "Measured with your labels" in labelled.out
-
-
-def test_sentences_of_a_diagnosis_break_between_words(run, folder, monkeypatch):
-    whole = " ".join(run("diagnose", *shlex.split(BANK)).out.split())
-    monkeypatch.setenv("COLUMNS", "60")
-    said = run("diagnose", *shlex.split(BANK)).out.partition("\n\n")[0]
-    assert max(map(len, said.splitlines())) <= 60
-    assert " ".join(said.split()) in whole

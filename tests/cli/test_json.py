@@ -25,16 +25,6 @@ def test_json_is_one_document_and_all_that_is_printed(run, command, prepared):
     assert isinstance(json.loads(ended.out), dict)
 
 
-def test_rollback_and_prune_say_what_they_did(run, prepared):
-    where = words("list", prepared)
-    first, second = (version["version"] for version in run("list", *where, "--json").json["things"])
-    on = [*where, "--collection", "things"]
-    assert run("rollback", *on, "--json").json == {"collection": "things", "version": first}
-    assert run("rollback", *on, "--version", second, "--json").json["version"] == second
-    assert run("prune", *on, "--keep", "1", "--json").json == {"collection": "things", "deleted": [first]}
-    assert run("prune", *on, "--keep", "1", "--json").json["deleted"] == []
-
-
 def test_delete_asks_first_and_refuses_while_aliases_stand_for_it(run, prepared):
     where = words("list", prepared)
     on = [*where, "--collection", "things"]

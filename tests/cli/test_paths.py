@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from support import jobs, small, writing
+from support import small, writing
 from support.writing import NAME, point, writable
 
 import hubless
@@ -42,18 +42,6 @@ def test_commands_take_in_what_was_written(run, catalog, way):
     assert run("inspect", *at, "--json").code == 0
     assert run("merge", *at).code == 0
     assert small.check_complete(catalog).manifest.count == small.COUNT + 1
-
-
-def test_job_takes_in_what_was_written_to_a_relative_catalog(run, tmp_path, monkeypatch):
-    jobs.write(tmp_path / "job")
-    monkeypatch.chdir(tmp_path / "job")
-    command = ("reindex", "job.yaml", "--catalog", "catalog")
-    assert run(*command).code == 0
-    with writable("catalog") as client:
-        client.put("/points", json={"points": [{"id": "new", "vector": [1.0] * jobs.DIM}]}).raise_for_status()
-    ended = run(*command)
-    assert (ended.code, ended.err) == (0, "")
-    assert hubless.open(tmp_path / "job" / "catalog", NAME).point("new").id == "new"
 
 
 def test_index_stays_with_its_catalog_when_the_process_changes_its_folder(catalog, monkeypatch):

@@ -55,12 +55,6 @@ def test_gated_answers_say_whether_they_were_corrected(run, built, tmp_path):
         assert f"query {number}, {'' if corrected else 'not '}corrected" in printed
 
 
-def test_search_parameter_without_a_value_is_wrong_usage(run, built):
-    ended = run("query", *built("ls"), "--set", "candidates")
-    assert ended.code == 2
-    assert "expected NAME=VALUE, got candidates" in ended.err
-
-
 @pytest.fixture
 def filtered(tmp_path):
     small.build(tmp_path / "catalog", payload=small.payload())

@@ -176,12 +176,6 @@ def test_output_that_cannot_be_written_fails_in_a_line(catalog, files, environme
     assert ended.stderr == "error: the output could not be written: No space left on device\n"
 
 
-def test_closed_output_is_no_error(catalog, environment):
-    command = ["sh", "-c", 'exec "$@" >&-', "sh", *HUBLESS, "list", "--catalog", str(catalog), "--json"]
-    ended = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
 def test_json_is_unicode_and_a_table_what_the_terminal_can_show(catalog, files, environment):
     ascii_only = {**environment, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     as_json, as_table = (
@@ -222,7 +216,3 @@ def test_command_imports_nothing_that_it_does_not_need(catalog, environment, wor
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0
     assert set(HEAVY) & set(ended.stderr.split()) == set()
-
-
-def test_command_and_module_are_one(environment):
-    assert piped(["--help"], environment).stdout.split()[:2] == ["Usage:", "hubless"]
