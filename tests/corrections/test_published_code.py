@@ -46,7 +46,6 @@ def test_answers_of_a_collection_are_the_published_codes(
         correction=name,
         parameters=parameters,
         index=index,
-        progress=False,
     )
     asked = {} if index == "flat" else {"ef": len(case.targets)}
     if name not in ("dn", "dis"):
