@@ -69,13 +69,6 @@ class TestKinds:
     def test_rows_are_read_as_they_are(self, given):
         np.testing.assert_array_equal(in_memory(as_source(given, "targets")), ROWS)
 
-    def test_queries_are_read_alike(self, given):
-        np.testing.assert_array_equal(as_vectors(given, "vector", 3), ROWS)
-
-
-def test_whole_numbers_in_a_list_are_numbers():
-    np.testing.assert_array_equal(in_memory(as_source([[1, 2], [3, 4]], "targets")), [[1, 2], [3, 4]])
-
 
 def test_tensor_of_torch_is_read_without_its_gradient_only():
     torch = pytest.importorskip("torch")

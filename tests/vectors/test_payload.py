@@ -12,7 +12,6 @@ import hubless
 from hubless.errors import InputError, StorageError
 
 ROWS = normal(12, 4, seed=1)
-TITLES = [f"title {row}" for row in range(12)]
 
 
 def build(folder, payload, targets=ROWS):
@@ -66,19 +65,6 @@ def test_unknown_ending_is_refused(tmp_path):
         build(tmp_path, tmp_path / "payload.xlsx")
 
 
-@pytest.mark.parametrize(
-    "payload",
-    [
-        pa.table({"title": TITLES}),
-        [{"title": title} for title in TITLES],
-        tuple({"title": title} for title in TITLES),
-    ],
-    ids=["table", "list", "tuple"],
-)
-def test_table_and_dicts_are_payload(tmp_path, payload):
-    assert build(tmp_path, payload).payload([11]) == [{"title": "title 11"}]
-
-
 def test_key_that_a_later_dict_lacks_is_null(tmp_path):
     assert build(tmp_path, [{"title": "x"}, *[{}] * 11]).payload([0, 1]) == [{"title": "x"}, {"title": None}]
 
@@ -97,10 +83,6 @@ def test_payload_given_replaces_that_in_the_file(tmp_path):
     path = write_parquet(tmp_path / "rows.parquet", ROWS, title=["in file"] * 12)
     assert build(tmp_path, None, path).payload([0]) == [{"title": "in file"}]
     assert build(tmp_path, [{"year": 1}] * 12, path).payload([0]) == [{"year": 1}]
-
-
-def test_collection_without_payload_gives_none(tmp_path):
-    assert build(tmp_path, None).payload([0, 1]) == [None, None]
 
 
 class TestNested:

@@ -1,21 +1,12 @@
 """Views on sources: whatever is chosen, stacked or sampled is the rows that it says."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.files import read_all
 from support.problems import normal
 
-from hubless.errors import DimensionMismatch
-from hubless.vectors.sources import (
-    ArrayVectors,
-    SelectedVectors,
-    StackedVectors,
-    StreamedVectors,
-    as_source,
-    sample,
-)
+from hubless.vectors.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors, sample
 
 ROWS = normal(40, 3, seed=1)
 BLOCKS = st.integers(1, 50)
@@ -61,12 +52,6 @@ def test_stack_reads_only_the_parts_that_hold_what_is_taken():
     assert opened == [1]
 
 
-def test_stack_of_different_dimensions_is_refused_naming_both_parts():
-    parts = [ArrayVectors(ROWS, "targets"), ArrayVectors(ROWS[:, :2], "target bank")]
-    with pytest.raises(DimensionMismatch, match=r"^target bank: expected 3 dimensions, as targets has, got 2"):
-        StackedVectors(parts, "both")
-
-
 def test_sample_is_some_rows_in_order_and_the_same_ones_for_the_same_seed():
     source = ArrayVectors(np.arange(80, dtype=np.float32).reshape(40, 2), "rows")
     first, again, other = (read_all(sample(source, 15, seed)) for seed in (3, 3, 4))
@@ -75,8 +60,3 @@ def test_sample_is_some_rows_in_order_and_the_same_ones_for_the_same_seed():
     assert set(first[:, 0]) <= set(source.array[:, 0])
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
-
-
-def test_sample_of_all_is_the_source_itself():
-    source = as_source(ROWS, "rows")
-    assert sample(source, 40) is source

@@ -131,12 +131,6 @@ def test_parquet_in_a_folder_named_like_a_partition_is_read_by_its_own_columns(t
     assert items.ids.to_pylist() == NUMBERS
 
 
-@pytest.mark.parametrize("ids", [np.arange(53), np.array([f"t{i}" for i in NUMBERS])], ids=["numbers", "strings"])
-def test_npz_brings_ids(tmp_path, ids):
-    items = open_items(write_npz(tmp_path / "rows.npz", ROWS, ids=ids), "targets")
-    assert items.ids.to_pylist() == ids.tolist()
-
-
 @pytest.mark.parametrize(("suffix", "most"), [(".npy", 8 * 2**20), (".npz", 50 * 2**20)])
 def test_file_of_100_megabytes_is_read_in_blocks_and_never_held_whole(tmp_path, suffix, most):
     path, rows = tmp_path / f"rows{suffix}", np.zeros((100_000, 256), np.float32)
