@@ -26,15 +26,7 @@ def collections(path):
     for method in METHODS:
         options = {"target_bank": PROBLEM.target_bank} if method == "dual_dis" else {}
         hubless.build(
-            path,
-            method,
-            PROBLEM.targets,
-            PROBLEM.bank,
-            ids=IDS,
-            payload=PAYLOAD,
-            correction=method,
-            progress=False,
-            **options,
+            path, method, PROBLEM.targets, PROBLEM.bank, ids=IDS, payload=PAYLOAD, correction=method, **options
         )
     return {method: hubless.open(path, method) for method in METHODS}
 
@@ -74,14 +66,6 @@ def test_query_by_id_is_that_of_a_collection_without_the_target(collections, met
         assert by_id.corrected.tolist() == np.atleast_1d(gate.is_on(np.array([others.argmax()]))).tolist()
 
 
-def test_query_by_id_is_raw_unless_said_otherwise(collections):
-    collection = collections["csls"]
-    raw, corrected = (collection.query(ids=["t3"], limit=50, strength=strength) for strength in (0.0, 1.0))
-    assert collection.query(ids=["t3"], limit=50).ids == raw.ids != corrected.ids
-    vectors = collection.vectors(np.array([3]))
-    assert collection.query(vectors, limit=50).ids == collection.query(vectors, limit=50, strength=1.0).ids
-
-
 def test_prepared_vectors_get_the_same_hits_and_are_not_prepared_again(collections):
     collection = collections["csls"]
     prepared = collection.prepare(3 * PROBLEM.queries[:4])
@@ -103,7 +87,7 @@ def test_prepared_vectors_get_the_same_hits_and_are_not_prepared_again(collectio
 )
 def test_vector_that_cannot_be_asked_is_named_by_its_place(tmp_path, row, error, alone, among_others):
     both = np.random.default_rng(0).normal(size=(15, 2)).astype(np.float32)
-    hubless.build(tmp_path, "plane", both[:10], both[10:], correction="none", progress=False)
+    hubless.build(tmp_path, "plane", both[:10], both[10:], correction="none")
     collection = hubless.open(tmp_path, "plane")
     with pytest.raises(error, match=alone):
         collection.prepare(row, "query")
@@ -112,21 +96,11 @@ def test_vector_that_cannot_be_asked_is_named_by_its_place(tmp_path, row, error,
             collection.prepare([[1.0, 1.0], row], "query")
 
 
-def test_query_by_id_with_a_filter_finds_all_others_that_match(collections):
-    collection = collections["csls"]
-    even, odd = (
-        collection.query(ids=["t4"], limit=99, filter={"field": "even", "eq": True}),
-        collection.query(ids=["t5"], limit=99, filter={"field": "even", "eq": True}),
-    )
-    assert set(even.rows[0]) == set(range(0, 120, 2)) - {4}
-    assert set(odd.rows[0]) == set(range(0, 120, 2))
-
-
 @pytest.mark.parametrize("kind", ["flat_fp16", "fastscan", "hnsw_sq8", "ivf"])
 def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
     rng = np.random.default_rng(0)
     targets, bank = (rng.normal(size=(rows, 16)).astype(np.float32) for rows in (400, 60))
-    hubless.build(tmp_path, "any", targets, bank, correction="csls", index=kind, progress=False)
+    hubless.build(tmp_path, "any", targets, bank, correction="csls", index=kind)
     collection = hubless.open(tmp_path, "any")
     found = collection.query(ids=range(0, 400, 20), limit=10, skip=2, explain=True)
     assert not (found.rows == np.arange(0, 400, 20)[:, np.newaxis]).any()
@@ -134,13 +108,6 @@ def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
         assert len({hit.row for hit in hits}) == 10
         assert [hit.explanation.rank for hit in hits] == list(range(3, 13))
         assert all(hit.explanation.raw_rank for hit in hits)
-
-
-def test_only_target_of_a_collection_finds_nothing_like_it(tmp_path):
-    hubless.build(tmp_path, "one", PROBLEM.targets[:1], PROBLEM.bank, correction="none", progress=False)
-    found = hubless.open(tmp_path, "one").query(ids=[0])
-    assert found.rows.shape == (1, 0)
-    assert found[0] == []
 
 
 def test_id_that_no_target_bears_is_refused(collections):

@@ -67,17 +67,6 @@ def test_strength_is_how_much_of_the_offset_is_taken_off(collection, compared, s
     np.testing.assert_allclose(found.scores, found.similarities - strength * found.offsets, rtol=0, atol=1e-6)
 
 
-def test_offsets_are_those_of_the_stored_correction_and_centred(collection, compared):
-    fitted = collection.correction().offsets(compared[1])
-    np.testing.assert_allclose(collection.offsets, fitted, rtol=0, atol=1e-6)
-    assert abs(collection.offsets.astype(np.float64).mean()) < 1e-7
-    assert collection.offsets.std() > 0.01
-
-
-def test_vectors_that_are_stored_are_the_targets(collection, compared):
-    np.testing.assert_allclose(collection.vectors(np.arange(300)), compared[1], rtol=0, atol=1e-7)
-
-
 @pytest.mark.parametrize("ef", [2**31, 10**30])
 def test_graph_search_wider_than_the_graph_looks_at_all_of_it(collection, ef):
     if collection.manifest.index.type == "flat":
@@ -103,14 +92,6 @@ def test_inner_product_of_augmented_vectors_is_the_corrected_score(dim, strength
 @pytest.mark.parametrize(("dim", "augmented"), [(1, 16), (14, 16), (15, 32), (16, 32), (31, 48), (512, 528)])
 def test_augmented_dimension_is_the_next_multiple_of_16_with_room_for_the_offset_and_its_rest(dim, augmented):
     assert augmented_dim(dim) == augmented
-
-
-def test_centring_takes_off_the_mean_and_nothing_else_also_when_it_is_large():
-    offsets = (1000 + np.random.default_rng(0).normal(size=10_000)).astype(np.float32)
-    found = centre(offsets)
-    assert abs(found.astype(np.float64).mean()) < 1e-6
-    np.testing.assert_allclose(found, offsets.astype(np.float64) - offsets.astype(np.float64).mean(), atol=1e-6)
-    assert found.dtype == np.float32
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])

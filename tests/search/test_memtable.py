@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubless.search.delta import memtable as module
-from hubless.search.delta.memtable import GrowingRows, Memtable, NewTargets
+from hubless.search.delta.memtable import Memtable, NewTargets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -93,14 +93,3 @@ def test_replacing_one_target_again_and_again_copies_the_others_rarely():
     assert len(memories) < 15
     assert len(memtable.taken) < 2 * module._MOST_EMPTY
     assert len(memtable.payload.batches) < 15
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=20))
-def test_growing_rows_stay_as_they_are_whatever_others_grow_from_it(steps):
-    made = [(GrowingRows(np.arange(6.0).reshape(3, 2)), np.arange(6.0).reshape(3, 2))]
-    for number, (base, count) in enumerate(steps):
-        growing, rows = made[base % len(made)]
-        more = np.full((count, 2), number + 0.5)
-        made.append((growing.with_rows(more), np.concatenate([rows, more])))
-    for growing, rows in made:
-        np.testing.assert_array_equal(growing.rows, rows)

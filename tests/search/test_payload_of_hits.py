@@ -30,12 +30,6 @@ def test_targets_that_were_added_bring_theirs():
     assert index.query(BANK[0], limit=1, strength=0, with_payload=True)[0][0].payload == {"price": 7.5, "title": None}
 
 
-def test_both_answers_side_by_side_bring_it():
-    both = fitted().side_by_side(BANK[0], limit=2, with_payload=["title"])
-    for results in (both.raw, both.corrected):
-        assert [hit.payload for hit in results[0]] == [{"title": f"title {hit.row}"} for hit in results[0]]
-
-
 def test_without_payload_there_is_none_to_bring():
     index = fitted(None)
     assert [hit.payload for hit in index.query(BANK[0], limit=2, with_payload=True)[0]] == [None, None]

@@ -111,13 +111,6 @@ def test_diverse_hits_are_those_of_plain_maximal_marginal_relevance(index, diver
         assert [hit.id for hit in hits] == [hit.id for hit in diverse_naively(candidates, vectors, 8, diversity)]
 
 
-def test_diversity_0_changes_nothing(index):
-    plain = index.query(PROBLEM.queries[:5], 7)
-    same = index.query(PROBLEM.queries[:5], 7, diversity=0.0, group_by=None)
-    assert plain.ids == same.ids
-    np.testing.assert_array_equal(plain.scores, same.scores)
-
-
 def test_line_with_fewer_groups_ends_early():
     targets = np.eye(4, dtype=np.float32)
     index = hubless.Index(correction="none", metric="cosine").fit(
@@ -163,9 +156,3 @@ def test_diverse_places_are_different_and_start_with_the_best(seed, diversity, k
 def test_wrong_choice_is_refused(index, options, error, expected):
     with pytest.raises(error, match=expected):
         index.query(PROBLEM.queries[0], skip=1, **options)
-
-
-def test_without_payload_nothing_is_grouped():
-    bare = hubless.Index(correction="none", metric="cosine").fit(None, np.eye(3, dtype=np.float32))
-    with pytest.raises(InputError, match=r"group_by: expected none, as collection .* has no payload"):
-        bare.query(np.ones(3), group_by="kind")

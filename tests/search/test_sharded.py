@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.errors import NotFinite
 from hubless.knn import INDEXES, make_index, openmp_threads, read_index, trained_index, write_index
 from hubless.knn.augment import AugmentedVectors
 from hubless.progress import Silent
@@ -78,17 +77,6 @@ def test_search_by_the_index_finds_as_many_as_asked_with_their_scores_and_none_t
         np.testing.assert_allclose(scores, one.scores(augmented, rows), rtol=0, atol=1e-5)
 
 
-# lists and graphs of shards are other ones
-@pytest.mark.parametrize("both", [name for name in INDEXES if name.startswith("fastscan")], indirect=True)
-def test_shards_of_equal_codes_find_at_least_what_one_index_finds(both):
-    one, several, queries = both
-    augmented = one.augmented(queries, 1.0)
-    scores, _ = one.find(augmented, K, one.defaults, None)
-    found, _ = several.find(augmented, K, one.defaults, None)
-    assert (found >= scores - 1e-6).all()
-    assert (found > scores + 1e-6).any()
-
-
 def test_threads_that_share_the_shards_of_a_query_change_no_answer(both):
     _, several, queries = both
     augmented = several.augmented(queries[:1], 1.0)
@@ -110,14 +98,6 @@ def test_vectors_and_scores_of_any_rows_are_those_of_one_index(both):
     rows = np.random.default_rng(5).integers(0, COUNT, (len(queries), K))
     augmented = one.augmented(queries, 0.5)
     np.testing.assert_allclose(several.scores(augmented, rows), one.scores(augmented, rows), rtol=0, atol=1e-6)
-
-
-def test_score_that_does_not_fit_is_an_error_of_the_whole_search(both):
-    _, several, queries = both
-    augmented = several.augmented(np.full_like(queries[:1], 3e38), 1.0)
-    for threads in (1, 3):
-        with openmp_threads(threads), pytest.raises(NotFinite):
-            several.find(augmented, K, None, None)
 
 
 def test_targets_without_a_vector_come_last_and_are_never_found(rows):

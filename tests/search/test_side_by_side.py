@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from support.hubs import pairs
 
@@ -43,12 +42,3 @@ def test_targets_like_a_target_are_corrected_too(index):
 def test_raw_beside_raw_is_refused(index, queries):
     with pytest.raises(InputError, match="strength: expected above 0"):
         index.side_by_side(queries, strength=0)
-
-
-def test_both_sides_are_filtered(index, queries):
-    queries_, targets, _ = pairs(300, apart=1.5)
-    payload = {"even": (np.arange(150) % 2 == 0).tolist()}
-    filtered = hubless.Index(metric="cosine").fit(queries_[150:], targets[:150], payload=payload)
-    both = filtered.side_by_side(queries, filter={"field": "even", "eq": True})
-    assert not np.any(both.raw.rows % 2)
-    assert not np.any(both.corrected.rows % 2)

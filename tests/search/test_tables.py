@@ -35,12 +35,6 @@ def test_table_has_the_hits_with_their_numbers():
     assert cells(table) == wanted
 
 
-def test_explained_hits_have_their_raw_ranks():
-    results = fitted().query(BANK[0], limit=3, explain=True)
-    [table] = tables(results).findall("table")
-    assert [row[1] for row in cells(table)] == [str(hit.explanation.raw_rank) for hit in results[0]]
-
-
 def test_bars_are_as_long_as_the_offsets():
     results = fitted().query(BANK[0], limit=10)
     bars = [
@@ -83,9 +77,3 @@ def test_images_that_the_payload_links_to_are_shown_and_nothing_else():
     asked = {(image["loading"], image["referrerpolicy"]) for images in shown for image in images}
     assert asked == {("lazy", "no-referrer")}
     assert "<img" not in index.query(BANK[0], limit=20)._repr_html_()
-
-
-def test_both_answers_side_by_side_are_shown():
-    both = fitted().side_by_side(BANK[0], limit=3)
-    shown = ElementTree.fromstring(both._repr_html_()).findall(".//caption")  # noqa: S314
-    assert [caption.text for caption in shown] == ["results[0], strength 0", "results[0], strength 1"]

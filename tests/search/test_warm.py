@@ -19,7 +19,7 @@ def catalog(tmp_path_factory):
     path = tmp_path_factory.mktemp("warm")
     rows = np.random.default_rng(0).standard_normal((3000, 32)).astype(np.float32)
     payload = {"number": np.arange(3000)}
-    hubless.build(path, "c", rows, rows[::7] + 0.5, index="flat", payload=payload, progress=False)
+    hubless.build(path, "c", rows, rows[::7] + 0.5, index="flat", payload=payload)
     return path
 
 
@@ -44,23 +44,10 @@ def test_warm_reads_all_that_is_mapped(catalog):
     assert bytes_read(collection.parts.warm) >= mapped_bytes(collection)
 
 
-def test_files_that_would_fill_the_memory_are_not_read(catalog, monkeypatch):
-    collection = open_collection(catalog, "c", hashes=False)
-    monkeypatch.setattr(bundle, "LARGEST_WARM", 0)
-    assert bytes_read(collection.parts.warm) < mapped_bytes(collection) / 2
-
-
 def test_warm_says_which_file_is_gone(catalog, tmp_path):
     rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
-    hubless.build(tmp_path, "c", rows, rows + 0.5, index="flat", bank_of_targets=True, progress=False)
+    hubless.build(tmp_path, "c", rows, rows + 0.5, index="flat", bank_of_targets=True)
     collection = open_collection(tmp_path, "c", hashes=False)
     (hubless.Catalog(tmp_path).folder("c") / bundle.INDEX).unlink()
     with pytest.raises(StorageError, match=bundle.INDEX):
         collection.parts.warm()
-
-
-def test_index_in_memory_has_nothing_to_warm():
-    rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
-    index = hubless.Index(metric="cosine").fit(rows[:15] + 0.5, rows, bank_of_targets=True)
-    index.parts.warm()
-    assert len(index.query(rows[:1])) == 1
