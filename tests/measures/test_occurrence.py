@@ -52,14 +52,6 @@ def test_even_occurrence_has_no_hubness(name):
     assert measure(np.full(8, 0.1)) == pytest.approx(expected, abs=1e-12)  # shared places are no whole numbers
 
 
-def test_one_target_found_always_is_as_uneven_as_can_be():
-    occurrence = np.array([30, 0, 0, 0, 0, 0])
-    for measure in (measures.robin_hood, measures.gini, measures.atkinson):
-        assert measure(occurrence) == pytest.approx(5 / 6)
-    assert measures.antihub_occurrence(occurrence) == pytest.approx(5 / 6)
-    assert measures.hub_occurrence(occurrence) == measures.groupie_ratio(occurrence) == 1
-
-
 def test_hub_occurrence_is_the_share_of_all_places_whatever_the_number_of_queries():
     occurrence = np.array([12, 8, 2, 2, 2, 2, 2, 2])  # m·k = 32 places, the mean is 4
     assert measures.hub_occurrence(occurrence) == pytest.approx(20 / 32)

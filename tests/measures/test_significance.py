@@ -32,18 +32,6 @@ def test_interval_covers_the_truth_about_95_times_in_100():
     assert 0.91 * 300 <= covered <= 0.985 * 300
 
 
-def test_interval_of_a_median_resamples_the_median():
-    values = np.arange(101.0)
-    interval = measures.bootstrap_interval(values, lambda drawn: np.median(drawn, axis=1))
-    assert interval.low < 50 < interval.high
-    assert interval.high - interval.low == pytest.approx(2 * 1.96 * 1.2533 * values.std() / np.sqrt(101), rel=0.35)
-
-
-def test_nothing_to_resample_is_refused():
-    with pytest.raises(InputError, match="at least one"):
-        measures.bootstrap_interval(np.empty(0))
-
-
 def test_paired_difference_is_narrower_than_the_two_intervals_where_queries_agree():
     rng = np.random.default_rng(4)
     first = rng.random(400) < 0.5

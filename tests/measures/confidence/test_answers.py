@@ -44,13 +44,6 @@ def test_few_candidates_of_a_rescorer_are_no_trouble(index, candidates, asked):
     assert ((found.confidence > 0) & (found.confidence < 1)).all()
 
 
-def test_shorter_answer_is_the_start_of_a_longer_one(index):
-    whole = index.query(QUERIES, 20)
-    for limit in (1, 2, 10):
-        found = index.query(QUERIES, limit)
-        assert found.ids == [line[:limit] for line in whole.ids]
-
-
 @pytest.mark.parametrize("limit", [1, 3, 30])
 def test_shares_begin_with_the_confidence_and_fall(index, limit):
     found = index.query(QUERIES, limit)

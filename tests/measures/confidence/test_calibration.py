@@ -63,10 +63,10 @@ def test_only_answers_at_the_calibrated_strength_are_called_probabilities():
 
 
 def test_version_calibrated_later_answers_as_before_and_as_an_index_calibrated_in_memory(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", progress=False)
+    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine")
     before = hubless.open(tmp_path, "c")
     labels = [[IDS[row]] for row in LIVE_ROWS[:150]]
-    made = hubless.calibrate(tmp_path, "c", LIVE[:150], labels, progress=False)
+    made = hubless.calibrate(tmp_path, "c", LIVE[:150], labels)
     after = hubless.open(tmp_path, "c")
     assert made.confidence.pairs == 150
     assert (before.query(LIVE).ids, before.query(LIVE).calibrated) == (after.query(LIVE).ids, False)
@@ -76,23 +76,23 @@ def test_version_calibrated_later_answers_as_before_and_as_an_index_calibrated_i
 
 
 def test_merge_carries_the_model_and_refit_its_calibration(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS, progress=False)
+    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS)
     first = hubless.open(tmp_path, "c")
     first.add(TARGETS[:2] + 1, ["new1", "new2"])
     assert first.query(LIVE).calibrated  # beside the index, too
     first.save(tmp_path, "c")
     merged = hubless.open(tmp_path, "c")
     np.testing.assert_allclose(merged.query(LIVE).confidence, first.query(LIVE).confidence, rtol=1e-4)
-    refitted = hubless.refit(tmp_path, "c", BANK[:300], progress=False)
+    refitted = hubless.refit(tmp_path, "c", BANK[:300])
     assert (refitted.confidence.calibrated, refitted.confidence.pairs) == (True, 80)
     assert error(hubless.open(tmp_path, "c")) < 0.12
-    other = hubless.refit(tmp_path, "c", correction="csls", progress=False)
+    other = hubless.refit(tmp_path, "c", correction="csls")
     assert not other.confidence.calibrated  # its scores are others
 
 
 def test_refit_takes_labels_of_the_queries_that_it_is_given(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK[:100], ids=IDS, metric="cosine", progress=False)
-    made = hubless.refit(tmp_path, "c", BANK[100:], append=True, relevant=LABELS[100:], progress=False)
+    hubless.build(tmp_path, "c", TARGETS, BANK[:100], ids=IDS, metric="cosine")
+    made = hubless.refit(tmp_path, "c", BANK[100:], append=True, relevant=LABELS[100:])
     assert made.confidence.pairs == 60
     assert made.bank.queries == 340
 
@@ -108,15 +108,8 @@ def test_labels_come_from_a_file(tmp_path, suffix):
     assert "relevant" in fitted(relevant=path).manifest.provenance.inputs
 
 
-def test_strength_of_the_version_is_that_of_the_calibration(tmp_path):
-    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS, strength=0.5, progress=False)
-    index = hubless.open(tmp_path, "c")
-    assert index.query(LIVE[:1]).calibrated
-    assert not index.query(LIVE[:1], strength=1.0).calibrated
-
-
 def test_version_without_a_bank_has_no_model(tmp_path):
-    made = hubless.build(tmp_path, "c", TARGETS, correction="none", progress=False)
+    made = hubless.build(tmp_path, "c", TARGETS, correction="none")
     assert made.confidence is None
     index = hubless.open(tmp_path, "c")
     assert index.query(LIVE[:1]).confidence is None
@@ -143,11 +136,6 @@ def test_wrong_labels_are_told_in_one_sentence(relevant, message):
         assert "\n" not in str(caught.value)
 
 
-def test_labels_without_a_bank_are_refused():
-    with pytest.raises(InputError, match="relevant: expected none without a query bank"):
-        hubless.Index("none", "cosine").fit(None, TARGETS, relevant=LABELS)
-
-
 @pytest.mark.parametrize(
     ("name", "error"), [("gone.json", StorageError), ("r.csv", InputError), ("r.json", InputError)]
 )
@@ -156,8 +144,3 @@ def test_unreadable_file_of_labels_is_named(tmp_path, name, error):
         (tmp_path / name).write_text("{")
     with pytest.raises(error, match=name):
         fitted(relevant=tmp_path / name)
-
-
-def test_small_bank_serves_for_both():
-    index = hubless.Index("auto", "cosine").fit(BANK[:60], TARGETS, ids=IDS, relevant=LABELS[:60])
-    assert (index.manifest.confidence.pairs, index.manifest.bank.queries) == (60, 60)

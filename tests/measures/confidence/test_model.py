@@ -88,14 +88,6 @@ def test_copies_of_the_first_hit_do_not_split_its_confidence(copies):
     np.testing.assert_array_equal(assess(model(), several).shares[0, :copies], assess(model(), several).confidence[0])
 
 
-def test_order_of_tied_scores_does_not_count():
-    best = best_scores(1)
-    best[0, 3:7] = best[0, 3]
-    found = assess(model(), best)
-    again = assess(model(), best[:, [0, 1, 2, 6, 5, 3, 4, 7, 8, 9, 10]])
-    assert again.confidence[0] == pytest.approx(found.confidence[0], rel=1e-6)
-
-
 @pytest.mark.parametrize("shift", [-3.0, 2.0])
 def test_shift_of_all_scores_changes_presence_and_not_confidence(shift):
     best = best_scores()
@@ -113,14 +105,6 @@ def test_scale_of_scores_and_queries_does_not_count(scale):
     again = fit_confidence(queries, scaled, scaled).assess(queries, scaled, scaled)
     np.testing.assert_allclose(again.confidence, found.confidence, rtol=2e-3)
     np.testing.assert_allclose(again.presence, found.presence, rtol=2e-3)
-
-
-def test_confidence_and_presence_rise_with_the_first_score():
-    best = np.repeat(best_scores(1), 50, axis=0)
-    best[:, 0] += np.linspace(0, 0.5, 50, dtype=np.float32)
-    found = assess(model(), best)
-    assert (np.diff(found.confidence) >= 0).all()
-    assert (np.diff(found.presence) >= 0).all()
 
 
 @pytest.mark.parametrize("best", [np.zeros((3, 11)), np.full((3, 11), 1e30), np.full((3, 1), -1e30), np.zeros((3, 0))])
@@ -206,13 +190,6 @@ def test_presence_sees_through_the_level_of_the_query_where_the_score_does_not()
     assert auroc(best[half:, 0], present[half:]) < 0.7
 
 
-def test_confidence_tells_right_first_hits_from_wrong_ones():
-    queries, best, _, right = made_set(seed=1)
-    found = fit_confidence(queries, best, best).assess(queries, best, best)
-    assert auroc(found.confidence, right) > 0.85
-    assert auroc(best[:, 0], right) < 0.7
-
-
 def test_answers_know_what_is_right_and_what_is_left_without_it():
     scores = np.array([[9, 8, 7, 6], [9, 9, 7, 6], [9, 8, 7, 6]], np.float32)
     rows = np.array([[4, 1, 2, 3], [1, 4, 2, 3], [1, 2, 4, 5]])
@@ -266,9 +243,6 @@ class TestLogistic:
         found = Logistic(1, 0).fitted(x, x < 0)
         assert found.slope == 0
         assert found(np.float32([-5, 5])).tolist() == pytest.approx([0.5, 0.5], abs=0.01)
-
-    def test_far_away_it_stays_finite(self):
-        assert Logistic(1, 0)(np.float32([-1e30, 1e30])).tolist() == pytest.approx([0, 1], abs=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [50, 100, 200])
