@@ -52,23 +52,11 @@ def test_sums_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied,
         np.testing.assert_allclose(τ * ours, τ * log_sum_exp(bank, TARGETS, τ, potentials), rtol=0, atol=2e-6)
 
 
-def test_query_that_a_part_lacks_does_not_count_however_near_it_is():
-    near = HeldVectors(np.concatenate([PROBLEM.targets[:1], PROBLEM.bank]), "query bank")
-    without = SelectedVectors(near, np.arange(1, 221), "query bank")
-    found, _ = log_sum_exp_each([Softmax(without, 1e-4, None), Softmax(near, 1e-4, None)], TARGETS)
-    np.testing.assert_allclose(1e-4 * found, 1e-4 * log_sum_exp(BANK, TARGETS, 1e-4), rtol=0, atol=2e-6)
-
-
 def test_means_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied):
     found = top_k_mean_each(BANKS, TARGETS, [20] * len(BANKS))
     assert multiplied == [220, 30]
     for ours, bank in zip(found, BANKS, strict=True):
         np.testing.assert_allclose(ours, top_k_mean(bank, TARGETS, 20), rtol=0, atol=1e-6)
-
-
-def test_part_alone_is_multiplied_alone(multiplied):
-    top_k_mean_each([PART], TARGETS, [20])
-    assert multiplied == [len(KEPT)]
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 310)])
@@ -83,15 +71,6 @@ def test_passes_together_leave_what_each_leaves_alone(weights):
         np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
         np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
         np.testing.assert_allclose(ours.entries.values, alone.entries.values, rtol=1e-4)
-
-
-def test_too_many_entries_of_one_pass_leave_those_of_the_other():
-    few, many = (
-        Pass(bank, TARGETS, 0.1, np.zeros(bank.shape[0]), None, 0.01, most) for bank, most in ((PART, 5), (BANK, 10**6))
-    )
-    found = coupled([few, many])
-    assert found[0].entries is None
-    assert len(found[1].entries.values) > 5
 
 
 def test_fit_that_needs_more_passes_than_another_gets_them():

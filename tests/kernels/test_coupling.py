@@ -101,18 +101,3 @@ class TestStepsOverAllTargets:
     def test_sample_is_taken_only_where_it_saves_time(self, targets, bank, sampled):
         fitted = CORRECTIONS["sn"](temperature=0.1).fit(normal(bank, 8, seed=1), normal(targets, 8, seed=2))
         assert fitted.details["fitted_on"] == sampled
-
-    def test_single_step_is_over_all(self):
-        fitted = fit(PROBLEM, fit_sample=31, iterations=1)
-        np.testing.assert_array_equal(fitted.potentials, fit(PROBLEM, fit_sample="all", iterations=1).potentials)
-
-
-class TestAll:
-    @pytest.mark.parametrize("name", ["sn", "dbsn"])
-    def test_all_is_the_fit_on_all_targets(self, name):
-        fits = [
-            CORRECTIONS[name](temperature=0.1, fit_sample=size).fit(PROBLEM.bank, PROBLEM.targets, PROBLEM.target_bank)
-            for size in ("all", 10_000)
-        ]
-        for fitted in fits[1:]:
-            np.testing.assert_array_equal(fitted.potentials, fits[0].potentials)

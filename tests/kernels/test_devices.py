@@ -10,7 +10,7 @@ from hubless import CORRECTIONS, build
 from hubless.errors import InputError
 from hubless.kernels import devices, reductions
 from hubless.kernels.devices import on_device
-from hubless.vectors.sources import ArrayVectors, StackedVectors
+from hubless.vectors.sources import ArrayVectors
 
 PROBLEM = with_hubs(targets=70, bank=150, target_bank=60)
 
@@ -30,11 +30,6 @@ def test_device_without_torch_is_refused_saying_what_to_install(monkeypatch, tmp
     with pytest.raises(InputError, match=r"device: expected cpu, or torch: pip install '\.\[torch\]'"):
         build(tmp_path, "name", PROBLEM.targets, PROBLEM.bank, device="cuda")
     assert not list(tmp_path.iterdir())
-
-
-def test_cpu_is_numpy():
-    with on_device("cpu"):
-        assert devices.current() is None
 
 
 class TestWithTorch:
@@ -69,12 +64,3 @@ class TestWithTorch:
             found = reductions.log_sum_exp(bank, targets, temperature, potentials, told.append)
         np.testing.assert_allclose(temperature * found, temperature * expected, atol=1e-5, rtol=1e-6)
         assert sum(told) == 70
-
-    def test_sources_in_parts_are_put_together_rightly(self):
-        shards = [
-            StackedVectors([source(part) for part in np.array_split(rows, 4)], "shards")
-            for rows in (PROBLEM.bank, PROBLEM.targets)
-        ]
-        expected = reductions.top_k_mean(*shards, 20)
-        with on_device("torch:cpu"):
-            np.testing.assert_allclose(reductions.top_k_mean(*shards, 20), expected, atol=1e-6)

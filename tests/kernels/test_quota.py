@@ -40,10 +40,6 @@ def test_limit_is_the_lowest_of_all_groups_that_the_process_is_in(tmp_path, grou
     assert core_limit(machine(tmp_path, groups, **files)) == limit
 
 
-def test_there_is_no_limit_where_there_are_no_groups(tmp_path):
-    assert core_limit(tmp_path) is None
-
-
 @pytest.mark.parametrize(("limit", "cores"), [(None, 8), (3, 3), (20, 8)])
 def test_cores_are_those_that_the_process_may_run_on_or_fewer_by_the_limit(monkeypatch, limit, cores):
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(8))
@@ -63,7 +59,3 @@ def test_memory_is_the_least_that_the_groups_and_the_machine_have(tmp_path, grou
     root = machine(tmp_path, groups, **files)
     (root / "proc/meminfo").write_text("MemFree: 1 kB\nMemTotal:      4 kB\n")
     assert memory_limit(root) == limit
-
-
-def test_memory_of_which_nobody_knows_is_0(tmp_path):
-    assert memory_limit(tmp_path) == 0

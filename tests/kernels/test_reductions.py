@@ -66,14 +66,10 @@ class TestSizesThatStraddleTheBlocks:
         rng = np.random.default_rng(1)
         of_bank, of_targets = 5 * rng.normal(size=b), 5 * rng.normal(size=n)
         np.testing.assert_allclose(
-            0.1 * between.over_bank(of_bank),
-            naive.softmax_offsets(bank, targets, 0.1, of_bank),
-            atol=1e-6,
+            0.1 * between.over_bank(of_bank), naive.softmax_offsets(bank, targets, 0.1, of_bank), atol=1e-6
         )
         np.testing.assert_allclose(
-            0.1 * between.over_targets(of_targets),
-            naive.softmax_offsets(targets, bank, 0.1, of_targets),
-            atol=1e-6,
+            0.1 * between.over_targets(of_targets), naive.softmax_offsets(targets, bank, 0.1, of_targets), atol=1e-6
         )
 
     @pytest.mark.parametrize("temperature", TEMPERATURES)
@@ -95,14 +91,6 @@ def test_log_sum_exp_is_right_when_a_later_block_outweighs_the_earlier_by_more_t
         found = reductions.log_sum_exp(source(bank), source(targets), 0.003, potentials)
         expected = naive.softmax_offsets(bank, targets, 0.003, 0 if potentials is None else potentials)
         np.testing.assert_allclose(0.003 * found, expected, atol=2e-6)
-
-
-@pytest.mark.parametrize("temperature", [0.003, 1e-4, 1e-6])
-def test_low_temperature_in_float32_gives_the_largest_similarity_and_not_a_constant(temperature):
-    bank, targets = bank_and_targets(200, 50)
-    found = temperature * reductions.log_sum_exp(source(bank), source(targets), temperature)
-    np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, temperature), atol=2e-6)
-    assert found.std() > 0.05
 
 
 def test_shipped_block_sizes_give_the_naive_answers_too():
@@ -135,15 +123,3 @@ def test_blocks_shorter_than_asked_for_are_put_together_rightly():
     np.testing.assert_array_equal(rows, naive.top_k(bank @ targets.T, 5)[1])
     found = similarities.similarities(*shards, 0.1).over_targets(np.arange(17.0))
     np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(targets, bank, 0.1, np.arange(17.0)), atol=1e-6)
-
-
-def test_inputs_are_left_as_they_were():
-    bank, targets = bank_and_targets(30, 20)
-    before = bank.copy(), targets.copy()
-    potentials = np.arange(30.0)
-    reductions.log_sum_exp(source(bank), source(targets), 0.1, potentials)
-    reductions.top_k_mean(source(bank), source(targets), 3)
-    reductions.top_k(bank, source(targets), 3, np.ones(20, np.float32))
-    np.testing.assert_array_equal(bank, before[0])
-    np.testing.assert_array_equal(targets, before[1])
-    np.testing.assert_array_equal(potentials, np.arange(30.0))

@@ -55,12 +55,7 @@ class Maximum:
 
 @pytest.fixture(params=[0, 2**30], ids=["bank read anew", "bank in memory"])
 def small_blocks(request, monkeypatch):
-    for name, value in (
-        ("TARGET_ROWS", 5),
-        ("BANK_ROWS", 7),
-        ("STRIP_ROWS", 2),
-        ("RESIDENT_BYTES", request.param),
-    ):
+    for name, value in (("TARGET_ROWS", 5), ("BANK_ROWS", 7), ("STRIP_ROWS", 2), ("RESIDENT_BYTES", request.param)):
         monkeypatch.setattr(streaming, name, value)
 
 
@@ -77,18 +72,6 @@ def test_every_product_arrives_once_in_its_place_whatever_the_number_of_workers(
     np.testing.assert_allclose(matrix, targets @ bank.T, atol=1e-6)
     np.testing.assert_array_equal(largest, matrix.max(axis=1))
     assert sum(told) == n
-
-
-def test_repeating_gives_the_same_bytes():
-    bank, targets = normal(5000, 24, seed=1), normal(2500, 24, seed=2)
-    found = [
-        (
-            reductions.log_sum_exp(source(bank), source(targets), 0.05, np.linspace(-3, 3, 5000)).tobytes(),
-            reductions.top_k_mean(source(bank), source(targets), 20).tobytes(),
-        )
-        for _ in range(3)
-    ]
-    assert len(set(found)) == 1
 
 
 def test_rankings_with_several_offsets_are_those_one_by_one():
