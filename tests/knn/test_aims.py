@@ -64,11 +64,6 @@ def test_memory_too_small_for_any_kind_is_refused_naming_the_least():
     assert names("auto", 100_000, Aims(memory=least))[0] == ["flat_fp16"]
 
 
-def test_memory_too_small_for_the_kind_that_is_asked_for_is_refused():
-    with pytest.raises(InputError, match=r"memory.*hnsw"):
-        names("hnsw", 100_000, Aims(memory=1000))
-
-
 @pytest.mark.parametrize("name", [name for name, kind in INDEXES.items() if kind.least > 1])
 def test_too_few_targets_to_train_on_are_scanned_and_it_is_said(name):
     found, notes = names(name, INDEXES[name].least - 1)

@@ -1,7 +1,5 @@
 """What every kind of index must hold: right scores, the same answers again, selectors, parameters."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import faiss
 import numpy as np
 import pytest
@@ -50,26 +48,11 @@ def test_scores_are_exact_for_the_stored_vectors(kind, made):
     assert (np.diff(scores, axis=1) <= 0).all()
 
 
-def test_exact_search_finds_the_exact_best(kind, made):
-    index, queries, exact = made
-    scores, _ = kind.exact(index, queries, K)
-    np.testing.assert_allclose(scores, -np.sort(-exact, axis=1)[:, :K], rtol=0, atol=2e-6)
-
-
 def test_most_thorough_setting_finds_nearly_all(kind, made):
     index, queries, exact = made
     _, rows = kind.search(index, queries, K, thorough(kind, index))
     best = np.argsort(-exact, axis=1)[:, :K]
     assert np.mean([len(set(a) & set(b)) / K for a, b in zip(rows, best, strict=True)]) >= 0.99
-
-
-def test_one_hit_is_the_first_of_ten(kind, made):
-    index, queries, _ = made
-    for setting in kind.ladder(index.ntotal)[:2]:
-        if "k_factor" in setting:
-            np.testing.assert_array_equal(
-                kind.search(index, queries, 1, setting)[1][:, 0], kind.search(index, queries, K, setting)[1][:, 0]
-            )
 
 
 def test_selector_keeps_to_the_selected_rows(kind, made):
@@ -101,20 +84,6 @@ def test_same_vectors_and_seed_give_the_same_bytes(kind, problem, threads):
     with openmp_threads(threads):
         one, other = (faiss.serialize_index(make(kind, problem)[0]) for _ in range(2))
     np.testing.assert_array_equal(one, other)
-
-
-def test_threads_with_other_parameters_do_not_disturb_each_other(kind, made):
-    index, queries, _ = made
-    settings = [kind.ladder(index.ntotal)[0], thorough(kind, index)]
-    alone = [kind.search(index, queries, K, setting)[1] for setting in settings]
-
-    def ask(turn):
-        with openmp_threads(1):
-            return kind.search(index, queries, K, settings[turn % 2])[1]
-
-    with ThreadPoolExecutor(4) as pool:
-        for turn, rows in enumerate(pool.map(ask, range(40))):
-            np.testing.assert_array_equal(rows, alone[turn % 2])
 
 
 def test_size_is_about_that_of_the_file(kind, made):

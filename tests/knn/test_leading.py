@@ -1,13 +1,9 @@
-import faiss
 import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.knn import INDEXES, make_index
-from hubless.knn.augment import AugmentedVectors, augment_queries, augment_targets
+from hubless.knn.augment import augment_queries, augment_targets
 from hubless.knn.leading import balanced_order, leading_directions, most_codes
-from hubless.progress import Silent
-from hubless.vectors.sources import as_source
 
 COUNT = 700
 
@@ -56,15 +52,3 @@ def test_variances_are_dealt_out_so_that_the_products_are_about_the_same():
     products = np.log(variances[order]).reshape(-1, 4).sum(axis=1)
     in_a_row = np.log(variances).reshape(-1, 4).sum(axis=1)
     assert np.ptp(products) < np.ptp(in_a_row) / 5
-
-
-@pytest.mark.parametrize("name", ["fastscan", "ivf_fastscan", "fastscan_fp16"])
-def test_turned_codes_find_the_exact_best_and_are_the_same_again(name):
-    kind, offsets = INDEXES[name], normal(1, COUNT, 2, 0.1)[0]
-    vectors = AugmentedVectors(as_source(normal(COUNT, 64, 0), "targets"), offsets, None, kind.precision == "float16")
-    index, again = (make_index(kind, vectors, 0, Silent(), 64) for _ in range(2))
-    np.testing.assert_array_equal(faiss.serialize_index(index), faiss.serialize_index(again))
-    queries = augment_queries(normal(40, 64, 3), 1.0)
-    found, _ = kind.search(index, queries, 10, kind.ladder(COUNT)[-1])
-    exact, _ = kind.exact(index, queries, 10)
-    np.testing.assert_allclose(found, exact, rtol=1e-5)

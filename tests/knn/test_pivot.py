@@ -27,9 +27,7 @@ def test_pivot_lets_fast_scan_find_more_of_the_corrected_best(tmp_path):
     bank = targets[:400] + normal(400, 128, 1, 0.25) + 0.3 * cone
     recall = {}
     for correction in ("none", "csls"):
-        manifest = hubless.build(
-            tmp_path, correction, targets, bank, index="fastscan", correction=correction, progress=False
-        )
+        manifest = hubless.build(tmp_path, correction, targets, bank, index="fastscan", correction=correction)
         recall[correction] = manifest.index.curve[3].recall_at_10
         assert ("pivot.npy" in manifest.files) == (correction != "none")
     assert recall["csls"] > 0.7  # .58 without a pivot

@@ -64,14 +64,6 @@ def test_hits_score_as_in_a_sorted_list_of_the_selected(made, rows, share, k, to
     assert (found[:, there:] == -1).all()
 
 
-@pytest.mark.parametrize(("share", "all_are_searched"), [(0.9, True), (0.5, True), (0.3, True), (0.2, False)])
-def test_only_where_many_match_all_are_searched(made, rows, share, all_are_searched):
-    kind, index = made
-    watched = Watched(kind)
-    search_selected(watched, index, rows[COUNT : COUNT + 1], 5, Matches(np.arange(COUNT) < share * COUNT))
-    assert watched.queries == {True: int(all_are_searched), False: int(not all_are_searched)}
-
-
 def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time(rows):
     kind = INDEXES["flat"]
     index = make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
