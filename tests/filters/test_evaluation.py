@@ -66,11 +66,3 @@ TABLE = pa.table(
 )
 def test_filter_selects_the_rows_that_were_worked_out_by_hand(document, rows):
     assert matching(TABLE, document) == rows
-
-
-def test_filters_that_differ_in_the_order_of_members_only_are_equal():
-    one = parse_filter({"field": "n", "gte": 1, "lt": 5}, TABLE.schema)
-    other = parse_filter({"lt": 5, "field": "n", "gte": 1}, TABLE.schema)
-    assert one == other
-    assert hash(one) == hash(other)
-    assert one != parse_filter({"field": "n", "gte": 1, "lt": 6}, TABLE.schema)

@@ -52,13 +52,6 @@ def test_rows_are_those_of_the_whole_payload_whatever_its_batches(payload):
     assert find_matches(below(payload, 250), payload).rows.tolist() == list(range(250))
 
 
-def test_filter_that_was_used_lately_is_not_evaluated_again(payload):
-    cache = MatchesCache(payload, 10_000)
-    first = cache.of(below(payload, 5))
-    assert cache.of(below(payload, 5)) is first
-    assert cache.of(below(payload, 6)) is not first
-
-
 def test_cache_stays_within_its_room_and_forgets_what_was_used_longest_ago(payload):
     cache = MatchesCache(payload, 1000)
     kept = cache.of(below(payload, 500))
@@ -69,12 +62,6 @@ def test_cache_stays_within_its_room_and_forgets_what_was_used_longest_ago(paylo
     assert 2 <= len(cache) <= 1000 // (COUNT // 8)
     last = cache.of(below(payload, 599))
     assert cache.of(below(payload, 599)) is last
-
-
-def test_what_has_no_room_is_answered_and_not_kept(payload):
-    cache = MatchesCache(payload, 10)
-    assert cache.of(below(payload, 5)).count == 5
-    assert len(cache) == cache.nbytes == 0
 
 
 def test_threads_that_share_a_cache_get_right_matches_within_its_room(payload):

@@ -14,7 +14,6 @@ from hubless.knn import INDEXES, make_index, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
-from hubless.search.collection import filter_of
 from hubless.search.engines.sharded import embedded
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
@@ -79,26 +78,12 @@ class TestKinds:
         best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :K]
         np.testing.assert_allclose(found.scores, best, rtol=0, atol=1e-3)
 
-    @pytest.mark.parametrize("value", [1, "true", None])
-    def test_exact_is_true_or_false(self, made, problem, value):
-        with pytest.raises(InputError, match=r"parameters\.exact: expected true or false"):
-            made[0].rank(problem.queries, K, 1.0, {"exact": value})
-
     def test_vectors_are_taken_out_block_by_block(self, made, problem, monkeypatch):
         ranker, exact = made
         monkeypatch.setattr(selected, "rows_of_a_part", lambda dim: 7)  # fewer than k
         rows = np.arange(0, COUNT, 60)
         found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, Matches(np.isin(np.arange(COUNT), rows)))
         np.testing.assert_allclose(found.scores, -np.sort(-exact[:, rows], axis=1)[:, :K], rtol=0, atol=1e-3)
-
-    def test_as_many_hits_as_matches_are_always_found(self, made, problem):
-        ranker, _ = made
-        for count in (1, 2, 7, 100, 700, COUNT):
-            rows = np.argsort(problem.targets @ problem.queries.mean(axis=0))[:count]  # the least likely to be found
-            mask = np.zeros(COUNT, np.bool_)
-            mask[rows] = True
-            found = ranker.rank(problem.queries, count, 1.0, {}, Matches(mask))
-            np.testing.assert_array_equal(np.sort(found.rows, axis=1), np.tile(np.sort(rows), (20, 1)))
 
 
 @pytest.fixture(scope="module", params=CORRECTIONS)
@@ -114,7 +99,6 @@ def corrected(request, problem, tmp_path_factory):
         correction=request.param,
         parameters={"query_temperature": 0.1} if request.param == "dual_dis" else {},
         index="flat",
-        progress=False,
     )
     opened = hubless.open(path, "c")
     return opened, opened.correction().query_time(opened.vectors(np.arange(count)))
@@ -173,11 +157,6 @@ class TestCollection:
                   if "amber" in row["tags"] and row["rank"] >= 50]  # fmt: skip
         assert len(wanted) > 5
         assert [hit.id for hit in words.query(query, limit=100, filter=asked)[0]] == wanted
-
-    def test_filter_is_parsed_once_and_used_often(self, words):
-        parsed = filter_of(words.parts, {"field": "rank", "lt": 3})
-        assert words.matches(parsed).rows.tolist() == [0, 1, 2]
-        assert words.query(words.encode(["amber"]), filter=parsed).rows.shape == (1, 3)
 
     def test_unknown_column_is_refused_naming_the_columns(self, words):
         with pytest.raises(UnknownField, match="one of title, rank, tags"):
