@@ -56,16 +56,6 @@ def test_demo_measures_builds_asks_and_serves_the_curl_line_that_it_prints_until
     assert collection.point(pairs[0].name).payload == expected
 
 
-@pytest.mark.slow
-def test_demo_as_json_is_one_document_with_measures_and_answers(tmp_path):
-    arguments = demo("--once", "--json", "--package", PACKAGE, "--catalog", tmp_path / "catalog")
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    said = json.loads(done.stdout)
-    assert [ranking["name"] for ranking in said["rankings"]] == ["raw", "nnn", "is", "sn", "dbsn", "auto"]
-    assert all(len(answer["raw"]) == len(answer["corrected"]) == 3 for answer in said["answers"])
-
-
 def test_wrong_wish_ends_with_one_line_and_code_1(tmp_path):
     arguments = demo("--once", "--catalog", tmp_path / "catalog", "--package", "no_such_package")
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)

@@ -1,5 +1,4 @@
 import sys
-import textwrap
 
 import pytest
 
@@ -121,19 +120,6 @@ def test_documentation_is_the_first_paragraph_and_code_the_source_without_it(pai
     assert beyond_ascii.endswith('return "é" + "\f" + "after a form feed"\n')
 
 
-def test_place_of_a_function_is_file_and_line(pairs, tree):
-    for pair in pairs.values():
-        line = (tree.parent / pair.file).read_text("latin-1").splitlines()[pair.line - 1]
-        assert f"def {pair.name.rsplit('.', 1)[1]}(" in line
-
-
-def test_every_file_is_counted_as_done(tree):
-    library = Library("made", tree, (tree / "module.py", tree / "broken.py"))
-    done = []
-    find_pairs(library, done.append)
-    assert done == [1, 1]
-
-
 @pytest.fixture
 def installed(tree, monkeypatch):
     monkeypatch.syspath_prepend(tree.parent)
@@ -151,16 +137,6 @@ def test_package_is_read_without_its_tests_and_without_being_imported(installed)
     assert installed not in sys.modules
 
 
-def test_package_that_is_one_file_is_that_file(tmp_path, monkeypatch):
-    (tmp_path / "lonely_module.py").write_text(textwrap.dedent(MODULE), "utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert installed_package("lonely_module").files == (tmp_path / "lonely_module.py",)
-
-
-def test_package_can_be_named_as_it_is_installed():
-    assert installed_package("Import_Linter").files == installed_package("importlinter").files
-
-
 @pytest.mark.parametrize("name", ["no_such_package", "sys", "os.path", "../etc", "", "__main__", "-"])
 def test_name_that_is_no_package_with_python_source_is_refused(name):
     with pytest.raises(InputError, match="installed package with Python source"):
@@ -172,13 +148,3 @@ def test_standard_library_is_found_without_tests_and_without_installed_packages(
     files = {file.relative_to(library.root).as_posix() for file in library.files}
     assert {"json/decoder.py", "heapq.py", "asyncio/tasks.py"} <= files
     assert not any(part in file for file in files for part in ("/test/", "site-packages", "idlelib"))
-
-
-def test_function_of_the_standard_library_has_its_own_documentation_and_code():
-    library = standard_library()
-    (file,) = (file for file in library.files if file.relative_to(library.root).as_posix() == "heapq.py")
-    pairs = {pair.name: pair for pair in find_pairs(Library("heapq", library.root, (file,)))}
-    nlargest = pairs["heapq.nlargest"]
-    assert nlargest.doc == "Find the n largest elements in a dataset."
-    assert nlargest.code.startswith("def nlargest(n, iterable, key=None):\n")
-    assert "Find the n largest" not in nlargest.code
