@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hubless.encoders import ENCODERS, BagOfWords, load_encoder
-from hubless.errors import InputError, StorageError, UnknownWords, ZeroVector
+from hubless.errors import InputError, UnknownWords, ZeroVector
 
 WORDS = ["open", "file", "read", "line"]
 ROWS = np.array([[1, 0, 0], [0, 2, 0], [0, 0, 3], [-1, 0, 0]], dtype=np.float32)
@@ -25,16 +25,6 @@ def saved(encoder, tmp_path):
 def test_a_text_is_the_normalised_sum_of_its_words_rows(encoder):
     expected = np.array([[1, 2, 0]]) / np.sqrt(5)
     np.testing.assert_allclose(encoder.encode(["Open the file!"]), expected, atol=1e-7)
-
-
-def test_a_word_counts_as_often_as_it_occurs(encoder):
-    expected = np.array([[0, 4, 3]]) / 5
-    np.testing.assert_allclose(encoder.encode(["read file_file"]), expected, atol=1e-7)
-
-
-def test_rows_near_the_limit_of_float32_do_not_overflow():
-    huge = np.full((1, 4), 3e38, dtype=np.float32)
-    np.testing.assert_allclose(BagOfWords({"word": 0}, huge).encode(["word word word"]), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +61,6 @@ def test_saved_and_loaded_encoder_gives_the_same_vectors(encoder, saved):
     np.testing.assert_array_equal(load_encoder(saved).encode(texts), encoder.encode(texts))
 
 
-def test_saved_files_are_plain_json_and_a_plain_array(saved, encoder):
-    assert sorted(path.name for path in saved.iterdir()) == ["encoder.json", "encoder.npy"]
-    assert json.loads((saved / "encoder.json").read_text("utf-8"))["vocabulary"] == WORDS
-    np.testing.assert_array_equal(np.load(saved / "encoder.npy", allow_pickle=False), ROWS)
-    with pytest.raises(StorageError, match="nowhere"):
-        encoder.save(saved / "nowhere")
-
-
 @pytest.mark.parametrize("file", ["encoder.json", "encoder.npy"])
 def test_file_that_is_missing_or_truncated_at_any_length_is_named(saved, file):
     content = (saved / file).read_bytes()
@@ -99,10 +81,7 @@ def change(folder, **members):
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
-        (
-            {"type": "transformer"},
-            f"type: expected one of {', '.join(ENCODERS)}, got 'transformer'",
-        ),
+        ({"type": "transformer"}, f"type: expected one of {', '.join(ENCODERS)}, got 'transformer'"),
         ({"type": None}, f"type: expected one of {', '.join(ENCODERS)}, got None"),
         ({"type": ["bag-of-words"]}, "type: expected one of bag-of-words"),
         ({"tokeniser": "other-2"}, "tokeniser: expected 'identifier-words-1', got 'other-2'"),

@@ -47,11 +47,6 @@ def test_recent_texts_are_not_asked_for_again_and_the_oldest_are_forgotten(serve
     assert [body["input"] for _, body in server.asked] == [["amber"], ["birch"], ["cedar"], ["birch"]]
 
 
-def test_dimensions_are_asked_for_where_they_are_set(server, encoder):
-    encoder(dimensions=DIM).encode(["amber"])
-    assert server.asked[0][1]["dimensions"] == DIM
-
-
 def test_key_comes_from_the_environment_and_stands_in_the_header_alone(server, encoder, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("WORDS_KEY", "hidden-key\n")
     asking = encoder(api_key_env="WORDS_KEY")
@@ -189,21 +184,6 @@ def test_endpoint_elsewhere_is_asked_by_the_proxy_of_the_environment(server, enc
     assert server.asked[0][0] == "http://embed.example/v1/embeddings"
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_endpoint_on_this_machine_is_asked_by_no_proxy(server, encoder, no_proxies, monkeypatch, host):
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    assert encoder(url=server.url.replace("127.0.0.1", host)).encode(["amber"]).shape == (1, DIM)
-    assert server.asked[0][0] == "/v1/embeddings"
-
-
-def test_proxy_that_cannot_be_used_is_told_without_its_password(encoder, no_proxies, monkeypatch):
-    monkeypatch.setenv("ALL_PROXY", "gopher://user:hidden@proxy")
-    with pytest.raises(InputError, match="encoder, url: expected a proxy of http") as caught:
-        encoder(url="https://embed.example/v1")
-    assert "hidden" not in str(caught.value)
-
-
 def test_endpoint_that_is_slow_times_out(server, encoder):
     going = threading.Event()
     server.answer = lambda body: (going.wait(20), right(body))[1]
@@ -211,13 +191,6 @@ def test_endpoint_that_is_slow_times_out(server, encoder):
     with pytest.raises(EncoderTimeout, match="did not answer in time"):
         asking.encode(["amber"])
     going.set()
-
-
-def test_time_that_the_caller_has_not_got_does_not_open_the_breaker(server, encoder):
-    asking = encoder(breaker_failures=1)
-    with pytest.raises(EncoderTimeout, match="no time left"):
-        asking.encode(["amber"], seconds=-1.0)
-    assert asking.encode(["amber"], seconds=20.0).shape == (1, DIM)
 
 
 def test_breaker_leaves_a_failing_endpoint_alone_and_tries_it_again(server, encoder, caplog):
@@ -269,10 +242,7 @@ FIELDS = (
         ({"api_key": "hidden"}, f"api_key: expected one of {FIELDS}, got an unknown field; did you mean api_key_env?"),
         ({"xyz": "hidden"}, f"xyz: expected one of {FIELDS}, got an unknown field"),
         ({"url": "ftp://host/v1"}, "url: expected http:// or https://, a host and a path, got str"),
-        (
-            {"url": "http://u:hidden@h/v1"},
-            "url: expected no password in it: name a variable in api_key_env, got str",
-        ),
+        ({"url": "http://u:hidden@h/v1"}, "url: expected no password in it: name a variable in api_key_env, got str"),
         (
             {"api_key_env": "HUBLESS_ADMIN_KEYS"},
             "api_key_env: expected a variable of the encoder's own, the service's hold its keys, got str",
@@ -292,35 +262,6 @@ def test_wrong_description_is_refused_naming_the_field_and_no_secret(encoder, fi
     with pytest.raises(InputError) as caught:
         encoder(**fields)
     assert str(caught.value) == f"encoder, {problem}"
-
-
-@pytest.mark.parametrize(("kind", "field"), [("openai", "url"), ("static", "path")])
-def test_field_that_is_missing_is_named_with_what_it_has_to_be(tmp_path, kind, field):
-    with pytest.raises(InputError) as caught:
-        load_encoder(tmp_path, DIM, {"type": kind})
-    assert str(caught.value) == f"encoder, {field}: expected a value, got nothing"
-
-
-def test_unknown_type_is_refused_with_the_known_ones(encoder):
-    known = "bag-of-words, openai, sentence-transformers, onnx, static"
-    with pytest.raises(InputError, match=f"one of {known}, got 'words'"):
-        encoder(type="words")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("e.json", '{"type": "openai", "url": "https://host/v1/", "model": "m"}'),
-        ("e.toml", 'type = "openai"\nurl = "https://host/v1"\nmodel = "m"\n'),
-    ],
-)
-def test_description_can_be_json_or_toml_and_is_saved_as_it_was(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    encoder = load_encoder(tmp_path / name, 7)
-    (tmp_path / "saved").mkdir()
-    encoder.save(tmp_path / "saved")
-    assert load_encoder(tmp_path / "saved").description == encoder.description
-    assert (encoder.dim, encoder.description.url) == (7, "https://host/v1")
 
 
 def test_fields_are_replaced_and_another_type_replaces_all(server, encoder, tmp_path):

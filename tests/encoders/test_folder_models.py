@@ -68,14 +68,6 @@ def test_missing_model_is_a_failure_that_tells_no_paths(tmp_path, kind):
     assert "secret" not in str(failed.value)
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"), [({"path": 3}, "path: expected a valid string, got 3"), ({"pth": "m"}, "did you mean path")]
-)
-def test_wrong_field_is_named(tmp_path, kind, fields, problem):
-    with pytest.raises(InputError, match=f"encoder, .*{problem}"):
-        kind.load(tmp_path, **fields)
-
-
 def test_several_threads_load_it_once_and_get_the_same_vectors(tmp_path, monkeypatch, kind):
     encoder = kind.load(kind.write(tmp_path))
     read, loads = encoder._read, []
@@ -105,10 +97,3 @@ def test_collection_is_built_with_it_and_answers_vectors_where_the_model_has_mov
     changed = {"path": str(tmp_path / "moved")}
     again = open_collection(tmp_path / "catalog", "photos", encoder=changed)
     np.testing.assert_array_equal(again.encode(["amber birch"])[0], vector)
-
-
-def test_build_without_the_model_is_refused_and_leaves_nothing(tmp_path, kind):
-    (kind.write(tmp_path / "mini") / kind.file).unlink()
-    with pytest.raises(InputError, match="which does not exist"):
-        small.build(tmp_path / "catalog", encoder=kind.load(tmp_path, path="mini"))
-    assert small.entries(tmp_path / "catalog") == []

@@ -90,11 +90,6 @@ def test_prompt_is_the_models_own_for_queries_unless_another_is_given(tmp_path):
     np.testing.assert_allclose(load(tmp_path, prompt="").encode(["fjord"]), means(["fjord"]), atol=1e-5)
 
 
-def test_model_of_lower_case_reads_texts_so(tmp_path):
-    write_onnx(tmp_path, sentence_bert_config={"do_lower_case": True})
-    np.testing.assert_allclose(load(tmp_path).encode(["Amber BIRCH"]), means(["amber birch"]), atol=1e-5)
-
-
 def test_vectors_that_the_graph_pools_itself_are_taken_as_they_are(tmp_path):
     write_onnx(tmp_path, data=graph(pooled=True), pooling=None, modules=("Transformer", "Pooling", "Dense"))
     wanted = [ROWS[[SPECIAL["cls"], *tokens(text), SPECIAL["sep"]]].sum(axis=0) for text in TEXTS]
@@ -109,10 +104,6 @@ def test_vectors_that_the_graph_pools_itself_are_taken_as_they_are(tmp_path):
 def test_graph_is_found_where_exporters_put_it_or_where_the_description_says(tmp_path, file, fields):
     write_onnx(tmp_path, file=file, data=graph(INT32))
     np.testing.assert_allclose(load(tmp_path, **fields, threads=1).encode(TEXTS), means(TEXTS), atol=1e-5)
-
-
-def test_text_without_words_is_one_of_special_tokens(tmp_path):
-    np.testing.assert_allclose(load(write_onnx(tmp_path)).encode(["", "amber"]), means(["", "amber"]), atol=1e-5)
 
 
 def smaller_table(folder):
@@ -151,18 +142,12 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
             "path: expected a graph with the inputs.*position_ids",
         ),
         (smaller_table, "path: expected a graph that takes tokens, got .*model.onnx: "),
-        (
-            lambda folder: write_modules(folder, ["Transformer", "Pooling", "Dense"]),
-            "path: .*modules.json has Dense",
-        ),
+        (lambda folder: write_modules(folder, ["Transformer", "Pooling", "Dense"]), "path: .*modules.json has Dense"),
         (
             without("1_Pooling/config.json"),
             "pooling: expected one of .* because the folder has no 1_Pooling/config.json",
         ),
-        (
-            pooling(pooling_mode_mean_tokens=True, pooling_mode_max_tokens=True),
-            "path: .* with max, mean",
-        ),
+        (pooling(pooling_mode_mean_tokens=True, pooling_mode_max_tokens=True), "path: .* with max, mean"),
         (prompt_left_out, "path: expected a model that pools its prompt too"),
     ],
 )
@@ -170,17 +155,3 @@ def test_model_that_would_give_other_vectors_is_refused_before_a_build(tmp_path,
     damage(write_onnx(tmp_path))
     with pytest.raises(InputError, match=f"encoder, {problem}"):
         load(tmp_path).check()
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"pooling": "max"}, "pooling: expected 'mean', 'cls' or 'lasttoken', got str"),
-        ({"normalize": "perhaps"}, "normalize: expected a valid boolean, unable to interpret input, got str"),
-        ({"max_seq_length": 0}, "max_seq_length: expected greater than or equal to 1, got 0"),
-        ({"model": "m"}, "model: expected one of "),
-    ],
-)
-def test_wrong_field_is_named(tmp_path, fields, problem):
-    with pytest.raises(InputError, match=f"encoder, {problem}"):
-        load(tmp_path, **fields)

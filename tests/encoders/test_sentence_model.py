@@ -75,14 +75,6 @@ def test_model_with_an_encoding_of_its_own_for_queries_is_asked_for_that(package
     assert encoder.encode(["a"])[0, 0] == 9
 
 
-def test_collection_is_built_with_it_and_asked_in_words(package, describe, tmp_path):
-    small.build(tmp_path / "catalog", encoder=describe(model="mini"))
-    assert "sentence_transformers" not in sys.modules  # loaded by the first text
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    text = opened.query(opened.encode(["abc"]), limit=3)
-    assert text.ids == opened.query(np.float32([3, 1, 2, 3, 4, 5, 6, 7]), limit=3).ids
-
-
 def test_folder_beside_the_description_is_found_and_stored_with_its_whole_path(package, describe, tmp_path):
     (tmp_path / "mini").mkdir()
     small.build(tmp_path / "catalog", encoder=describe(model="mini"))
@@ -109,15 +101,6 @@ def test_model_that_is_missing_or_has_other_dimensions_is_a_failure_that_tells_n
     assert "secret" not in str(failed.value)
     with pytest.raises(EncoderFailed, match="8 dimensions, the collection has 5"):
         load_encoder(describe(model="mini"), dim=5).encode(["a"])
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [({}, "model"), ({"model": "m", "batch": 0}, "batch"), ({"model": "m", "promt": "q"}, "promt")],
-)
-def test_wrong_field_is_named(describe, fields, problem):
-    with pytest.raises(InputError, match=f"encoder, {problem}"):
-        load_encoder(describe(**fields), dim=8)
 
 
 def test_descriptions_on_the_page_are_some_and_have_all_fields(describe):

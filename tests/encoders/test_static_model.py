@@ -66,26 +66,12 @@ def test_long_text_is_cut_as_model2vec_cuts_it(tmp_path, config, most):
         np.testing.assert_allclose(encoder.encode([text])[0], mean(cut), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("tensors", "config"), [({"embedding.weight": ROWS}, None), ({"embeddings": ROWS}, {"max_length": None})]
-)
-def test_long_text_is_read_whole_by_a_model_without_a_limit(tmp_path, tensors, config):
-    text = "amber " * 1000 + "birch " * 1000
-    encoder = load(write_static(tmp_path, tensors, config=config))
-    np.testing.assert_allclose(encoder.encode([text])[0], mean(text), atol=1e-6)
-
-
 def test_unknown_pieces_of_a_unigram_tokeniser_are_left_out(tmp_path):
     encoder = load(write_static(tmp_path))
     made = tokeniser()
     made.model = models.Unigram([(word, -1.0) for word in WORDS], unk_id=WORDS.index("[UNK]"))
     made.save(str(tmp_path / "tokenizer.json"))
     np.testing.assert_allclose(encoder.encode(["amber zzz birch"])[0], mean("amber birch"), atol=1e-6)
-
-
-def test_prompt_stands_before_each_text(tmp_path):
-    encoder = load(write_static(tmp_path), prompt="amber ")
-    np.testing.assert_allclose(encoder.encode(["birch"])[0], mean("amber birch"), atol=1e-6)
 
 
 def test_text_without_a_known_word_is_the_askers_mistake(tmp_path):
@@ -111,10 +97,7 @@ def tensors(**named):
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (
-            without("model.safetensors"),
-            r"expected a folder with .*model.safetensors, which does not exist",
-        ),
+        (without("model.safetensors"), r"expected a folder with .*model.safetensors, which does not exist"),
         (text("model.safetensors", "x" * 40), "safetensors of types that NumPy has"),
         (tensors(weight=ROWS), "a tensor embeddings or embedding.weight, got .* with weight"),
         (tensors(embeddings=ROWS[:-1].copy()), "embeddings of each of 10 tokens in tokenizer.json, got .* with 9"),
@@ -123,10 +106,7 @@ def tensors(**named):
         (tensors(embeddings=ROWS, weights=WEIGHTS[1:].copy()), "weights of each of 10 tokens"),
         (without("tokenizer.json"), "a folder with tokenizer.json"),
         (text("tokenizer.json", "{}"), "a tokeniser as the package tokenizers stores it"),
-        (
-            lambda folder: write_modules(folder, ["StaticEmbedding", "Dense"]),
-            "modules.json has Dense",
-        ),
+        (lambda folder: write_modules(folder, ["StaticEmbedding", "Dense"]), "modules.json has Dense"),
         (text("config.json", "["), "a JSON file, got .*config.json"),
         (text("config.json", '{"max_length": "many"}'), "a model that can be loaded, got .*TypeError"),
     ],

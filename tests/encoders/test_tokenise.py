@@ -26,12 +26,6 @@ def test_identifiers_are_split_and_words_are_lower_case(text, words):
     assert tokenise(text) == words
 
 
-@given(st.text())
-def test_every_word_of_any_text_is_cut_into_itself(text):
-    for word in tokenise(text):
-        assert tokenise(word) == [word]
-
-
 @given(st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=1, max_size=6))
 def test_all_ways_to_write_an_identifier_yield_the_same_words(words):
     spellings = ["_".join(words), "".join(map(str.title, words)), "_".join(words).upper(), " ".join(words)]
