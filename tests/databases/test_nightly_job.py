@@ -29,16 +29,16 @@ def job(store, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("store", ["qdrant", "pgvector"], indirect=True)
 def test_job_reads_a_database_and_writes_what_changed_to_it(job, store, best):
-    first = hubless.reindex(job, progress=False)
+    first = hubless.reindex(job)
     index = hubless.open(job.parent / "catalog", "photos")
     assert first.corrected[0].written == index.count == stores.FIRST
     assert index.point(3).payload["stock"] == 3
     lines = first.corrected[0].query
     assert [store.ask(lines, query) for query in stores.QUERIES] == best(index)
-    again = hubless.reindex(job, progress=False)
+    again = hubless.reindex(job)
     assert (again.published, again.corrected) == (False, [])
     store.fill(stores.FIRST)
-    third = hubless.reindex(job, progress=False)
+    third = hubless.reindex(job)
     assert third.corrected[0].written == stores.COUNT
     assert third.plan.rows.counts == {"new": stores.COUNT - stores.FIRST, "changed": 0, "gone": 0}
     index = hubless.open(job.parent / "catalog", "photos")

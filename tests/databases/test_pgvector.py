@@ -8,7 +8,6 @@ import pytest
 from support import stores
 
 import hubless
-from hubless.databases.addresses import open_database
 from hubless.errors import InputError
 
 
@@ -20,7 +19,7 @@ def table():
 
 
 def correct(store, address=None, **options):
-    options = {"bank_of_targets": True, "progress": False} | options
+    options = {"bank_of_targets": True} | options
     return hubless.correct(address or store.address, stores.BANK_QUERIES, **options)
 
 
@@ -67,17 +66,6 @@ def test_changed_vector_loses_its_correction_and_other_columns_do_not(table):
         client.execute("UPDATE photos SET embedding = embedding * embedding WHERE id = 7")
     assert [row for row, one in enumerate(vectors_of(table, 0)) if one is None] == [7]
     assert hubless.correct(table.address, sync=True).written == 1
-
-
-def test_correction_that_is_no_formula_for_sql_has_no_refresh(table):
-    correct(table)
-    correct(table, correction="nnn")
-    with table.client() as client:
-        assert client.execute("SELECT count(*) FROM pg_proc WHERE proname = 'photos_hubless_refresh'").fetchone() == (
-            0,
-        )
-    table.fill(stores.FIRST)
-    assert hubless.correct(table.address, sync=True).written == 20
 
 
 def test_query_uses_the_index_and_strength_0_is_the_raw_ranking(table):
@@ -133,11 +121,3 @@ def test_wrong_tables_are_named(table, columns, option, said):
             client.execute("INSERT INTO wrong (a, v) VALUES (0, '[1,2,3]')")
     with pytest.raises(InputError, match=said):
         correct(table, table.address.replace("photos", "wrong") + option)
-
-
-def test_closed_database_keeps_nothing_open(table):
-    database = open_database(table.address)
-    assert database.count() == stores.FIRST
-    database.close()
-    with table.client() as client:
-        assert client.execute("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%'").fetchone() == (0,)

@@ -10,14 +10,12 @@ from typer.testing import CliRunner
 import hubless
 from hubless.builder import correct as correcting
 from hubless.cli.application import app
-from hubless.databases import base
 from hubless.databases.addresses import open_database
-from hubless.databases.spool import rows_of
 from hubless.errors import HublessError, InputError
 
 
 def correct(store, **options):
-    options = {"query_bank": stores.BANK_QUERIES, "bank_of_targets": True, "progress": False} | options
+    options = {"query_bank": stores.BANK_QUERIES, "bank_of_targets": True} | options
     return hubless.correct(store.address, **options)
 
 
@@ -41,20 +39,6 @@ def test_corrected_database_finds_what_hubless_finds_also_with_filters_and_after
     index = hubless.Index(metric="dot", index="flat").fit(stores.BANK_QUERIES, stores.TARGETS, bank_of_targets=True)
     assert asked(store, again.query) == best(index)
     assert asked(store, done.query) == best(whole)
-
-
-def test_pages_have_ids_vectors_and_payload(store, monkeypatch, tmp_path):
-    monkeypatch.setattr(base, "PAGE", 64)
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(rows_of(store.address, tmp_path)).sort_by("stock")
-    assert [int(each) for each in table["id"].to_pylist()] == list(range(stores.FIRST))
-    vectors = np.stack(table["vector"].to_numpy())
-    np.testing.assert_allclose(vectors @ vectors[0], stores.TARGETS[: stores.FIRST] @ stores.TARGETS[0], rtol=10)
-    assert (
-        table["document" if "document" in table.column_names else "title"].to_pylist()[3] == stores.payload(3)["title"]
-    )
-    assert table["stock"].to_pylist() == list(range(stores.FIRST))
 
 
 WITHOUT_MILVUS = [name for name in stores.STORES if name != "milvus"]
@@ -101,7 +85,7 @@ def kill_at(number, changing, patched):
 @pytest.mark.parametrize("store", [*WITHOUT_MILVUS, pytest.param("milvus", marks=pytest.mark.slow)], indirect=True)
 def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted, best, monkeypatch):
     monkeypatch.setattr(correcting, "PAGE", 50)
-    done = hubless.publish(fitted, store.address, progress=False)
+    done = hubless.publish(fitted, store.address)
     other = hubless.Index("nnn", metric="cosine", parameters={"k": 1, "weight": 3}, index="flat")
     other.fit(stores.BANK_QUERIES, stores.TARGETS[: stores.FIRST], ids=range(stores.FIRST), bank_of_targets=True)
     assert best(other) != best(fitted)
@@ -111,7 +95,7 @@ def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted
         with monkeypatch.context() as patched:
             kill_at(number, store.changing(), patched)
             try:
-                hubless.publish(other, store.address, progress=False)
+                hubless.publish(other, store.address)
                 killed = False
             except Killed:
                 assert asked(store, done.query) in (best(fitted), best(other)), number
@@ -120,12 +104,12 @@ def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted
 
 
 def test_ids_that_the_database_lacks_are_left_out(store, whole, best, fitted):
-    done = hubless.publish(whole, store.address, progress=False)
+    done = hubless.publish(whole, store.address)
     assert (done.written, done.left_out) == (stores.FIRST, 0)
     strange = hubless.Index(metric="cosine", index="flat")
     strange.fit(stores.BANK_QUERIES, stores.TARGETS, ids=range(9000, 9000 + stores.COUNT), bank_of_targets=True)
     with pytest.raises(InputError, match="expected rows with the ids of the collection"):
-        hubless.publish(strange, store.address, progress=False)
+        hubless.publish(strange, store.address)
     rows = asked(store, done.query)
     assert rows == [[row for row in line if row < stores.FIRST][:10] for line in rows]
 

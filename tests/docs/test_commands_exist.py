@@ -23,9 +23,5 @@ def test_make_commands_of_a_page_are_targets(page):
     assert make_targets(page) <= TARGETS
 
 
-def test_readme_shows_how_to_try_it_and_how_to_test_it():
-    assert {"demo", "test"} <= make_targets(ROOT / "README.md")
-
-
 def test_every_target_is_explained_to_contributors():
     assert make_targets(ROOT / "CONTRIBUTING.md") == TARGETS

@@ -1,4 +1,3 @@
-import json
 import re
 from pathlib import Path
 
@@ -31,8 +30,3 @@ def test_metrics_are_those_of_the_code(tmp_path):
 def test_stages_are_those_of_the_code():
     (listed,) = re.findall(r"(?s)\nStages are (.*?), as in", PAGE)
     assert re.findall(r"`(\w+)`", listed) == list(STAGES)
-
-
-def test_lines_in_json_are_json():
-    lines = [json.loads(line) for line in re.findall(r"(?ms)^```json\n(.*?)^```", PAGE)]
-    assert [line["logger"] for line in lines] == ["hubless.requests"]

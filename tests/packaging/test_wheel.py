@@ -62,12 +62,6 @@ def test_wheel_says_that_each_package_is_typed(built):
     assert {name.split("/")[0] for name in typed} == set(packages)
 
 
-def test_wheel_holds_the_licence(built):
-    _, archive, _ = built
-    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
-    assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
-
-
 def test_projects_have_addresses_together_and_then_links_that_the_registry_can_follow():
     """Without a public address there is nothing to name or to link to."""
     folders = [folder for folder, _ in PROJECTS.values()]
