@@ -15,7 +15,7 @@ def build(catalog):
     rng = np.random.default_rng(4)
     targets = rng.normal(size=(COUNT, DIM)).astype(np.float32)
     bank = rng.normal(size=(64, DIM)).astype(np.float32)
-    hubless.build(catalog, NAME, targets, bank, correction="none", index="flat", progress=False)
+    hubless.build(catalog, NAME, targets, bank, correction="none", index="flat")
     return catalog
 
 

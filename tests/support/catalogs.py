@@ -72,7 +72,7 @@ def build(path, **options):
     """Both collections, in a new catalog."""
     text, number = words(), numbers()
     more = {"ids": text.ids, "payload": payload(), "encoder": encoder(), **options}
-    hubless.build(path, "words", text.targets, text.query_bank, progress=False, **more)
+    hubless.build(path, "words", text.targets, text.query_bank, **more)
     more = {"ids": number.ids, "metric": "dot", **options}
-    hubless.build(path, "numbers", number.targets, number.query_bank, progress=False, **more)
+    hubless.build(path, "numbers", number.targets, number.query_bank, **more)
     return path

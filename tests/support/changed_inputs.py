@@ -102,9 +102,7 @@ def change(how, file, other):
 
 def build(catalog, given):
     given = {"targets": small.targets(), **given}
-    manifest = hubless.build(
-        catalog, "photos", query_bank=small.query_bank(), correction="csls", index="flat", progress=False, **given
-    )
+    manifest = hubless.build(catalog, "photos", query_bank=small.query_bank(), correction="csls", index="flat", **given)
     return small.folder(catalog, manifest), manifest
 
 

@@ -57,11 +57,7 @@ def _make_container(endpoint, name):
     signature = base64.b64encode(hmac.digest(base64.b64decode(KEY), signed.encode(), hashlib.sha256)).decode()
     answer = httpx.put(
         f"{endpoint}/{name}?restype=container",
-        headers={
-            "x-ms-date": date,
-            "x-ms-version": "2021-08-06",
-            "authorization": f"SharedKey {ACCOUNT}:{signature}",
-        },
+        headers={"x-ms-date": date, "x-ms-version": "2021-08-06", "authorization": f"SharedKey {ACCOUNT}:{signature}"},
     )
     answer.raise_for_status()
 

@@ -30,4 +30,4 @@ def build(catalog, texts, name="stdlib"):
     encoder = BagOfWords({word: row for row, word in enumerate(words)}, rng.normal(size=(len(words), DIM)))
     targets, bank = rng.normal(size=(COUNT, DIM)), rng.normal(size=(100, DIM))
     ids = ["str.split", "re.split", *(f"function-{row}" for row in range(2, COUNT))]
-    hubless.build(catalog, name, targets, bank, ids=ids, payload=payload(), encoder=encoder, progress=False)
+    hubless.build(catalog, name, targets, bank, ids=ids, payload=payload(), encoder=encoder)

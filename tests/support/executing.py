@@ -37,7 +37,6 @@ def offsets_built(catalog, executor, correction, parameters=None, **given):
         parameters=parameters,
         index="flat",
         executor=executor,
-        progress=False,
         **banks,
         **given,
     )

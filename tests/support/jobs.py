@@ -61,7 +61,7 @@ def rewrite(folder, **more):
 
 def run(folder, **options):
     """Run the job of a folder, with the catalog in it."""
-    return hubless.reindex(folder / "job.yaml", catalog=folder / "catalog", progress=False, **options)
+    return hubless.reindex(folder / "job.yaml", catalog=folder / "catalog", **options)
 
 
 def stored(folder, **options):

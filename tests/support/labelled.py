@@ -32,9 +32,9 @@ def saved(folder, given, **more):
 
 def compare(*given, **options):
     """A comparison by cosine."""
-    return comparing.compare(*given, **{"metric": "cosine", "progress": False} | options)
+    return comparing.compare(*given, **{"metric": "cosine"} | options)
 
 
 def tune(*given, **options):
     """A choice by cosine."""
-    return tuning.tune(*given, **{"metric": "cosine", "progress": False} | options)
+    return tuning.tune(*given, **{"metric": "cosine"} | options)

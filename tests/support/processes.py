@@ -11,11 +11,7 @@ TESTS = str(Path(__file__).parents[1])
 def environment():
     """The environment of a child that imports what the tests import, and takes one core."""
     found = os.environ.get("PYTHONPATH")
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([TESTS, *([found] if found else [])]),
-        "OMP_NUM_THREADS": "1",
-    }
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([TESTS, *([found] if found else [])]), "OMP_NUM_THREADS": "1"}
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def write(catalog, told):
 
 
 def merged(catalog, told):
-    merge(catalog, NAME, keep=1, progress=False)
+    merge(catalog, NAME, keep=1)
 
 
 def rollback(catalog, told):
@@ -102,7 +102,7 @@ def delete(catalog, told):
 
 
 def reindex(catalog, told):
-    hubless.reindex(catalog / "files" / "job.yaml", catalog=catalog, progress=False)
+    hubless.reindex(catalog / "files" / "job.yaml", catalog=catalog)
 
 
 def backed_up(catalog, told):

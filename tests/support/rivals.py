@@ -25,7 +25,7 @@ FIRST = IDS[:5]
 def build(catalog):
     """The collection that the clients write to, and its history."""
     targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
-    options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat", "progress": False}
+    options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat"}
     payload = [{"title": each} for each in FIRST]
     hubless.build(catalog, NAME, targets, bank, ids=FIRST, payload=payload, **options)
     return History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})

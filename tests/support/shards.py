@@ -24,7 +24,7 @@ def queries():
 def build(catalog, count=COUNT, **options):
     """Build 2,900 targets in shards of 1,000, 1,000 and 900."""
     given = {"index": "flat", "correction": "csls", "shard_targets": MOST} | options
-    return hubless.build(catalog, NAME, targets(count), query_bank(), progress=False, **given)
+    return hubless.build(catalog, NAME, targets(count), query_bank(), **given)
 
 
 def folder(catalog, version=None):

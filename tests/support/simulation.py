@@ -623,7 +623,7 @@ class Stage:
         root = folder / "catalog"
         shortcuts.take()
         targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
-        options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat", "progress": False}
+        options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat"}
         payload = [{"title": each} for each in FIRST]
         hubless.build(root, NAME, targets, bank, ids=FIRST, payload=payload, **options)
         correction = hubless.open(root, NAME).correction()

@@ -35,7 +35,7 @@ def payload():
 
 def build(catalog, name="photos", *, data=0, correction="none", **options):
     """Build a version, of other targets for other `data`; its manifest."""
-    return hubless.build(catalog, name, targets(data), query_bank(), correction=correction, progress=False, **options)
+    return hubless.build(catalog, name, targets(data), query_bank(), correction=correction, **options)
 
 
 def build_full(catalog, name="photos", **options):

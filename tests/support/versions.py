@@ -22,7 +22,6 @@ def build(path, count, *, targets=60, dim=8):
             ids=[number * STEP + row for row in range(targets)],
             correction="csls",
             index="flat",
-            progress=False,
         ).version
         for number in range(count)
     ]
