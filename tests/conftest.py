@@ -14,7 +14,7 @@ from support.serving import serving, wait_until_ready
 
 from hubless.kernels import reductions, similarities, streaming
 
-pytest_plugins = ["support.attacks"]
+pytest_plugins = ["support.attacks", "support.commands"]
 
 CASE_A = Path(__file__).parent / "golden" / "case_a.npz"
 

@@ -23,12 +23,7 @@ def catalog(tmp_path):
 
 
 def write(catalog, *writes):
-    """Write as the service does."""
-    log = catalog.log("notes")
-    with log.writing() as appender:
-        for each in writes:
-            appender.add(each.kind, each.encode())
-        appender.commit()
+    small.record(catalog.log("notes"), *writes)
 
 
 def put(*names, seed=0, payload=None):

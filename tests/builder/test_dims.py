@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import jobs
+from support.hubs import unit
 from support.problems import with_hubs
 
 import hubless
@@ -25,10 +26,6 @@ GIVEN = with_hubs(targets=400, bank=120, target_bank=80, queries=15, dim=D, seed
 GIVEN = replace(GIVEN, **{name: (rows * STRETCH @ TURN).astype(np.float32) for name, rows in vars(GIVEN).items()})
 IDS = [f"t{row}" for row in range(len(GIVEN.targets))]
 OLD = 300
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def directions(bank, others, k=K):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.hubs import unit
 from support.problems import centred, with_hubs
 
 import hubless
@@ -18,10 +19,6 @@ FITTED = 60
 PARAMETERS = {"nnn": {"k": 16}, "dual_dis": {"query_temperature": 0.1}}
 IDS = [f"t{row}" for row in range(120)]
 PAYLOAD = [{"n": row, "even": row % 2 == 0} for row in range(120)]
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 TARGETS, QUERIES = unit(PROBLEM.targets), unit(PROBLEM.queries)

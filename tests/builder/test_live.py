@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from support.hubs import pairs, unit
+from support.hubs import foreign, pairs
 
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite
@@ -12,9 +12,7 @@ from hubless.measures.evenness import STRENGTHS
 
 QUERIES, ITEMS, _ = pairs(900, apart=1.0, common=1.0)
 LIVE, BANK, TARGETS = QUERIES[:220], QUERIES[220:600], ITEMS[400:]
-rng = np.random.default_rng(3)
-FOREIGN = unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
-"""Queries about three other things."""
+FOREIGN = foreign()
 
 
 def fit(bank, live=LIVE, correction="auto", **options):

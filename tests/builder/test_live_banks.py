@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.hubs import pairs, unit
+from support.hubs import foreign, pairs, unit
 
 from hubless.builder.banks.bank_review import review
 from hubless.builder.banks.thinning import CONFIRMED, demand, thin
@@ -81,11 +81,6 @@ def reviewed(bank, fresh=LIVE, served=None):
     return review(ArrayVectors(bank, "bank"), TARGETS, "cosine", correction("auto"), live, served)
 
 
-def foreign_bank():
-    rng = np.random.default_rng(3)
-    return unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
-
-
 def test_bank_of_queries_like_the_live_ones_is_good():
     found = reviewed(BANK)
     assert found.good
@@ -95,7 +90,7 @@ def test_bank_of_queries_like_the_live_ones_is_good():
 
 
 def test_foreign_bank_is_not_good_by_what_live_queries_say():
-    found = reviewed(foreign_bank().astype(np.float32))
+    found = reviewed(foreign())
     assert not found.good
     assert found.chosen.strength <= 0.25
     assert "does not fit them" in " ".join(found.against)
@@ -103,7 +98,7 @@ def test_foreign_bank_is_not_good_by_what_live_queries_say():
 
 def test_bank_that_is_worse_than_what_is_served_is_not_good():
     served = correction("auto").fit(ArrayVectors(BANK, "bank"), TARGETS).offsets(TARGETS)
-    noisy = np.concatenate([BANK[:60], foreign_bank()[:60]]).astype(np.float32)
+    noisy = np.concatenate([BANK[:60], foreign()[:60]]).astype(np.float32)
     found = reviewed(noisy, served=served)
     assert any("more evenly" in sentence for sentence in found.against)
     assert reviewed(BANK[:280], served=served).good

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.hubs import unit
 from support.problems import with_hubs
 
 import hubless
 from hubless.errors import InputError
 
 PROBLEM = with_hubs(targets=80, bank=60, target_bank=40, queries=30, dim=12, seed=11)
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 TARGETS, BANK, QUERIES = unit(PROBLEM.targets), unit(PROBLEM.bank), unit(PROBLEM.queries)

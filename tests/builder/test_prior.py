@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import small
 from support.problems import normal, with_hubs
 
 import hubless
@@ -87,13 +88,9 @@ class TestLaterTargets:
 
     def test_written_target_takes_the_prior_of_its_column(self, tmp_path):
         index = build(tmp_path, payload=PAYLOAD, target_prior="clicks")
-        log = Catalog(tmp_path).log("c")
         payload = pa.table({name: [values[0]] for name, values in PAYLOAD.items()}, index.parts.payload_schema)
         put = Put(np.ascontiguousarray(TARGETS[:1]), id_array([300], "ids"), payload)
-        with log.writing() as appender:
-            appender.add(put.kind, put.encode())
-            appender.commit()
-        log.close()
+        small.record(Catalog(tmp_path).log("c"), put)
         assert hubless.open(tmp_path, "c").offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
 
     def test_prior_beside_a_column_or_without_a_fit_with_one_is_refused(self):

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import jobs, small, writing
-from support.jobs import NAME, names, run, stored, unit, vector, write_targets
+from support.hubs import unit
+from support.jobs import NAME, names, run, stored, vector, write_targets
 
 import hubless
 from hubless.builder.lifecycle import create
@@ -54,15 +55,8 @@ def test_first_run_gives_the_bytes_of_a_build_with_the_same_files(folder):
     assert done.published
     assert (done.manifest.job.offsets, done.manifest.job.built) == ("fitted", "trained")
     assert (done.manifest.job.new, done.manifest.frozen) == (60, 0)
-    other = hubless.build(
-        folder / "other",
-        NAME,
-        folder / "items",
-        folder / "bank.npy",
-        correction="csls",
-        parameters={"k": 3},
-        index="flat",
-    )
+    options = {"correction": "csls", "parameters": {"k": 3}, "index": "flat"}
+    other = hubless.build(folder / "other", NAME, folder / "items", folder / "bank.npy", **options)
     assert done.manifest.measured == other.measured
     assert done.manifest.files == other.files | {"sources.arrow": done.manifest.files["sources.arrow"]}
 

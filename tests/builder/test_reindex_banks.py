@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from support import jobs, small
-from support.jobs import NAME, names, run, unit, vector, write_targets
+from support.hubs import unit
+from support.jobs import NAME, names, run, vector, write_targets
 
 import hubless
 from hubless.builder.banks.thinning import demand, thin

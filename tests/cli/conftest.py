@@ -1,7 +1,5 @@
 import json
 import shutil
-import sys
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -10,43 +8,6 @@ import pytest
 from support import printed, small
 
 import hubless
-from hubless.cli.application import main
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self):
-        return json.loads(self.out)
-
-    @property
-    def table(self):
-        """The cells of a printed table, line by line."""
-        lines = (line for line in self.out.splitlines() if line[0] in "│┃")
-        return [[cell.strip() for cell in line[1:-1].replace("┃", "│").split("│")] for line in lines]
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run_command(*words):
-        monkeypatch.setattr(sys, "argv", ["hubless", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return Ended(ended.value.code or 0, printed.out, printed.err)
-
-    return run_command
 
 
 @pytest.fixture(scope="session")

@@ -31,12 +31,7 @@ def catalog(tmp_path):
 
 
 def remove(catalog, wanted, name=NAME):
-    log = catalog.log(name)
-    with log.writing() as appender:
-        number = appender.add("remove", Remove(pa.array([wanted])).encode())
-        appender.commit()
-    log.close()
-    return number
+    return small.record(catalog.log(name), Remove(pa.array([wanted])))
 
 
 @pytest.fixture

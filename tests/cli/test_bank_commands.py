@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import catalogs
-from support.hubs import unit
+from support.hubs import foreign, unit
 from support.printed import COUNT
 
 import hubless
@@ -79,10 +79,7 @@ def test_check_of_a_good_bank_is_0_and_of_a_bad_one_4(run, prepared, on, tmp_pat
     live = ("--live-queries", prepared / "queries.npy")
     good = run("bank", "check", "--bank", prepared / "bank.npy", *live, *on)
     assert (good.code, "The bank is good." in good.out) == (0, True)
-    dim = load(prepared / "bank.npy").shape[1]
-    rng = np.random.default_rng(3)
-    three = 2 * rng.normal(size=(3, dim))[rng.integers(3, size=300)]
-    np.save(tmp_path / "foreign.npy", unit(0.6 * rng.normal(size=(300, dim)) + three))
+    np.save(tmp_path / "foreign.npy", foreign())
     bad = run("bank", "check", "--bank", tmp_path / "foreign.npy", *live, *on, "--json")
     assert bad.code == 4
     assert bad.json["good"] is False

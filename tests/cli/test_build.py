@@ -33,9 +33,8 @@ def test_index_is_cut_into_shards_and_says_so(build, monkeypatch):
 
 def test_library_and_command_line_build_the_same(build, tmp_path, files):
     manifest = build("--set", f"target_bank={files / 'more.npz'}", "--set", "seed=3", "--json").json
-    built = hubless.build(
-        tmp_path / "other", "photos", files / "targets.npy", files / "bank.npy", target_bank=files / "more.npz", seed=3
-    )
+    given = (tmp_path / "other", "photos", files / "targets.npy", files / "bank.npy")
+    built = hubless.build(*given, target_bank=files / "more.npz", seed=3)
     for name in ("offsets.npy", "index.faiss", "ids.arrow"):
         assert manifest["files"][name] == built.files[name].model_dump()
     assert manifest["provenance"] == built.provenance.model_dump()

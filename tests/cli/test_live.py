@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.hubs import pairs, unit
+from support.hubs import foreign, pairs
 
 import hubless
 
@@ -13,9 +13,7 @@ QUERIES, ITEMS, _ = pairs(900, apart=1.0, common=1.0)
 def given(tmp_path_factory):
     """A folder of targets, a bank that fits, one that does not, and live queries."""
     folder = tmp_path_factory.mktemp("given")
-    rng = np.random.default_rng(3)
-    foreign = unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
-    arrays = {"targets": ITEMS[400:], "fitting": QUERIES[220:600], "foreign": foreign, "live": QUERIES[:220]}
+    arrays = {"targets": ITEMS[400:], "fitting": QUERIES[220:600], "foreign": foreign(), "live": QUERIES[:220]}
     for name, rows in arrays.items():
         np.save(folder / f"{name}.npy", rows)
     return folder

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.hubs import unit
 
 from hubless import CORRECTIONS
 from hubless.corrections.folded import distinct
@@ -10,10 +11,6 @@ from hubless.vectors.sources import ArrayVectors
 
 DIM = 64
 rng = np.random.default_rng(5)
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 TARGETS = unit(rng.normal(size=(600, DIM)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.hubs import unit
 from support.problems import centred, with_hubs
 
 from hubless import CORRECTIONS
@@ -12,10 +13,6 @@ from hubless.lab.matrices import Vectorless
 SPREAD = np.linspace(-1, 1, 101)
 """Median 0, and .5 is the median absolute deviation."""
 DEVIATION = 1.4826 * 0.5
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def with_planted_hub(bank=30, dim=128):

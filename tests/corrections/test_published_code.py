@@ -37,16 +37,8 @@ def test_answers_of_a_collection_are_the_published_codes(
 ):
     # so that the correction is fitted on the whole bank, as published
     monkeypatch.setattr("hubless.builder.banks.bank_split.HELD_OUT_SHARE", 0)
-    hubless.build(
-        tmp_path,
-        "golden",
-        case.targets,
-        case.bank,
-        target_bank=case.target_bank,
-        correction=name,
-        parameters=parameters,
-        index=index,
-    )
+    options = {"target_bank": case.target_bank, "correction": name, "parameters": parameters, "index": index}
+    hubless.build(tmp_path, "golden", case.targets, case.bank, **options)
     asked = {} if index == "flat" else {"ef": len(case.targets)}
     if name not in ("dn", "dis"):
         asked["candidates"] = candidates or len(case.targets)

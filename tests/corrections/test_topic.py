@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import naive
+from support.hubs import unit
 from support.problems import additive, centred, with_hubs
 
 from hubless import CORRECTIONS
@@ -13,10 +14,6 @@ from hubless.corrections.folded.topic import find_topic
 from hubless.vectors.sources import ArrayVectors
 
 TOPICS, DIM = 8, 48
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def made(count, seed, topic=None):

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from support import small
+from support.hubs import unit
 from support.model_folders import (
     ROWS,
     SPECIAL,
@@ -12,7 +13,6 @@ from support.model_folders import (
     hidden,
     load_model,
     tokens,
-    unit,
     write_json,
     write_modules,
     write_onnx,

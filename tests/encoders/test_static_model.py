@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 from support import small
-from support.model_folders import ROWS, WORDS, load_model, tokeniser, tokens, unit, write_modules, write_static
+from support.hubs import unit
+from support.model_folders import ROWS, WORDS, load_model, tokeniser, tokens, write_modules, write_static
 from tokenizers import models
 
 from hubless.errors import InputError, UnknownWords

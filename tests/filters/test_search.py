@@ -89,17 +89,10 @@ class TestKinds:
 @pytest.fixture(scope="module", params=CORRECTIONS)
 def corrected(request, problem, tmp_path_factory):
     count, path = 300, tmp_path_factory.mktemp("filtered")
-    hubless.build(
-        path,
-        "c",
-        problem.targets[:count],
-        problem.bank,
-        target_bank=problem.target_bank,
-        payload=[{"n": row} for row in range(count)],
-        correction=request.param,
-        parameters={"query_temperature": 0.1} if request.param == "dual_dis" else {},
-        index="flat",
-    )
+    options = {"correction": request.param, "target_bank": problem.target_bank, "index": "flat"}
+    options["payload"] = [{"n": row} for row in range(count)]
+    options["parameters"] = {"query_temperature": 0.1} if request.param == "dual_dis" else {}
+    hubless.build(path, "c", problem.targets[:count], problem.bank, **options)
     opened = hubless.open(path, "c")
     return opened, opened.correction().query_time(opened.vectors(np.arange(count)))
 

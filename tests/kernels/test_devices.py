@@ -4,19 +4,14 @@ import sys
 
 import numpy as np
 import pytest
-from support.problems import with_hubs
+from support.problems import source, with_hubs
 
 from hubless import CORRECTIONS, build
 from hubless.errors import InputError
 from hubless.kernels import devices, reductions
 from hubless.kernels.devices import on_device
-from hubless.vectors.sources import ArrayVectors
 
 PROBLEM = with_hubs(targets=70, bank=150, target_bank=60)
-
-
-def source(array):
-    return ArrayVectors(array, "rows")
 
 
 @pytest.mark.parametrize("name", ["gpu", "torch", "", "tpu:0"])

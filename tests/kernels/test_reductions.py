@@ -3,19 +3,15 @@
 import numpy as np
 import pytest
 from support import naive
-from support.problems import normal
+from support.problems import normal, source
 
 from hubless.kernels import reductions, similarities
 from hubless.kernels.similarities import Factors, Recomputed
-from hubless.vectors.sources import ArrayVectors, StackedVectors
+from hubless.vectors.sources import StackedVectors
 
 BANK_SIZES = [1, 7, 8, 15]
 TARGET_SIZES = [1, 5, 6, 11]
 TEMPERATURES = [10.0, 0.1, 0.003]
-
-
-def source(array):
-    return ArrayVectors(array, "rows")
 
 
 def bank_and_targets(b, n, dim=6):

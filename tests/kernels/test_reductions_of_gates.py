@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 from support import naive
-from support.problems import normal
+from support.problems import normal, source
 
 from hubless.kernels import reductions
-from hubless.vectors.sources import ArrayVectors, StreamedVectors
-
-
-def source(array):
-    return ArrayVectors(array, "rows")
+from hubless.vectors.sources import StreamedVectors
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -9,15 +9,11 @@ from threading import Event
 
 import numpy as np
 import pytest
-from support.problems import normal
+from support.problems import normal, source
 from threadpoolctl import threadpool_info
 
 from hubless.kernels import reductions, streaming
-from hubless.vectors.sources import ArrayVectors, StreamedVectors
-
-
-def source(array, name="rows"):
-    return ArrayVectors(array, name)
+from hubless.vectors.sources import StreamedVectors
 
 
 def blas_threads():

@@ -1,7 +1,6 @@
 """`hubless evaluate` and `hubless tune` as they are called: files in, tables and files out, and wrong usage."""
 
 import json
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -11,26 +10,9 @@ from support.labelled import compare, pairs, saved
 
 import hubless
 from hubless.builder.recipe import read_correction
-from hubless.cli.application import main
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line in this process: exit code, what it printed, and its errors."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def run_command(*words):
-        monkeypatch.setattr(sys, "argv", ["hubless", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
-
-    return run_command
 
 
 @pytest.fixture(scope="module")

@@ -130,35 +130,22 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture
-def run(files, monkeypatch, capsys):
-    """Run `hubless evaluate` on the files in this process: exit code, what it printed, and its errors."""
-    import sys
-
-    from hubless.cli.application import main
-
+def evaluate(files, run, monkeypatch):
+    """Run `hubless evaluate` on the files."""
     monkeypatch.chdir(files)
     given = ["--queries", "queries.npy", "--targets", "targets.npy", "--relevant", "relevant.npy"]
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run_command(*words):
-        monkeypatch.setattr(sys, "argv", ["hubless", "evaluate", *given, "--query-bank", "bank.npy", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
-
-    return run_command
+    return lambda *words: run("evaluate", *given, "--query-bank", "bank.npy", *words)
 
 
 class TestCommand:
-    def test_only_the_measures_that_are_asked_for_are_written(self, run, tmp_path):
+    def test_only_the_measures_that_are_asked_for_are_written(self, evaluate, tmp_path):
         words = ["--correction", "csls", "--set", "measures=kurtosis,recall_at_5,most"]
-        assert run(*words, "--set", f"output={tmp_path / 'table.md'}")[0] == 0
+        assert evaluate(*words, "--set", f"output={tmp_path / 'table.md'}")[0] == 0
         assert (tmp_path / "table.md").read_text().splitlines()[0] == "| correction | kurtosis N10 | R@5 | max N10 |"
 
     @pytest.mark.parametrize(("name", "group"), [("txt", "even (50.0)"), ("json", "0 (50.0)"), ("npy", "0 (50.0)")])
-    def test_groups_come_from_a_file(self, run, name, group):
-        code, out, _ = run("--correction", "csls", "--set", f"groups=groups.{name}", "--set", "top=3")
+    def test_groups_come_from_a_file(self, evaluate, name, group):
+        code, out, _ = evaluate("--correction", "csls", "--set", f"groups=groups.{name}", "--set", "top=3")
         assert code == 0
         assert group in out
 
@@ -171,7 +158,7 @@ class TestCommand:
             ("wrong.csv", "error: groups (wrong.csv): expected a file ending in .npy, .json or .txt, got .csv"),
         ],
     )
-    def test_groups_that_cannot_be_read_are_named(self, run, name, message):
-        code, _, err = run("--set", f"groups={name}")
+    def test_groups_that_cannot_be_read_are_named(self, evaluate, name, message):
+        code, _, err = evaluate("--set", f"groups={name}")
         assert code == 1
         assert message in err

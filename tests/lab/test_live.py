@@ -1,16 +1,14 @@
 """Live queries in the lab: whether the bank is like them, and the strength that suits them."""
 
-import numpy as np
 import pytest
-from support.hubs import pairs, unit
+from support.hubs import foreign, pairs
 
 import hubless
 from hubless.errors import InputError
 
 QUERIES, ITEMS, _ = pairs(900, apart=1.0, common=1.0)
 LIVE, BANK, TARGETS = QUERIES[:220], QUERIES[220:600], ITEMS[400:]
-rng = np.random.default_rng(3)
-FOREIGN = unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
+FOREIGN = foreign()
 
 
 @pytest.mark.parametrize(("bank", "told"), [(BANK, "the query bank fits them: keep"), (FOREIGN, "does not fit them")])

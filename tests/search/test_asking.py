@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support import problems, small
+from support.hubs import unit
 
 import hubless
 from hubless.errors import BundleDamaged, DimensionMismatch, InputError, NotFinite, PointNotFound, ZeroVector
@@ -24,15 +25,10 @@ def path(tmp_path_factory):
 def collections(path):
     """A collection of each method, opened."""
     for method in METHODS:
-        options = {"target_bank": PROBLEM.target_bank} if method == "dual_dis" else {}
-        hubless.build(
-            path, method, PROBLEM.targets, PROBLEM.bank, ids=IDS, payload=PAYLOAD, correction=method, **options
-        )
+        options = {"ids": IDS, "payload": PAYLOAD, "correction": method}
+        options |= {"target_bank": PROBLEM.target_bank} if method == "dual_dis" else {}
+        hubless.build(path, method, PROBLEM.targets, PROBLEM.bank, **options)
     return {method: hubless.open(path, method) for method in METHODS}
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("strength", [0.0, 1.0])

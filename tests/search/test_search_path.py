@@ -26,16 +26,9 @@ def catalog(problem, tmp_path_factory):
     """A collection of each correction, named after it, over an exact index."""
     path = tmp_path_factory.mktemp("methods")
     for name in CORRECTIONS:
-        hubless.build(
-            path,
-            name,
-            problem.targets,
-            problem.bank,
-            target_bank=problem.target_bank,
-            correction=name,
-            parameters=PARAMETERS.get(name, {}) | ({"k": 20} if name == "nnn" else {}),
-            index="flat",
-        )
+        options = {"correction": name, "target_bank": problem.target_bank, "index": "flat"}
+        options["parameters"] = PARAMETERS.get(name, {}) | ({"k": 20} if name == "nnn" else {})
+        hubless.build(path, name, problem.targets, problem.bank, **options)
     return path
 
 

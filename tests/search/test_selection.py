@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import problems
+from support.hubs import unit
 
 import hubless
 from hubless.errors import InputError, UnknownField
@@ -62,10 +63,6 @@ def diverse_naively(hits, vectors, k, diversity):
         ]
         chosen.append(rest[int(np.argmax(values))])
     return chosen
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("column", ["kind", "shelf"])

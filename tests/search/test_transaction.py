@@ -28,11 +28,7 @@ def living(home):
 
 
 def remove(home, wanted):
-    log, write = Log(home), Remove(pa.array([wanted]))
-    with log.writing() as appender:
-        appender.add(write.kind, write.encode())
-        appender.commit()
-    log.close()
+    small.record(Log(home), Remove(pa.array([wanted])))
 
 
 def times(home):

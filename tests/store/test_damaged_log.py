@@ -171,12 +171,7 @@ def catalog(tmp_path):
 
 
 def put(catalog, wanted):
-    log = catalog.log(NAME)
-    with log.writing() as appender:
-        number = appender.add("remove", Remove(pa.array([wanted])).encode())
-        appender.commit()
-    log.close()
-    return number
+    return small.record(catalog.log(NAME), Remove(pa.array([wanted])))
 
 
 def lose_log(catalog):

@@ -7,6 +7,7 @@ towards what all queries have in common, and are hubs. `numbers`: int64 ids, no 
 from dataclasses import dataclass
 
 import numpy as np
+from support.hubs import unit
 
 import hubless
 from hubless.encoders import BagOfWords
@@ -27,10 +28,6 @@ class Data:
     targets: np.ndarray
     query_bank: np.ndarray
     ids: list
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
 
 
 def encoder():

@@ -28,18 +28,8 @@ def offsets_built(catalog, executor, correction, parameters=None, **given):
     """The offsets of a version that an executor built, and its manifest."""
     targets, bank, extra = vectors()
     banks = {"target_bank": extra} if correction in ("dbsn", "dual_is") else {}
-    manifest = hubless.build(
-        catalog,
-        "all",
-        targets,
-        bank,
-        correction=correction,
-        parameters=parameters,
-        index="flat",
-        executor=executor,
-        **banks,
-        **given,
-    )
+    given = {"correction": correction, "parameters": parameters, "executor": executor} | banks | given
+    manifest = hubless.build(catalog, "all", targets, bank, index="flat", **given)
     folder = Catalog(catalog).folder("all", manifest.version)
     return np.load(folder / "offsets.npy"), manifest, folder
 

@@ -24,6 +24,12 @@ def pairs(count, seed=0, apart=0.0, common=0.5):
     return unit(queries), unit(targets), topic
 
 
+def foreign(count=300, seed=3):
+    """Queries about three other things than the pairs."""
+    rng = np.random.default_rng(seed)
+    return unit(0.6 * rng.normal(size=(count, DIM)) + 2 * rng.normal(size=(3, DIM))[rng.integers(3, size=count)])
+
+
 def planted(targets, vector, count, seed=1):
     """The targets, and at their end `count` planted copies of a vector, slightly changed."""
     rng = np.random.default_rng(seed)

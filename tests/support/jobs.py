@@ -69,8 +69,3 @@ def stored(folder, **options):
     opened = hubless.open(folder / "catalog", NAME, **options)
     ids = opened.ids(np.arange(opened.count))
     return dict(zip(ids, opened.vectors(np.arange(opened.count)), strict=True))
-
-
-def unit(rows):
-    """A vector as it is compared."""
-    return rows / np.linalg.norm(rows)

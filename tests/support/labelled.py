@@ -1,14 +1,11 @@
 """Labelled pairs of which it is known whether hubness hurts them."""
 
 import numpy as np
+from support.hubs import unit
 
 from hubless.lab.experiments import compare as comparing
 from hubless.lab.experiments import tune as tuning
 from hubless.lab.experiments.trials import Pairs
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
 def pairs(count=240, dim=16, lean=0.6, noise=0.55, seed=0):

@@ -26,10 +26,6 @@ def load_model(kind, folder, **fields):
     return load_encoder(folder / "encoder.json", small.DIM)
 
 
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 def tokeniser(*, sentence=False, unknown="[UNK]"):
     """Words between spaces; between [CLS] and [SEP] if it is of sentences."""
     made = Tokenizer(models.WordLevel({word: row for row, word in enumerate(WORDS)}, unknown))

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hubless.vectors.sources import ArrayVectors
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -17,6 +19,10 @@ class Problem:
 
 def normal(rows, dim, seed, scale=1.0):
     return (scale * np.random.default_rng(seed).normal(size=(rows, dim))).astype(np.float32)
+
+
+def source(rows, name="rows"):
+    return ArrayVectors(rows, name)
 
 
 def with_hubs(targets=80, bank=150, target_bank=90, queries=20, dim=12, seed=0):

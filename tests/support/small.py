@@ -43,6 +43,16 @@ def build_full(catalog, name="photos", **options):
     return build(catalog, name, ids=IDS, payload=payload(), encoder=encoder(), **options)
 
 
+def record(log, *writes):
+    """Append writes to a log as the service does; the number of the last."""
+    with log.writing() as appender:
+        for each in writes:
+            appender.add(each.kind, each.encode())
+        appender.commit()
+    log.close()
+    return appender.last
+
+
 def folder(catalog, manifest):
     return catalog / manifest.collection / "versions" / manifest.version
 

@@ -13,18 +13,12 @@ def build(path, count, *, targets=60, dim=8):
     """`count` versions, the last of them current; their ids, in order. Version i has the ids from i·STEP on."""
     rng = np.random.default_rng(5)
     bank = rng.normal(size=(40, dim)).astype(np.float32)
-    return [
-        hubless.build(
-            path,
-            NAME,
-            rng.normal(size=(targets, dim)).astype(np.float32),
-            bank,
-            ids=[number * STEP + row for row in range(targets)],
-            correction="csls",
-            index="flat",
-        ).version
-        for number in range(count)
-    ]
+    versions = []
+    for number in range(count):
+        rows = rng.normal(size=(targets, dim)).astype(np.float32)
+        ids = [number * STEP + row for row in range(targets)]
+        versions.append(hubless.build(path, NAME, rows, bank, ids=ids, correction="csls", index="flat").version)
+    return versions
 
 
 def activate(path, version):

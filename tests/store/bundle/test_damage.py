@@ -111,9 +111,8 @@ def test_sealed_file_of_another_kind_is_refused_naming_it(catalog, folder, name,
 @pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.arrow"])
 def test_sealed_file_of_other_targets_is_refused_naming_both_counts(catalog, folder, name, tmp_path):
     rows = small.COUNT - 1
-    other = hubless.build(
-        tmp_path / "other", "photos", small.targets()[:rows], small.query_bank(), payload=small.payload()[:rows]
-    )
+    given = (tmp_path / "other", "photos", small.targets()[:rows], small.query_bank())
+    other = hubless.build(*given, payload=small.payload()[:rows])
     (folder / name).write_bytes((small.folder(tmp_path / "other", other) / name).read_bytes())
     small.reseal(folder)
     assert refused(catalog, name) == f"holds {rows} targets, the manifest says {small.COUNT}"
