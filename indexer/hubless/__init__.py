@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hubless.store.aliases import Alias
     from hubless.store.bundle import Manifest
     from hubless.store.catalog import Catalog, VersionInfo
-    from hubless.store.remote.published import RemoteCatalog
+    from hubless.store.remote.mirror import RemoteCatalog
 
 __all__ = [
     "CORRECTIONS",
@@ -73,7 +73,7 @@ _PLACES = {
     "Index": "builder.index.Index",
     "Manifest": "store.bundle.Manifest",
     "Point": "search.results.Point",
-    "RemoteCatalog": "store.remote.published.RemoteCatalog",
+    "RemoteCatalog": "store.remote.mirror.RemoteCatalog",
     "Results": "search.results.Results",
     "SideBySide": "search.results.SideBySide",
     "SimilarityMatrices": "lab.matrices.SimilarityMatrices",

@@ -9,8 +9,8 @@ from support.problems import normal
 from support.shards import inodes, same_answers
 
 import hubless
-from hubless.builder.indexing import growth as refilling
 from hubless.builder.indexing import shards as files
+from hubless.builder.indexing import shards as refilling
 from hubless.errors import InputError
 
 KINDS = ["flat", "fastscan", "hnsw_sq8"]

@@ -11,7 +11,7 @@ from support.serving import serving_catalog
 from support.writing import writable
 
 import hubless
-from hubless.builder.reindex import service_wait as waiting
+from hubless.builder.reindex import run as waiting
 from hubless.errors import InputError
 from hubless.store.locks import lease
 

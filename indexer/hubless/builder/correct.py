@@ -15,9 +15,8 @@ from hubless.builder.index import open_index
 from hubless.corrections import FITTED
 from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.databases.addresses import open_database
-from hubless.databases.base import PAGE, Asking, Database, RowId
+from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked
 from hubless.databases.spool import ID, database_errors, spool
-from hubless.databases.stored_fit import packed, unpacked
 from hubless.errors import InputError, one_line
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection

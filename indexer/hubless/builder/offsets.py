@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.builder.banks.bank_checks import check_bank
-from hubless.builder.banks.live_strength import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.banks.bank_review import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction

@@ -24,13 +24,13 @@ PANELS = {
     "Commands": {
         "demo": ("demo.demo_command:demo", "Search a Python library in plain English, with and without hubs."),
         "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
-        "correct": ("cli.correcting:correct_command", "Correct the vectors of a database where they are."),
+        "correct": ("cli.build:correct_command", "Correct the vectors of a database where they are."),
         "build": ("cli.build:build_command", "Build a new version of a collection and make it current."),
         "query": ("cli.query:query_command", "Search a collection by vectors, words or a target."),
     },
     "The lab": {
         "evaluate": ("cli.evaluate:evaluate_command", "Measure ranking quality and hubness on labelled queries."),
-        "tune": ("cli.tune:tune_command", "Choose a correction and its parameters by labelled pairs."),
+        "tune": ("cli.evaluate:tune_command", "Choose a correction and its parameters by labelled pairs."),
         "scan": ("cli.hubs:scan_command", "List targets that real queries find too often."),
         "report": ("cli.hubs:report_command", "Write one HTML page with all that the lab says of your data."),
         "bank": ("cli.banks:bank_app", "Make query banks of what people ask."),

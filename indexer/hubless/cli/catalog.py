@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from hubless.builder.backup import back_up, restore
+from hubless.builder.backup import Verdict, back_up, restore, verify_catalog
 from hubless.builder.lifecycle import merge
 from hubless.builder.pipeline.places import delete, follow, prune
-from hubless.builder.verification import Verdict, verify_catalog
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.store.catalog import Catalog

@@ -1,10 +1,11 @@
-"""The command `evaluate`. Parsing and printing only."""
+"""The commands `evaluate` and `tune`. Parsing and printing only."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from hubless.cli.options import (
     SIMILARITIES,
@@ -12,6 +13,7 @@ from hubless.cli.options import (
     CollectionIfAny,
     JsonOption,
     QueriesOption,
+    RelevantOption,
     SetOption,
     TargetsIfAny,
     listed,
@@ -20,16 +22,18 @@ from hubless.cli.options import (
     similarities_from,
 )
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
-from hubless.cli.printing import print_item, print_json, print_table
+from hubless.cli.printing import print_item, print_json, print_table, table_of
 from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
 from hubless.lab.experiments.compare import compare, compare_banks, compare_strictly
-from hubless.lab.experiments.comparisons import as_table, columns, table_of
+from hubless.lab.experiments.comparisons import as_table, columns
+from hubless.lab.experiments.comparisons import table_of as to_table
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, as_methods
 from hubless.lab.experiments.relevance import read_groups
 from hubless.lab.experiments.tally import Attribute
+from hubless.lab.experiments.tune import Tuned, tune
 from hubless.lab.papers import preset, presets_of
 from hubless.lab.table import check_output, write_result
 from hubless.measures import as_groups
@@ -164,7 +168,7 @@ def evaluate_command(
     if measures is not None:
         _usage("--set", columns, comparison, measures)
     for path in output:
-        write_result(comparison, table_of(comparison, measures), path, next(iter(columns(comparison, measures))))
+        write_result(comparison, to_table(comparison, measures), path, next(iter(columns(comparison, measures))))
     if json_:
         print_json(comparison.as_json())
         return
@@ -238,3 +242,93 @@ def _attribute(payload: Path | None, column: str | None, groups: Path | None, to
         known = ", ".join(opened.schema.names)
         raise typer.BadParameter(f"attribute: {column!r} is not one of the columns {known}", param_hint="--set")
     return Attribute(as_groups(opened.to_table(columns=[column]).column(0).to_pylist(), column), first)
+
+
+_SHOWN = 10
+_OPTIONS = ("queries", "targets", "relevant", "grids", "accuracy")
+
+
+def tune_command(
+    relevant: RelevantOption,
+    queries: QueriesOption = None,
+    targets: TargetsIfAny = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME.KEY=VALUES",
+            help="Try these values, as nnn.k=1,2,4; repeatable.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction`: .json.")
+    ] = None,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Also find the confidence above which this share of answers is right."),
+    ] = None,
+    set_: SetOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Choose a correction and its parameters by labelled pairs.
+
+    Tries all, or --set corrections=nnn,csls. Held-out pairs measure what it brings. Keeps none unless the gain is real.
+
+    \b
+    Example:
+      hubless tune --targets t.npy --queries q.npy --relevant r.npy
+    """
+    if output is not None:
+        check_place(output)
+    values = read_settings(set_, {**SIMILARITIES, **parameters_of(tune, skip=_OPTIONS)})
+    of_vectors = {f"set {name}": values.get(name) for name in ("metric", "query_bank", "target_bank")}
+    matrices = similarities_from(values, {"queries": queries, "targets": targets, **of_vectors})
+    given = matrices or queries
+    if given is None or (matrices is None and targets is None):
+        needed = "give --queries and --targets, or --set similarities=FILE"
+        raise typer.BadParameter(needed, param_hint="--targets" if targets is None else "--queries")
+    if matrices is None:
+        values.setdefault("metric", "cosine")
+    tuned = tune(given, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, **values)
+    if output is not None:
+        tuned.save(output)
+    if json_:
+        print_json(tuned.as_json())
+        return
+    print_table(_tuned_table(tuned))
+
+
+def _grids(given: list[str]) -> dict[str, dict[str, Sequence[Any]]]:
+    """Return grids that are written as NAME.KEY=VALUE,VALUE."""
+    grids: dict[str, dict[str, Sequence[Any]]] = {}
+    for one in given:
+        name, dot, rest = one.partition(".")
+        key, equals, values = rest.partition("=")
+        if dot and key and equals and values:
+            grids.setdefault(name, {})[key] = [parse_value(value) for value in values.split(",")]
+        else:
+            raise typer.BadParameter(f"expected NAME.KEY=VALUE,VALUE, got {one}", param_hint="--grid")
+    return grids
+
+
+def _tuned_table(tuned: Tuned) -> Table:
+    parameters = " ".join(f"{key}={value}" for key, value in tuned.parameters.items())
+    gain = tuned.gain
+    best = sorted(tuned.candidates, key=lambda candidate: candidate.below_best)
+    raw = tuned.candidates[0]
+    shown = best[:_SHOWN] + ([] if raw in best[:_SHOWN] else [raw])
+    table = table_of("candidate", "R@1", "below the best", "± standard error")
+    chosen = f"{tuned.correction} {parameters}".strip()
+    for candidate in shown:
+        figures = (f"{100 * value:.2f}" for value in (candidate.recall_at_1, candidate.below_best, candidate.error))
+        table.add_row(candidate.label, *figures, style="bold" if candidate.label == chosen else "")
+    table.title = f"Chosen: {chosen}"
+    held_out = f"{100 * gain.value:+.1f} [{100 * gain.interval.low:+.1f}, {100 * gain.interval.high:+.1f}]"
+    said = [
+        tuned.why[0].upper() + tuned.why[1:],
+        f"R@1 against raw, on queries held out from the choice: {held_out}",
+        f"Tried {tuned.tried} candidates on {tuned.seeds} splits; {tuned.queries:,} queries in {tuned.folds} folds, "
+        f"query banks of {tuned.query_bank:,}",
+        *tuned.notes,
+    ]
+    table.caption = ". ".join(said) + "."
+    return table

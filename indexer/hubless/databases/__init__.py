@@ -1,4 +1,1 @@
-"""Vector databases as sources of vectors, and as places for the correction; one file a database.
-
-Stands on vectors.
-"""
+"""Vector databases as sources of vectors, and as places for the correction; one file a database."""

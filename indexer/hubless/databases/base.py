@@ -1,10 +1,15 @@
-"""The protocol of a database: read pages, write a correction beside the current one, swap, and say how to ask."""
+"""The protocol of a database, and what its kinds share: names, pages, and fits as bytes or texts."""
 
-from collections.abc import Iterator, Sequence
+import io
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
@@ -85,3 +90,58 @@ def as_matrix(rows: Sequence[Any], what: str) -> F32:
     if len(lengths) > 1:
         raise InputError(what, "vectors of one length", " and ".join(map(str, sorted(lengths)[:3])))
     return np.array(rows, np.float32)
+
+
+def check_there(what: str, name: str, names: Collection[str]) -> None:
+    """Raise `InputError` that lists what there is, unless a table or collection of this name is there."""
+    if name not in names:
+        raise InputError(what, f"one of {', '.join(sorted(names)) or 'those there are, none'}", name)
+
+
+def chosen(given: str | None, among: Collection[str], kind: str, show: Callable[[str], str] = str) -> str:
+    """Return the given name of vectors, or the only one."""
+    if given is None and len(among) == 1:
+        return next(iter(among))
+    if given is not None and given in among:
+        return given
+    expected = f"one of {', '.join(map(show, among))}" if among else kind
+    raise InputError("vector", expected, "none" if given is None else show(given))
+
+
+def following(prefix: str, current: str | None) -> str:
+    """Return the name of the correction after the current one: the prefix and the next number."""
+    return f"{prefix}{1 if current is None else 1 + int(current.removeprefix(prefix))}"
+
+
+def is_numbered(name: object, prefix: str) -> bool:
+    """Return True for a name that `following` makes."""
+    return isinstance(name, str) and re.fullmatch(rf"{re.escape(prefix)}\d+", name) is not None
+
+
+_ABOUT = "about"
+
+
+def packed(state: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> bytes:
+    """Return a fitted correction as bytes: its arrays, and in JSON what they are."""
+    held = io.BytesIO()
+    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(held, **{**state, _ABOUT: text})  # type: ignore[arg-type]
+    return held.getvalue()
+
+
+def unpacked(fit: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays of a packed fit, and what they are. Raises what NumPy does for anything else."""
+    with np.load(io.BytesIO(fit), allow_pickle=False) as held:
+        state = {name: held[name] for name in held.files}
+    return state, json.loads(state.pop(_ABOUT).tobytes())
+
+
+def pieces(content: bytes, size: int) -> list[str]:
+    """Return content as texts of at most `size` characters, for databases that hold no bytes."""
+    text = b64encode(content).decode()
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def joined(texts: Sequence[str]) -> bytes | None:
+    """Return the content of `pieces`, and None of none."""
+    return b64decode("".join(texts)) if texts else None

@@ -9,9 +9,18 @@ import numpy as np
 from chromadb.config import Settings
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
-from hubless.databases.naming import check_there, following, is_numbered
-from hubless.databases.stored_fit import joined, pieces
+from hubless.databases.base import (
+    PAGE,
+    Asking,
+    Page,
+    RowId,
+    as_matrix,
+    check_there,
+    following,
+    is_numbered,
+    joined,
+    pieces,
+)
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId
-from hubless.databases.naming import check_there, chosen
+from hubless.databases.base import PAGE, Asking, Page, RowId, check_there, chosen
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 

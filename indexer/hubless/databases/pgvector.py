@@ -3,15 +3,73 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, LiteralString
 
+import numpy as np
 import psycopg
 from psycopg import sql
 
-from hubless.databases import sql_refresh
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
-from hubless.databases.naming import chosen
+from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, chosen, unpacked
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
+
+BANK = "hubless_bank"
+_SOFTMAX = ("auto", "is", "sn", "dbsn")
+
+TABLE = f"CREATE TABLE IF NOT EXISTS {BANK} (relation text, name text, query vector, potential float8)"
+FUNCTION = """
+CREATE OR REPLACE FUNCTION {function}() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    changed bigint;
+BEGIN
+    WITH new AS (
+        SELECT {id} AS id, {unit} AS t FROM {table} WHERE {into} IS NULL AND {source} IS NOT NULL
+    ), terms AS (
+        SELECT id, t, z, max(z) OVER (PARTITION BY id) AS top FROM new, LATERAL (
+            SELECT -(b.query <#> t) / {temperature} + b.potential AS z FROM {bank} b
+            WHERE b.relation = {relation} AND b.name = {name}
+        ) b
+    ), sums AS (
+        SELECT id, t, {temperature} * (top + ln(sum(exp(z - top)))) - ({topic}) - {level} AS x
+        FROM terms GROUP BY id, t, top
+    ), shares AS (
+        SELECT *, least(1, greatest(0, (x - {low}) / ({high} - {low}))) AS u FROM sums
+    ), offsets AS (
+        SELECT id, t, {shrinkage} * (x + {level}) + {kept} * u * u * (3 - 2 * u) * (x - {centre}) - {constant} AS h
+        FROM shares
+    )
+    UPDATE {table} AS r SET {into} = (o.t || ARRAY[-o.h]::float8[]::vector)::{type} FROM offsets o WHERE r.{id} = o.id;
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN changed;
+END $$
+"""
+
+
+def bank_of(fit: bytes) -> tuple[list[tuple[str, float]], dict[str, str]] | None:
+    """Return the bank as rows of vector and potential, and the numbers of the formula; None if it is another one."""
+    state, about = unpacked(fit)
+    details = about["details"]
+    if about["correction"] not in _SOFTMAX or "prior_median" in details:
+        return None
+    bank = state["bank"]
+    potentials = state.get("potentials", np.zeros(len(bank)))
+    temperature, shrinkage = float(details["temperature"]), float(details["shrinkage"])
+    centre, low, high = state.get("outlying", np.array([0.0, 0.0, 1.0])).tolist()
+    topic = state.get("topic")
+    numbers = {
+        "temperature": temperature,
+        "shrinkage": shrinkage,
+        "level": temperature * float(potentials.mean()),
+        "kept": 1 - shrinkage if "outlying" in state else 0.0,
+        "centre": centre,
+        "low": low,
+        "high": high,
+        "constant": float(state["centre"]),
+    }
+    written = {name: f"({value!r}::float8)" for name, value in numbers.items()}
+    written["topic"] = "0" if topic is None else f"-('{np.asarray(topic, np.float32).tolist()}'::vector <#> t)"
+    rows = [(str(row.tolist()), float(one)) for row, one in zip(bank, potentials, strict=True)]
+    return rows, written
+
 
 MOST_INDEXED = {"vector": 2_000, "halfvec": 4_000}
 """Numbers of a vector that an HNSW index takes."""
@@ -82,7 +140,7 @@ class PgvectorTable:
                 "SELECT DISTINCT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid JOIN pg_type"
                 " ON pg_type.oid = atttypid WHERE typname IN ('vector', 'halfvec') AND relkind IN ('r', 'p')"
             ).fetchall()
-            names = sorted({name for (name,) in rows} - {sql_refresh.BANK})
+            names = sorted({name for (name,) in rows} - {BANK})
             expected = f"one of {', '.join(names)}" if names else "a table with a vector column"
             raise InputError("table", expected, self.name)
         rows = self._connection.execute(_COLUMNS, [quoted]).fetchall()
@@ -208,14 +266,14 @@ class PgvectorTable:
         """Make the function that gives new rows their offsets, if the correction's formula is one for SQL."""
         names: dict[str, str | sql.Composable] = {
             "function": f"{self.name.rpartition('.')[2]}_{into}_refresh",
-            "bank": sql_refresh.BANK,
+            "bank": BANK,
             "relation": sql.Literal(self.name),
             "name": sql.Literal(into),
             "into": into,
         }
-        self._connection.execute(sql_refresh.TABLE)
+        self._connection.execute(TABLE)
         self._run("DELETE FROM {bank} WHERE relation = {relation} AND name = {name}", (), **names)
-        if (found := sql_refresh.bank_of(fit)) is None:
+        if (found := bank_of(fit)) is None:
             self._run("DROP FUNCTION IF EXISTS {function}()", (), **names)
             return
         rows, numbers = found
@@ -225,7 +283,7 @@ class PgvectorTable:
         unit = sql.SQL("l2_normalize({}::vector)" if asking.metric == "cosine" else "{}::vector")
         names |= {"unit": unit.format(sql.Identifier(self._vector)), "type": sql.SQL(self._kind(into))}
         names |= {name: sql.SQL(text) for name, text in numbers.items()}
-        self._run(sql_refresh.FUNCTION, (), **names)
+        self._run(FUNCTION, (), **names)
 
     def fit(self, into: str) -> bytes | None:
         with self._connection.transaction():

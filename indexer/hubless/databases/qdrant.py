@@ -8,9 +8,19 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix
-from hubless.databases.naming import check_there, chosen, following, is_numbered
-from hubless.databases.stored_fit import joined, pieces
+from hubless.databases.base import (
+    PAGE,
+    Asking,
+    Page,
+    RowId,
+    as_matrix,
+    check_there,
+    chosen,
+    following,
+    is_numbered,
+    joined,
+    pieces,
+)
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from hubless import measures
 from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
-from hubless.builder.banks.live_strength import strength_by_offsets
-from hubless.builder.banks.live_strength import verdict as verdict_of_live
+from hubless.builder.banks.bank_review import strength_by_offsets
+from hubless.builder.banks.bank_review import verdict as verdict_of_live
 from hubless.builder.recipe import Metric
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature

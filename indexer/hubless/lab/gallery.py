@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.live_strength import drawn, refuse_targets
+from hubless.builder.banks.bank_review import drawn, refuse_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
 from hubless.lab.matrices import OpenMatrices, SimilarityMatrices

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from pathlib import Path
 
 from hubless.errors import JobRunning, storage_errors
-from hubless.store.durable import is_locked, locked, make_folder, move, now
+from hubless.store.durable import is_locked, locked, make_folder, move, now, replace_text
 
 _LEASE, _STAGING, _LOCK, _DELETED = ".lease", ".staging-", ".lock", ".deleted-"
 
@@ -97,3 +97,31 @@ def _version_of(lock: Path) -> str:
 def _remove(folder: Path) -> None:
     with suppress(FileNotFoundError):
         shutil.rmtree(folder)
+
+
+_NOTE = ".outside-"
+
+
+def note_outside(versions: Path, version: str, kept: str) -> None:
+    """Note what a version is about to keep outside."""
+    replace_text(versions / (_NOTE + version), kept)
+
+
+def forget_outside(versions: Path, version: str) -> None:
+    """Drop the note of a version: nothing of it is left outside, or somebody else looks after it."""
+    (versions / (_NOTE + version)).unlink(missing_ok=True)
+
+
+def noted_outside(versions: Path) -> dict[str, str]:
+    """Return the things that each version keeps outside, by its id."""
+    return {path.name.removeprefix(_NOTE): path.read_text("utf-8").strip() for path in versions.glob(f"{_NOTE}*")}
+
+
+def orphaned_outside(versions: Path) -> dict[str, str]:
+    """Return the things kept outside for versions that are not there, nor being built."""
+    living = unfinished(versions)
+    return {
+        version: kept
+        for version, kept in noted_outside(versions).items()
+        if version not in living and not (versions / version).is_dir()
+    }

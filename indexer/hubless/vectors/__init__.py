@@ -1,4 +1,1 @@
-"""Vectors, ids and payload: arrays, sources that are read in blocks, and the files that hold them.
-
-The lowest room: it stands on `errors` and `progress` only.
-"""
+"""Vectors, ids and payload: arrays, sources that are read in blocks, and the files that hold them."""

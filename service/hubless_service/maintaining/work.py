@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
-from hubless.builder.banks.sampled_bank import sampled_bank
+from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import merge, refit
 from hubless.builder.pipeline.carry import current_parts
 from hubless.corrections import correction as make_correction

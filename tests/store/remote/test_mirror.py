@@ -7,9 +7,8 @@ from hubless.builder.indexing import shards
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
 from hubless.store.remote import objects
-from hubless.store.remote.mirror import Mirror
+from hubless.store.remote.mirror import Mirror, RemoteCatalog
 from hubless.store.remote.objects import Objects
-from hubless.store.remote.published import RemoteCatalog
 
 
 @pytest.fixture

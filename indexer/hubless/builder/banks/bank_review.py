@@ -1,6 +1,8 @@
-"""A verdict on a query bank for the targets of a collection: looked at, and tried on fresh live queries."""
+"""Verdicts on query banks: by their coverage, and by how evenly live queries are answered with them."""
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from hubless.builder.banks.bank_checks import (
     ENOUGH_TO_COMPARE,
@@ -9,14 +11,64 @@ from hubless.builder.banks.bank_checks import (
     check_bank,
     is_unusable,
 )
-from hubless.builder.banks.live_strength import POOR, drawn, refuse_targets, strength_by_offsets, verdict
+from hubless.builder.banks.thinning import held_out, thin
 from hubless.corrections import Correction
 from hubless.errors import InputError
-from hubless.measures.evenness import ENOUGH, FULL, STRENGTHS, ChosenStrength
+from hubless.kernels.reductions import rankings
+from hubless.measures.evenness import ENOUGH, FEWEST, FULL, STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
+from hubless.search.parts import Parts
 from hubless.store.bundle import BankRecord
+from hubless.store.query_sample import QuerySample
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import VectorSource
+from hubless.vectors.basis import as_compared
+from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory, sample
+
+POOR = 0.25
+"""A strength of this or less says that the bank is no good."""
+FOUND = 10
+"""Answers of a live query that count."""
+MOST_LIVE = 1000
+"""Of more live queries so many are drawn at random: more of them choose no better."""
+
+
+def drawn(live_queries: VectorSource) -> F32:
+    """Return at most 1,000 of the live queries, drawn at random."""
+    return in_memory(sample(live_queries, MOST_LIVE))
+
+
+def refuse_targets(live: F32, targets: VectorSource, among: float | None = None) -> None:
+    """Raise `InputError` if more than a tenth of the live queries are targets: each finds itself, as no query does."""
+    if (share := share_among(live, targets) if among is None else among) > MOST_TARGETS:
+        raise InputError("live queries", "queries that people asked", f"{share:.0%} targets")
+
+
+def strength_by_offsets(live: F32, targets: VectorSource, offsets: F32) -> ChosenStrength:
+    """Return the strength at which targets (n, d) with their offsets (n,) answer live queries (m, d) most evenly."""
+    k = min(FOUND, len(offsets))
+    found = rankings(live, targets, k, *(np.float32(strength) * offsets for strength in STRENGTHS))
+    return most_even(np.stack([rows for _, rows in found]), len(offsets))
+
+
+def warnings(chosen: ChosenStrength | None) -> list[str]:
+    """Return the verdict, if it is that something is wrong."""
+    if chosen is None or (chosen.strength == chosen.current and chosen.state != "too_few"):
+        return []
+    return [verdict(chosen)]
+
+
+def verdict(chosen: ChosenStrength) -> str:
+    """Return in sentences what live queries say about the bank."""
+    asked = f"{chosen.different:,} different live {'query' if chosen.different == 1 else 'queries'}"
+    if chosen.state == "too_few":
+        return f"With {asked} no strength can be chosen. Give {FEWEST} at least, 200 are better."
+    if chosen.strength == chosen.current:
+        return f"{asked} say that the query bank fits them: keep strength {chosen.strength:g}."
+    how_well = "does not fit them" if chosen.strength <= POOR else "fits them only in part"
+    return (
+        f"{asked} say that the query bank {how_well}: their answers are spread most evenly over the targets at "
+        f"strength {chosen.strength:g}. Make a bank of your own queries."
+    )
 
 
 @dataclass(frozen=True)
@@ -87,3 +139,21 @@ def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> li
                 f"with this bank {ours:.3f}."
             ]
     return []
+
+
+def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
+    """Return a bank (b, d) of sampled queries, thinned, with as many dimensions as vectors are given with.
+
+    A third of the queries, at most 200, stays out of it. They compare the correction with what is served.
+    """
+    metric = parts.manifest.metric
+    vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis))
+    rows, others = held_out(len(vectors), parts.manifest.provenance.seed)
+    left = rows[thin(vectors[rows], parts.source, [sample.clients[row] for row in rows.tolist()]).rows]
+    bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (left, others))
+    served = parts.offsets if parts.is_folded else None
+    found = review(bank, parts.source, metric, method, fresh, served)
+    if not found.good:
+        raise InputError("sampled", "live queries that the correction suits", " ".join(found.against))
+    made: F32 = np.asarray(sample.vectors[left], np.float32)
+    return made

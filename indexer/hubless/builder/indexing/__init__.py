@@ -1,4 +1,1 @@
-"""Faiss indexes of a build: their kind and search parameters chosen, their files, and rows added to them.
-
-Stands on `knn` and `search.engines`; below the pipeline.
-"""
+"""Faiss indexes of a build: their kind and search parameters chosen, their files, and rows added to them."""

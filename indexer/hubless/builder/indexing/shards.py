@@ -1,20 +1,26 @@
-"""The files of an index: one, or shards of consecutive targets.
+"""The files of an index: one, or shards of consecutive targets. They are filled, or keep some rows and get others.
 
 All shards are copies of one index that is trained on a sample of all targets and holds none. They are filled, written
 and closed one after another, so that one is in memory at a time.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import faiss
+import numpy as np
 
 from hubless.errors import InputError, storage_errors
-from hubless.knn import IndexType, add_vectors, read_index, trained_index, write_index
-from hubless.knn.augment import AugmentedVectors
+from hubless.knn import IndexType, add_stored, add_vectors, read_index, trained_index, write_index
+from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.progress import Steps
+from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded, embedded, shards_of
 from hubless.store.bundle import INDEX, INDEX_TRAINED, index_files
-from hubless.store.durable import move, sync
+from hubless.store.durable import link, move, sync
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import HalfVectors, VectorSource
 
 SHARD_BYTES = 4 * 2**30
 """Size of a shard where nothing else is asked for. A build holds one in memory."""
@@ -96,3 +102,114 @@ def write_whole(index: faiss.Index, path: Path) -> None:
 def _beside(path: Path, name: str) -> Path:
     """Return the path of a file of the index that is called so where the index is `index.faiss`."""
     return path.with_name(path.stem + Path(name).stem.removeprefix(Path(INDEX).stem) + path.suffix)
+
+
+@dataclass(frozen=True)
+class IndexGrowth:
+    """The rows of a new index: the `kept` ones of a stored one, ascending, and then `more` (a, d), with all offsets.
+
+    `file` is that of the stored index, or that it would have in one file; None for one in memory.
+    """
+
+    base: Embedded
+    file: Path | None
+    kept: I64
+    more: VectorSource | None
+    offsets: F32
+
+
+def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps: Steps) -> Embedded:
+    """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file."""
+    base, shards = rows.base, shards_of(rows.base)
+    most = most_in_a_shard(base.kind, augmented_dim(base.dim), shard_targets)
+    pieces = _pieces([shard.room(None) for shard in shards], rows.kept, len(rows.offsets), most)
+    paths = index_paths(path, len(pieces))
+    files = [None] * len(shards) if rows.file is None else index_paths(rows.file, len(shards))
+    if len(pieces) > 1:
+        _keep_trained(shards[0], files[0], rows.file, len(shards), path)
+    others, taken = _others(rows), 0
+    fill = steps.step(f"filling the {base.kind.name} index", len(rows.offsets))
+    for piece, written in zip(pieces, paths, strict=True):
+        shard, file = (None, None) if piece.shard is None else (shards[piece.shard], files[piece.shard])
+        if not piece.more and file is not None and shard is not None and len(piece.kept) == shard.room(None):
+            link(file, written)
+        else:
+            index = _kept(piece, shard, file, path)
+            if others is not None and piece.more:
+                add_vectors(index, others.rows(taken, taken + piece.more))
+            write_whole(index, written)
+            del index  # its memory is free before the next one is read
+        taken += piece.more
+        fill(len(piece.kept) + piece.more)
+    indexes = [read_index(written) for written in paths]
+    return embedded(base.kind, indexes, base.dim, base.defaults, base.pivot)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The content of a new shard: rows of an old one, and then so many others."""
+
+    shard: int | None
+    kept: I64
+    more: int
+
+
+def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Piece]:
+    """Divide the kept rows of shards of these sizes, and others after them, into new shards of `count` rows in all.
+
+    The others fill up the last shard that is left, and then new ones.
+    """
+    starts = np.cumsum([0, *sizes])
+    bounds = np.searchsorted(kept, starts)
+    found = [
+        _Piece(number, kept[low:high] - start, 0)
+        for number, (start, low, high) in enumerate(zip(starts, bounds, bounds[1:], strict=False))
+        if high > low
+    ]
+    more = count - len(kept)
+    found = found or [_Piece(0, kept, 0)]
+    if (fits := min(more, most - len(found[-1].kept))) > 0:
+        found[-1] = replace(found[-1], more=fits)
+        more -= fits
+    return [*found, *(_Piece(None, kept[:0], size) for size in shard_sizes(more, most))]
+
+
+def _keep_trained(shard: IndexedTargets, file: Path | None, base: Path | None, shards: int, path: Path) -> None:
+    """Write the index without targets that new shards are copies of: that of the shards before, if there were any."""
+    if base is not None and shards > 1:
+        link(trained_path(base), trained_path(path))
+        return
+    write_whole(_emptied(shard, file), trained_path(path))
+
+
+def _kept(piece: _Piece, shard: IndexedTargets | None, file: Path | None, path: Path) -> faiss.Index:
+    """Return the kept rows of a shard, in an index that can be added to."""
+    if shard is None:
+        return read_index(trained_path(path), mapped=False)
+    if len(piece.kept) == shard.room(None):
+        return _unmapped(shard, file)
+    trained = trained_path(path)
+    index = read_index(trained, mapped=False) if trained.exists() else _emptied(shard, file)
+    add_stored(index, shard.index, piece.kept)
+    return index
+
+
+def _emptied(shard: IndexedTargets, file: Path | None) -> faiss.Index:
+    """Return a copy of an index that has forgotten its rows, and keeps what was trained."""
+    index = _unmapped(shard, file)
+    index.reset()
+    return index
+
+
+def _unmapped(shard: IndexedTargets, file: Path | None) -> faiss.Index:
+    """Return a copy of an index that can be changed."""
+    return faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
+
+
+def _others(rows: IndexGrowth) -> AugmentedVectors | None:
+    """Return the rows that are not of the stored index, as it takes them."""
+    if rows.more is None:
+        return None
+    base, half = rows.base, rows.base.kind.precision == "float16"
+    more = HalfVectors(rows.more) if half else rows.more
+    return AugmentedVectors(more, rows.offsets[len(rows.kept) :], base.pivot if base.kind.pivoted else None, half)

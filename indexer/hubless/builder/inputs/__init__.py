@@ -1,4 +1,1 @@
-"""Inputs of a build: opened, checked against each other, read once, and kept as they are compared.
-
-Stands on `banks`; below the pipeline.
-"""
+"""Inputs of a build: opened, checked against each other, read once, and kept as they are compared."""

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
-from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
+from hubless.errors import HublessError, InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.store import bundle
@@ -25,7 +25,6 @@ from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
-from hubless.vectors.input_stamps import InputStamps
 from hubless.vectors.payload import (
     Dataset,
     Payload,
@@ -40,6 +39,48 @@ from hubless.vectors.payload import (
 )
 from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
 from hubless.vectors.sources import VectorSource, in_memory, sample
+
+_Stamp = tuple[int, int, int, int]
+_READ = (".npy", ".npz", ".parquet", ".json")
+"""Endings of the files in a folder that a build reads: shards of vectors, and an encoder."""
+
+
+class InputStamps:
+    """The files and folders among some inputs, as they were when this was made, before anything was read."""
+
+    def __init__(self, **inputs: object) -> None:
+        self._paths = {name: Path(given) for name, given in inputs.items() if isinstance(given, str | Path)}
+        self._stamps = {name: _stamps(path) for name, path in self._paths.items()}
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Raise `InputError` if a file has changed by the end of the block, also in place of an error of the block."""
+        try:
+            yield
+        except (HublessError, OSError) as error:
+            self._check(error)
+            raise
+        self._check()
+
+    def _check(self, error: Exception | None = None) -> None:
+        for name, path in self._paths.items():
+            now, before = _stamps(path), self._stamps[name]
+            for file in sorted({*before, *now}):
+                if now.get(file) != before.get(file):
+                    what = f"{name.replace('_', ' ')} ({file.name})"
+                    got = "one that was changed" if file in now else "one that is gone"
+                    raise InputError(what, "a file that stays as it is while it is read", got) from error
+
+
+def _stamps(path: Path) -> dict[Path, _Stamp]:
+    """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
+    found = {}
+    with suppress(OSError):  # the reader says it better
+        for file in [each for each in path.iterdir() if each.suffix in _READ] if path.is_dir() else [path]:
+            stat = file.stat()
+            found[file] = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return found
+
 
 MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""

@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample
-from hubless.builder.indexing.growth import IndexGrowth, grown_index
 from hubless.builder.indexing.index_choice import IndexResult, index_record, ladder
-from hubless.builder.indexing.shards import index_paths, paths_of, remove_files
+from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, paths_of, remove_files
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import in_file
 from hubless.builder.pipeline.draft import VersionDraft, empty_draft

@@ -5,9 +5,8 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from hubless.builder.banks.bank_checks import MOST_TARGETS, WITHOUT_BANK, check_bank, log
+from hubless.builder.banks.bank_review import drawn, refuse_targets, warnings
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold_out, naming_held_out
-from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
-from hubless.builder.confidence_fit import confidence_of
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft
@@ -15,15 +14,16 @@ from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
-from hubless.measures.confidence.labels import hold_out_pairs
+from hubless.measures.confidence.labels import LabelledPairs, hold_out_pairs
+from hubless.measures.confidence.model import DEPTH, Answers, ConfidenceModel, fit_confidence
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
-from hubless.vectors.arrays import I64
-from hubless.vectors.sources import VectorSource
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import VectorSource, in_memory, sample
 
 
 def fit_version(
@@ -174,3 +174,37 @@ def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
     for each in notes:
         log.warning(each)
     return notes
+
+
+MOST_FITTED = 1000
+"""So many bank queries are asked at most, as more fit confidence hardly better."""
+_BLOCK = 256
+_MOST_RELEVANT = 100
+"""Right targets of a query that are left out to see its answer without them."""
+
+
+def confidence_of(
+    ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: ConfidenceModel | None
+) -> ConfidenceModel:
+    """Fit the model on at most 1,000 bank queries (b, d)."""
+    rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
+    queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
+    depth = min(DEPTH, ranker.count)
+    raw, full = (_ranked(ranker, queries, depth, each)[0] for each in (0.0, 1.0))
+    model = fit_confidence(queries, raw, full)
+    if pairs is not None:
+        return model.calibrate(answers_of(ranker, pairs, strength), strength)
+    return model if before is None else model.with_calibration(before)
+
+
+def answers_of(ranker: Ranker, pairs: LabelledPairs, strength: float) -> Answers:
+    """Ask the queries of labelled pairs."""
+    most = min(_MOST_RELEVANT, max(map(len, pairs.relevant)))
+    scores, rows = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
+    return Answers.of(pairs.queries, scores, rows, pairs.relevant)
+
+
+def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
+    found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
+    scores = [ranker.folded_scores(each, strength) for each in found]
+    return np.concatenate(scores), np.concatenate([each.rows for each in found])

@@ -19,10 +19,11 @@ from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.external import Content, Engine, engine
-from hubless.store import bundle, outside
+from hubless.store import bundle
 from hubless.store.bundle import IndexRecord, Manifest
 from hubless.store.catalog import VERSIONS, Catalog, Staging
-from hubless.store.remote.published import RemoteCatalog
+from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
+from hubless.store.remote.mirror import RemoteCatalog
 from hubless.vectors.arrays import F32, I64
 
 log = logging.getLogger("hubless.engines")
@@ -107,7 +108,7 @@ class InEngine:
         """Store the targets, and choose the search parameters."""
         answers, aims = order.answers, order.aims
         folder, version = self.staged.folder, self.staged.version
-        outside.note(folder.parent, version, f"{self.engine_name} {self.name}")
+        note_outside(folder.parent, version, f"{self.engine_name} {self.name}")
         content = Content(self.collection, version, folder, order.targets, order.offsets)
         targets, record, notes = self.engine.store(self.name, content, order.index, steps)
         steps.step(f"tuning the {record.kind} index")
@@ -149,16 +150,16 @@ def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
 
 def delete(catalog: Catalog, name: str, *, aliases: bool = False) -> None:
     """Delete a collection as `Catalog.delete`, and what engines hold of its versions."""
-    kept = outside.noted(catalog.path / name / VERSIONS)
+    kept = noted_outside(catalog.path / name / VERSIONS)
     catalog.delete(name, aliases=aliases)
     _drop(name, kept)
 
 
 def _clear(versions: Path, only: str | None = None) -> None:
     """Drop what engines hold of versions that are not there, or of one of them."""
-    gone = outside.orphaned(versions) if only is None else outside.noted(versions)
+    gone = orphaned_outside(versions) if only is None else noted_outside(versions)
     for version in _drop(versions.parent.name, {each: kept for each, kept in gone.items() if only in (None, each)}):
-        outside.forget(versions, version)
+        forget_outside(versions, version)
 
 
 def _drop(collection: str, kept: Mapping[str, str]) -> list[str]:

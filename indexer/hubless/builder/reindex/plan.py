@@ -13,10 +13,18 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
+from hubless.builder.inputs.build_inputs import InputStamps
 from hubless.builder.recipe import FAISS, Recipe, read_correction
 from hubless.builder.reindex.job_file import ReindexJob
-from hubless.builder.reindex.row_changes import RowChanges, read_table, row_changes
-from hubless.builder.reindex.source_files import found_files, found_sources, same, stamps
+from hubless.builder.reindex.source_files import (
+    RowChanges,
+    found_files,
+    found_sources,
+    read_table,
+    row_changes,
+    same,
+    stamps,
+)
 from hubless.corrections import QUERY_TIMES
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.search.delta.writes import KINDS, Put
@@ -24,7 +32,6 @@ from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.vectors.basis import AUTO
-from hubless.vectors.input_stamps import InputStamps
 
 WORK = ".reindex"
 """Folder of a collection in which an unfinished job keeps what it has done."""

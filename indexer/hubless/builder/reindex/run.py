@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 import shutil
 import time
 from contextlib import closing, suppress
@@ -16,8 +17,7 @@ from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors
-from hubless.builder.inputs.dimensions import fit_basis
-from hubless.builder.inputs.reading import read_source
+from hubless.builder.inputs.reading import fit_basis, read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
@@ -25,13 +25,10 @@ from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
 from hubless.builder.recipe import Recipe
 from hubless.builder.reindex.gates import GateResult, measure_gates
-from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
 from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_targets import job_targets
+from hubless.builder.reindex.job_targets import is_thinned, job_prior, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
-from hubless.builder.reindex.row_changes import write_table
-from hubless.builder.reindex.service_wait import ServiceWait, wait_for_service
-from hubless.builder.reindex.source_files import same
+from hubless.builder.reindex.source_files import same, write_table
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
@@ -50,6 +47,52 @@ from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
+
+ENOUGH = 3
+"""Answers in a row that have to name the version: each may come from another worker."""
+PAUSE_SECONDS = 0.5
+KEY_VARIABLE = "HUBLESS_API_KEY"
+"""Environment variable with the key for a service that asks for one."""
+_REFUSED = (401, 403)
+"""Statuses that another try does not change."""
+
+
+@dataclass(frozen=True)
+class ServiceWait:
+    """`switched` says whether a service serves a version, and `said` the last it answered if it does not."""
+
+    switched: bool
+    said: str = ""
+
+
+def wait_for_service(url: str, collection: str, version: str, timeout: float) -> ServiceWait:
+    """Ask a service for the version of a collection until it is this one or a newer one."""
+    import httpx  # takes a tenth of a second, and few runs wait
+
+    end, seen, said = time.monotonic() + timeout, 0, "nothing"
+    headers = {"Authorization": f"Bearer {key}"} if (key := os.environ.get(KEY_VARIABLE)) else {}
+    address = f"{url.rstrip('/')}/v1/collections/{collection}"
+    while time.monotonic() < end:
+        served = None
+        try:
+            # a connection each: one connection is answered by one worker
+            answer = httpx.get(address, headers=headers, timeout=min(10.0, max(0.1, end - time.monotonic())))
+            if answer.status_code in _REFUSED:
+                said = f"status {answer.status_code}: set {KEY_VARIABLE} to an API key that may read {collection!r}"
+                return ServiceWait(False, said)
+            served = answer.json().get("version") if answer.is_success else None
+            said = f"version {served}" if served else f"status {answer.status_code}"
+        except (httpx.HTTPError, ValueError, AttributeError) as error:
+            said = str(error) or type(error).__name__
+        except httpx.InvalidURL as error:
+            return ServiceWait(False, f"{url} is no address ({error})")
+        seen = seen + 1 if served and served >= version else 0
+        if seen == ENOUGH:
+            return ServiceWait(True)
+        if not seen:
+            time.sleep(min(PAUSE_SECONDS, max(0.0, end - time.monotonic())))
+    return ServiceWait(False, f"{said} for {timeout:g} seconds")
+
 
 log = logging.getLogger("hubless.banks")
 

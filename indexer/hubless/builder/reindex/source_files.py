@@ -1,17 +1,35 @@
-"""The files that a job names, and their stamps, which tell whether they are those of the last time."""
+"""The files that a job names, and which of their targets are new, changed or gone, by ids and digests of their content.
 
+A version remembers the id and the digest of each target that its files had (`sources.arrow`). What is the same in a
+file as it was the last time leaves the collection alone: a target that was changed or deleted over HTTP since stays so.
+"""
+
+import hashlib
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hubless.builder.inputs.build_inputs import held_payload, open_targets, reading_payload
 from hubless.builder.reindex.job_file import TargetFiles
 from hubless.databases.addresses import is_database, shown
 from hubless.databases.spool import copied_rows
-from hubless.errors import InputError, StorageError, storage_errors
+from hubless.errors import DuplicateIds, InputError, StorageError, one_line, storage_errors
 from hubless.store.address import copy_folder
-from hubless.store.bundle import FileStamp, record_of
+from hubless.store.bundle import FileStamp, SourceRecord, record_of
+from hubless.vectors.arrays import I64
+from hubless.vectors.files import Items
+from hubless.vectors.ids import ID_COLUMN
+from hubless.vectors.payload import Dataset, PayloadTypes, open_dataset
+from hubless.vectors.payload_types import UNREADABLE
+from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows
 
 ENDINGS = (".npy", ".npz", ".parquet")
 _PATTERN = re.compile(r"[*?\[]")
@@ -87,3 +105,208 @@ def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
 def same(some: Iterable[FileStamp], others: Iterable[FileStamp]) -> bool:
     """Return whether the content of some files is that of others, whatever their names and times."""
     return [each.sha256 for each in some] == [each.sha256 for each in others]
+
+
+FILE, DIGEST = "file", "digest"
+DIGEST_BYTES = 16
+_DIGESTS = pa.binary(DIGEST_BYTES)
+_NEW, _OTHER, _SAME = 0, 1, 2
+
+State: TypeAlias = Literal["new", "changed", "unchanged", "gone"]
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """The change of a file, and of its targets. `gone` counts those that no file has any more."""
+
+    path: str
+    state: State
+    rows: int
+    new: int = 0
+    changed: int = 0
+    gone: int = 0
+
+
+@dataclass(frozen=True)
+class FileTargets:
+    """Targets of a file that are new or changed: their vectors (p, d) as given, ids, and payload."""
+
+    vectors: VectorSource
+    ids: pa.Array
+    payload: pa.Table | None
+
+
+@dataclass(frozen=True, eq=False)
+class RowChanges:
+    """The changes that the files ask for.
+
+    `table` has id, file and digest of each target in them. `opened` and `puts` are new and changed files and their rows
+    to put, by the number of the file. `dim` is that of the vectors that were read.
+    """
+
+    files: list[FileChange]
+    sources: list[SourceRecord]
+    table: pa.Table
+    opened: dict[int, Items]
+    puts: dict[int, I64]
+    gone: pa.Array
+    dim: int | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of targets of the files that are new, changed and gone."""
+        new, changed = (sum(getattr(each, name) for each in self.files) for name in ("new", "changed"))
+        return {"new": new, "changed": changed, "gone": len(self.gone)}
+
+    def put(self) -> Iterator[FileTargets]:
+        """Give the targets to put, file by file."""
+        for number, rows in self.puts.items():
+            opened = self.opened[number]
+            if len(rows) and opened.ids is not None:
+                payload = None if opened.payload is None else _payload_of(opened.payload, opened.payload_columns, rows)
+                chosen = SelectedVectors(opened.vectors, rows, opened.vectors.name)
+                yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload)
+
+
+def row_changes(
+    files: Sequence[SourceFile],
+    now: Sequence[list[FileStamp]],
+    known: Sequence[SourceRecord],
+    table: pa.Table | None,
+    payload_schema: PayloadTypes | None,
+) -> RowChanges:
+    """Compare the targets of files, whose stamps are `now`, with the `known` files and the `table` of their targets."""
+    known_at = {record.files[0].path: number for number, record in enumerate(known)}
+    before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(now)}
+    kept = {number: was for number, was in before.items() if was is not None and same(now[number], known[was].files)}
+    if table is None:
+        columns = {ID_COLUMN: pa.array([], pa.int64()), FILE: pa.array([], pa.int32()), DIGEST: pa.array([], _DIGESTS)}
+        table = pa.table(columns)
+    left = table.filter(pc.invert(pc.is_in(table[FILE], pa.array(list(kept.values()), pa.int32()))))
+
+    opened = {number: _opened(file, files, payload_schema) for number, file in enumerate(files) if number not in kept}
+    parts, puts, changes = [], {}, []
+    for number, stamp in enumerate(now):
+        if number in kept:
+            rows = table.filter(pc.equal(table[FILE], kept[number]))
+            changes.append(FileChange(stamp[0].path, "unchanged", len(rows)))
+        else:
+            rows = pa.table({ID_COLUMN: opened[number].ids, DIGEST: _digests(opened[number])})
+            kinds = _compared(rows, left)
+            puts[number] = np.flatnonzero(kinds != _SAME)
+            counts = [int((kinds == kind).sum()) for kind in (_NEW, _OTHER)]
+            state: State = "new" if before[number] is None else "changed"
+            changes.append(FileChange(stamp[0].path, state, len(rows), *counts))
+        parts.append(
+            rows.select([ID_COLUMN, DIGEST]).append_column(FILE, pa.array(np.full(len(rows), number, np.int32)))
+        )
+    joined = _joined(parts, files)
+    gone = left.filter(pc.invert(pc.is_in(left[ID_COLUMN], joined[ID_COLUMN].combine_chunks()))) if len(left) else left
+    lost = set(known_at) - {stamp[0].path for stamp in now}
+    records = [SourceRecord(files=stamp, rows=each.rows) for stamp, each in zip(now, changes, strict=True)]
+    dims = {each.vectors.shape[1]: each.vectors.name for each in opened.values()}
+    if len(dims) > 1:
+        (first, name), (second, other), *_ = dims.items()
+        raise InputError(other, f"{first} dimensions, as {name} has", second)
+    changes = _with_gone(changes, gone, known, lost)
+    return RowChanges(changes, records, joined, opened, puts, gone[ID_COLUMN].combine_chunks(), next(iter(dims), None))
+
+
+def _compared(rows: pa.Table, known: pa.Table) -> NDArray[np.int8]:
+    """Compare rows with the known ones of their ids: new, with other content, or the same."""
+    if not len(known):
+        return np.zeros(len(rows), np.int8)
+    if known[ID_COLUMN].type != rows[ID_COLUMN].type:
+        raise InputError("ids", f"{known[ID_COLUMN].type}, as they were", rows[ID_COLUMN].type)
+    places = pc.index_in(rows[ID_COLUMN].combine_chunks(), known[ID_COLUMN].combine_chunks())
+    before = known[DIGEST].combine_chunks().take(places)
+    equal = pc.fill_null(pc.equal(rows[DIGEST].combine_chunks(), before), False).to_numpy(zero_copy_only=False)
+    there = places.is_valid().to_numpy(zero_copy_only=False)
+    return np.where(equal, _SAME, np.where(there, _OTHER, _NEW)).astype(np.int8)
+
+
+def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: PayloadTypes | None) -> Items:
+    opened = open_targets(file.path, file.ids, file.payload, payload_schema)
+    if opened.ids is not None:
+        return opened
+    if len(files) > 1:
+        expected = "ids, as row numbers of several files would name other targets each"
+        raise InputError(f"targets ({file.path.name})", expected, "a file without")
+    return replace(opened, ids=pa.array(np.arange(opened.vectors.shape[0])))
+
+
+def _digests(opened: Items) -> pa.Array:
+    """Return a digest of the vector and the payload of each target."""
+    payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
+    digests = bytearray()
+    for block in opened.vectors.blocks(block_rows(opened.vectors.shape[1])):
+        for row in block:
+            digest = hashlib.blake2b(row.data, digest_size=DIGEST_BYTES)
+            if payload is not None:
+                digest.update(next(payload))
+            digests += digest.digest()
+    return pa.FixedSizeBinaryArray.from_buffers(_DIGESTS, len(digests) // DIGEST_BYTES, [None, pa.py_buffer(digests)])
+
+
+def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
+    with reading_payload():
+        for batch in payload.scanner(columns=columns).to_batches():
+            try:
+                rows = batch.to_pylist()
+            except UNREADABLE as error:
+                raise InputError("payload", "values that Python can hold", one_line(error)) from error
+            for row in rows:
+                # a column that comes later is null until then, which is no change
+                yield repr([each for each in row.items() if each[1] is not None]).encode("utf-8", "replace")
+
+
+def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
+    """Return the payload of some rows, ascending, in the types that a version stores."""
+    batches, start, columns = [], 0, list(names)
+    with reading_payload():
+        scanner = payload.scanner(columns=columns)
+        for batch in scanner.to_batches():
+            low, high = np.searchsorted(rows, (start, start + len(batch)))
+            if high > low:
+                batches.append(batch.take(pa.array(rows[low:high] - start)))
+            start += len(batch)
+        table = pa.Table.from_batches(batches, scanner.projected_schema)
+    return held_payload(open_dataset(table), columns).table()
+
+
+def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
+    """Return the targets of all files as one table."""
+    types = {part[ID_COLUMN].type: file.path.name for part, file in zip(parts, files, strict=True)}
+    if len(types) > 1:
+        raise InputError("targets", "ids of one type", ", ".join(f"{kind} in {name}" for kind, name in types.items()))
+    table = pa.concat_tables([part.select([ID_COLUMN, FILE, DIGEST]) for part in parts]).combine_chunks()
+    order = pc.sort_indices(table[ID_COLUMN])
+    ordered = table[ID_COLUMN].combine_chunks().take(order)
+    twice = pc.equal(ordered[1:], ordered[:-1])
+    if pc.any(twice).as_py():
+        place = pc.index(twice, True).as_py()
+        first, second = sorted(table[FILE][order[each].as_py()].as_py() for each in (place, place + 1))
+        where = f"in {files[first].path.name} and in {files[second].path.name}"
+        raise DuplicateIds("targets", "ids that stand once in all files", f"{ordered[place].as_py()!r} {where}")
+    return table
+
+
+def _with_gone(
+    changes: list[FileChange], gone: pa.Table, known: Sequence[SourceRecord], lost: set[str]
+) -> list[FileChange]:
+    """Return the same, with how many targets left each file; and the files that are no more."""
+    numbers, counts = np.unique(gone[FILE].to_numpy(), return_counts=True)
+    by_path = {known[number].files[0].path: int(count) for number, count in zip(numbers, counts, strict=True)}
+    seen = [replace(each, gone=by_path.get(each.path, 0)) for each in changes]
+    return [*seen, *(FileChange(path, "gone", 0, gone=by_path.get(path, 0)) for path in sorted(lost))]
+
+
+def read_table(path: Path) -> pa.Table:
+    """Return the table of `write_table`, mapped into memory."""
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write ids, files and digests of the targets of files to a new file."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hubless.errors import storage_errors
-from hubless.store import outside
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import CURRENT, VERSIONS, Catalog, check_name
 from hubless.store.durable import locked, make_folder
-from hubless.store.remote.mirror import Mirror
+from hubless.store.locks import forget_outside, noted_outside
+from hubless.store.remote.mirror import Mirror, RemoteCatalog
 from hubless.store.remote.objects import Objects
-from hubless.store.remote.published import RemoteCatalog
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class Working:
         if self._mirror is not None:
             self._mirror.push(self._name, self.catalog.current(self._name), self._tag)
             versions = self.catalog.path / self._name / VERSIONS
-            for version in outside.noted(versions):  # the others are at the address still
+            for version in noted_outside(versions):  # the others are at the address still
                 if (versions / version).is_dir():
-                    outside.forget(versions, version)
+                    forget_outside(versions, version)
             self.catalog.prune(self._name, 1)
 
 
