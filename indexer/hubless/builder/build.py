@@ -63,7 +63,11 @@ def build(
 
     The correction is fitted twice. A fit without a tenth of the query bank, at most 1,000 queries, serves to measure
     hubness with these; a bank of fewer than 10 serves for both. The offsets of the version are fitted on all of the
-    bank. The held-out queries also choose the index and measure its recall.
+    bank. The held-out queries also choose the index and measure its recall. Return the manifest of the new version.
+    Raises `InputError` naming the input that is wrong, or the file that changed while it was read; if the memory is too
+    small; if the executor does not answer; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds;
+    `StorageError` if an input is missing, or the catalog cannot be written; `EngineError` if the engine does not
+    answer, or refuses.
 
     Parameters
     ----------
@@ -110,20 +114,6 @@ def build(
     replace_writes : the targets given have all that was written to the collection until now; refused otherwise if there
         were writes
     progress : show progress bars; None does if standard error is a terminal
-
-    Returns
-    -------
-    The manifest of the new version.
-
-    Raises
-    ------
-    InputError
-        naming the input that is wrong, or the file that changed while it was read; if the memory is too small; if the
-        executor does not answer; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
-    StorageError
-        if an input is missing, or the catalog cannot be written.
-    EngineError
-        if the engine does not answer, or refuses.
     """
     recipe = Recipe(
         metric=metric,

@@ -53,7 +53,9 @@ def correct(
 ) -> Corrected:
     """Measure the hubness of the vectors in a database, and write a corrected vector [t, −h] beside each.
 
-    Nothing that is there changes. The current correction of this name serves until the new one is whole.
+    Nothing that is there changes. The current correction of this name serves until the new one is whole. Raises
+    `InputError` naming what is wrong with the address, the table, the vectors or the query bank; `EngineError` if the
+    database refuses.
 
     Parameters
     ----------
@@ -62,13 +64,6 @@ def correct(
     into : name of the correction, and of the column, field or vector that it is written to
     sync : give rows that came since an offset by the fit that is stored in the database; takes no query bank
     metric, correction, parameters : as for `hubless.build`, of which `options` has others, such as `target_bank`
-
-    Raises
-    ------
-    InputError
-        naming what is wrong with the address, the table, the vectors or the query bank.
-    EngineError
-        if the database refuses.
     """
     _check_name(into)
     with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:

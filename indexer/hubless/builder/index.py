@@ -126,6 +126,9 @@ class Index(Collection):
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
 
+        Raises `InputError` naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector,
+        DuplicateIds.
+
         Parameters
         ----------
         query_bank : (b, d) example queries. All of them serve. Hubness is measured with a fit of its own, which a
@@ -133,11 +136,6 @@ class Index(Collection):
         targets : (n, d) what can be found
         ids, payload : as for `hubless.build`, as is all that is not named here
         progress : show progress bars; None does if standard error is a terminal
-
-        Raises
-        ------
-        InputError
-            naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
         """
         recipe = self._recipe = self._recipe.in_process()
         recipe.check_inputs(query_bank, target_prior)
@@ -193,6 +191,10 @@ class Index(Collection):
     ) -> None:
         """Add targets. Their offsets come from the fitted correction. The next query finds them.
 
+        Raises `DuplicateIds` naming an id that stands twice, or that a target has; `UnknownField` naming a column that
+        the payload does not have; `InputError` naming what is wrong with an input; also its kinds DimensionMismatch,
+        NotFinite, ZeroVector.
+
         Parameters
         ----------
         vectors : (a, d)
@@ -201,15 +203,6 @@ class Index(Collection):
             in `fit`
         target_prior : (a,) how often each should be found, in the unit of the prior of the fit. Without it they count
             as its median. If the prior of the fit is a payload column, give it there
-
-        Raises
-        ------
-        DuplicateIds
-            naming an id that stands twice, or that a target has.
-        UnknownField
-            naming a column that the payload does not have.
-        InputError
-            naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector.
         """
         with self._changing:
             parts = self.parts
@@ -231,11 +224,7 @@ class Index(Collection):
     def remove(self, ids: Sequence[str | int]) -> None:
         """Remove the targets of some ids. If one of the ids is unknown, nothing is removed.
 
-        Raises
-        ------
-        PointNotFound
-            naming the first id that no target has.
-        InputError
+        Raises `PointNotFound` naming the first id that no target has; `InputError`.
         """
         if isinstance(ids, str | int):
             raise InputError("ids", "a list of ids", repr(ids))
@@ -249,17 +238,14 @@ class Index(Collection):
     def calibrate(self, queries: Vectors, relevant: RelevantIds) -> None:
         """Make confidence and presence probabilities, by labelled queries that are not in the query bank.
 
+        Raises `InputError` naming what is wrong with an input, such as an id that no target has; if fewer than 20
+        queries have a right target; if the index was made without a query bank.
+
         Parameters
         ----------
         queries : (p, d) at least 20, better 100 and more
         relevant : for each the id of its right target or a list of them, empty or None where nobody knows; a list, or a
             `.npy` or `.json` file
-
-        Raises
-        ------
-        InputError
-            naming what is wrong with an input, such as an id that no target has; if fewer than 20 queries have a right
-            target; if the index was made without a query bank.
         """
         with self._changing:
             parts = self.parts
@@ -293,23 +279,14 @@ class Index(Collection):
     def save(self, catalog: str | Path, name: str, *, progress: Progressing = False) -> Manifest:
         """Save as a new version of a collection, and make it the current one, as `hubless.build` does.
 
-        If targets were added or removed, the index is built anew first. The offsets stay.
+        If targets were added or removed, the index is built anew first. The offsets stay. Return the manifest of the
+        new version. From now on this index uses its files. Raises `InputError` for an invalid name, or an index without
+        targets that is to become another collection; `StorageError` if the catalog cannot be written.
 
         Parameters
         ----------
         catalog : folder of the collections; made if it is not there
         name : of the collection; made if it is not there
-
-        Returns
-        -------
-        The manifest of the new version. From now on this index uses its files.
-
-        Raises
-        ------
-        InputError
-            for an invalid name, or an index without targets that is to become another collection.
-        StorageError
-            if the catalog cannot be written.
         """
         with self._changing, progress_bars(progress) as steps:
             parts, changes, home = self.parts, self._changes, Catalog(catalog)
@@ -397,6 +374,10 @@ def open_index(
 ) -> Index:
     """Open a collection as it is now: its current version, and what was written to it since.
 
+    Raises `StorageError` if there is no catalog, or the disk or the folder refuses; `CollectionNotFound`,
+    `VersionNotFound`; `BundleDamaged`, `UnsupportedBundle` naming the file and what is wrong with it; `InputError`
+    naming the field of `encoder` that is wrong, unless `lenient`.
+
     Parameters
     ----------
     catalog : the folder that holds the collections, or an address such as s3://bucket/catalog
@@ -407,16 +388,6 @@ def open_index(
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
     lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
     until : the number of the last write to take in; None for all
-
-    Raises
-    ------
-    StorageError
-        if there is no catalog, or the disk or the folder refuses.
-    CollectionNotFound, VersionNotFound
-    BundleDamaged, UnsupportedBundle
-        naming the file and what is wrong with it.
-    InputError
-        naming the field of `encoder` that is wrong, unless `lenient`.
     """
     home = readable(catalog, collection, version)
 

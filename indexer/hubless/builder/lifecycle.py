@@ -129,17 +129,9 @@ def merge(
     """Build the next version from the current one and what was written since. Its offsets stay as they are.
 
     The service can serve and write meanwhile, and takes the new version as soon as it is there. Parameters are as for
-    `refit`. Return the manifest of the new version; None if nothing was written.
-
-    Raises
-    ------
-    CollectionNotFound
-    JobRunning
-        if another job changes the collection.
-    BundleError
-        if the current version is damaged.
-    StorageError
-        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
+    `refit`. Return the manifest of the new version; None if nothing was written. Raises `CollectionNotFound`,
+    `JobRunning` if another job changes the collection; `BundleError` if the current version is damaged; `StorageError`
+    if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
     """
     home = Catalog(catalog)
     name = home.resolve(collection)
@@ -199,7 +191,11 @@ def refit(
 ) -> Manifest:
     """Build the next version of the targets that a collection has, with a correction that is fitted anew.
 
-    What was written since the current version is in it. The service can serve and write meanwhile.
+    What was written since the current version is in it. The service can serve and write meanwhile. Return the manifest
+    of the new version. Raises `CollectionNotFound`; `JobRunning` if another job changes the collection; `InputError` if
+    there are no targets, or the bank is not what the correction needs, or the collection is made of inputs that are not
+    in it, such as a target bank; `BundleError` if the current version is damaged; `StorageError` if the catalog cannot
+    be written, or `LogDamaged` if the log cannot be read to its end.
 
     Parameters
     ----------
@@ -214,23 +210,6 @@ def refit(
     relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
     note : a sentence that the manifest keeps
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
-
-    Returns
-    -------
-    The manifest of the new version.
-
-    Raises
-    ------
-    CollectionNotFound
-    JobRunning
-        if another job changes the collection.
-    InputError
-        if there are no targets, or the bank is not what the correction needs, or the collection is made of inputs that
-        are not in it, such as a target bank.
-    BundleError
-        if the current version is damaged.
-    StorageError
-        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
     """
     home = Catalog(catalog)
     name = home.resolve(collection)

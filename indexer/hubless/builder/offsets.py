@@ -39,7 +39,9 @@ def offsets(
 ) -> F32:
     """The offset h of each target: how much of a hub it is. Rank by q·t − h.
 
-    The correction is fitted on all of the bank: these are the offsets that `Index.fit` and `build` store.
+    The correction is fitted on all of the bank: these are the offsets that `Index.fit` and `build` store. Returns (n,)
+    float32 in units of similarity, centred: their mean is 0. Positive is a hub. Raises `InputError` naming what is
+    wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector.
 
     Parameters
     ----------
@@ -48,15 +50,6 @@ def offsets(
     metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
     correction : a name in `hubless.CORRECTIONS` that folds into offsets
     parameters, target_bank, device, bank_of_targets, target_prior : as for `hubless.build`
-
-    Returns
-    -------
-    (n,) float32 in units of similarity, centred: their mean is 0. Positive is a hub.
-
-    Raises
-    ------
-    InputError
-        naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector.
     """
     known = check_metric(metric)
     method = make_correction(correction, parameters)
@@ -86,6 +79,8 @@ def choose_strength(
     target is found. Live queries with nearly the same raw top 10 count once: what many ask for is popular, and no hub.
 
     Give about 200. With fewer than 20 different ones the answer is 1. At most 1,000 of them are used, drawn at random.
+    Returns `strength`, and the figures that speak for it. 0 or ¼ means that the query bank is not like the live
+    queries. Raises `InputError` naming what is wrong with an input; also if the live queries are targets.
 
     Parameters
     ----------
@@ -93,15 +88,6 @@ def choose_strength(
     targets : (n, d)
     offsets : (n,) as `offsets` gives them
     metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
-
-    Returns
-    -------
-    `strength`, and the figures that speak for it. 0 or ¼ means that the query bank is not like the live queries.
-
-    Raises
-    ------
-    InputError
-        naming what is wrong with an input; also if the live queries are targets.
     """
     known = check_metric(metric)
     live_source, all_targets = (
@@ -119,7 +105,7 @@ def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | Non
     """[t, −h, 0 …]: targets with their offsets, so that an inner product with `augment_queries` is q·t − h.
 
     The offset stands in two coordinates: what float16 holds of it, and the rest. Zeros fill up to a multiple of 16
-    dimensions, as many engines scan these faster.
+    dimensions, as many engines scan these faster. Returns (n, d') float32. Raises `InputError`.
 
     Parameters
     ----------
@@ -127,14 +113,6 @@ def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | Non
     offsets : (n,) as `offsets` gives them
     metric : "cosine" brings the targets to length 1, "dot" takes them as they are. It may be left out where all have
         length 1, as both mean the same then
-
-    Returns
-    -------
-    (n, d') float32
-
-    Raises
-    ------
-    InputError
     """
     vectors = _prepared(targets, "targets", metric)
     h = _checked_offsets(offsets, len(vectors))
@@ -144,19 +122,13 @@ def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | Non
 def augment_queries(queries: ArrayLike, strength: float = 1.0, metric: Metric | None = None) -> F32:
     """[q, λ, λ, 0 …]: queries whose inner product with `augment_targets` is q·t − λh.
 
+    Returns (m, d') float32. Raises `InputError`.
+
     Parameters
     ----------
     queries : (m, d) or (d,)
     strength : λ, from 0, the raw ranking, to 2
     metric : as for `augment_targets`
-
-    Returns
-    -------
-    (m, d') float32
-
-    Raises
-    ------
-    InputError
     """
     check_between("strength", strength, 0, 2)
     return augment.augment_queries(_prepared(queries, "queries", metric), strength)

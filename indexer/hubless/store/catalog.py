@@ -97,17 +97,13 @@ class Staging:
 class Catalog:
     """A folder of collections.
 
+    Raises `InputError` for an address in object storage: see `hubless.store.remote`; `StorageError` from every method,
+    if the disk refuses.
+
     Attributes
     ----------
     path : absolute and without symbolic links, so that a catalog has one path however it was named, and keeps it when
         the process changes its folder or a link
-
-    Raises
-    ------
-    InputError
-        for an address in object storage: see `hubless.store.remote`.
-    StorageError
-        from every method, if the disk refuses.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -149,11 +145,7 @@ class Catalog:
     def folder(self, name: str, version: str | None = None) -> Path:
         """Return the folder of a version, by default of the current one.
 
-        Raises
-        ------
-        CollectionNotFound, VersionNotFound
-        BundleDamaged
-            if the current version is missing.
+        Raises `CollectionNotFound`; `VersionNotFound`; `BundleDamaged` if the current version is missing.
         """
         current = self.current(name)
         wanted = current if version is None else version
@@ -213,13 +205,8 @@ class Catalog:
     def rollback(self, name: str, version: str | None = None) -> str:
         """Make a version current: the named one, or the one before the current one. Return its id.
 
-        Raises
-        ------
-        CollectionNotFound
-        VersionNotFound
-            if there is no such version, or none before the current one.
-        BundleError
-            if a file of the version was changed.
+        Raises `CollectionNotFound`; `VersionNotFound` if there is no such version, or none before the current one;
+        `BundleError` if a file of the version was changed.
         """
         self.current(name)
         home = self.path / name
@@ -249,17 +236,12 @@ class Catalog:
     def set_alias(self, alias: str, collection: str, *, expected: int | None = None) -> Alias:
         """Let a name stand for a collection, also if it stood for another one.
 
+        Raises `InputError` if the name is not allowed, or a collection has it, even one whose build has only begun;
+        `CollectionNotFound`; `PreconditionFailed` if the alias has another revision.
+
         Parameters
         ----------
         expected : revision that the alias must have; 0 if it must not exist, None for any
-
-        Raises
-        ------
-        InputError
-            if the name is not allowed, or a collection has it, even one whose build has only begun.
-        CollectionNotFound
-        PreconditionFailed
-            if the alias has another revision.
         """
         check_name(alias, "alias")
         self.current(collection)
@@ -289,15 +271,11 @@ class Catalog:
     def delete(self, name: str, *, aliases: bool = False) -> None:
         """Delete a collection: all its versions, and what was written to it. A kill leaves all of it or nothing.
 
+        Raises `CollectionNotFound`; `CollectionAliased` if aliases stand for it, unless they are to be removed.
+
         Parameters
         ----------
         aliases : remove the aliases that stand for it, too
-
-        Raises
-        ------
-        CollectionNotFound
-        CollectionAliased
-            if aliases stand for it, unless they are to be removed.
         """
         self.current(name)
         home, gone = self.path / name, self.path / f"{_DELETED}{name}-{secrets.token_hex(6)}"
@@ -316,13 +294,8 @@ class Catalog:
     def prune(self, name: str, keep: int) -> list[str]:
         """Delete all versions but the newest `keep` and the current one. Return the deleted ids.
 
-        A version stays too that another machine is about to make current.
-
-        Raises
-        ------
-        InputError
-            if `keep` is below 1.
-        CollectionNotFound
+        A version stays too that another machine is about to make current. Raises `InputError` if `keep` is below 1;
+        `CollectionNotFound`.
         """
         self.current(name)
         home = self.path / name
@@ -336,12 +309,7 @@ class Catalog:
     def staging(self, name: str) -> Iterator[Staging]:
         """Give a folder for a new version. It is removed at the end, unless it was published.
 
-        What killed builds left is removed first.
-
-        Raises
-        ------
-        InputError
-            if the name is not allowed, or is an alias.
+        What killed builds left is removed first. Raises `InputError` if the name is not allowed, or is an alias.
         """
         check_name(name)
         home = self.path / name

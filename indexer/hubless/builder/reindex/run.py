@@ -149,7 +149,10 @@ def reindex(
 ) -> Outcome:
     """Bring a collection up to what its job file says, by a new version, if there is anything to do.
 
-    You can kill a run at any time. The next one goes on where it was, and comes to the same offsets.
+    You can kill a run at any time. The next one goes on where it was, and comes to the same offsets. Raises
+    `InputError`, `StorageError` naming the line of the job, or the file, and what is wrong with it; `JobRunning` if
+    another job changes the collection; names its owner; `PreconditionFailed` if another version became current
+    meanwhile.
 
     Parameters
     ----------
@@ -159,15 +162,6 @@ def reindex(
     wait_for : address of a service; wait until it serves the new version before old ones are deleted
     timeout : seconds to wait at most
     progress : show progress bars; None does if standard error is a terminal
-
-    Raises
-    ------
-    InputError, StorageError
-        naming the line of the job, or the file, and what is wrong with it.
-    JobRunning
-        if another job changes the collection; names its owner.
-    PreconditionFailed
-        if another version became current meanwhile.
     """
     started = time.monotonic()
     job, folder, where = opened(job_file, catalog)

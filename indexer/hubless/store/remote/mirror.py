@@ -191,12 +191,8 @@ TRIES = 8
 class RemoteCatalog(Mirror):
     """A catalog in object storage, at an address such as s3://bucket/prefix: its versions and aliases.
 
-    Raises
-    ------
-    InputError
-        for what is no address, and if the extra for it is not installed.
-    StorageError
-        from every method, if the store refuses or cannot be reached.
+    Raises `InputError` for what is no address, and if the extra for it is not installed; `StorageError` from every
+    method, if the store refuses or cannot be reached.
     """
 
     def __init__(self, address: str | Path) -> None:
@@ -207,13 +203,8 @@ class RemoteCatalog(Mirror):
     def rollback(self, name: str, version: str | None = None) -> str:
         """Make a version current: the named one, or the one before the current one. Return its id.
 
-        Raises
-        ------
-        CollectionNotFound, VersionNotFound
-        BundleDamaged
-            if a file of the version is not there, or has another size than its manifest says.
-        PreconditionFailed
-            if another version has become current meanwhile.
+        Raises `CollectionNotFound`; `VersionNotFound`; `BundleDamaged` if a file of the version is not there, or has
+        another size than its manifest says; `PreconditionFailed` if another version has become current meanwhile.
         """
         tag, current = self.tag(name), self.current(name)
         if version is None:
@@ -244,13 +235,8 @@ class RemoteCatalog(Mirror):
     def prune(self, name: str, keep: int) -> list[str]:
         """Delete all versions but the newest `keep` and the current one. Return the deleted ids.
 
-        A version that is newer than the current one stays: somebody may be about to make it current.
-
-        Raises
-        ------
-        InputError
-            if `keep` is below 1.
-        CollectionNotFound
+        A version that is newer than the current one stays: somebody may be about to make it current. Raises
+        `InputError` if `keep` is below 1; `CollectionNotFound`.
         """
         current, known = self.current(name), self.version_ids(name)
         old = [version for version in superfluous(known, keep, {current}) if version < current]
