@@ -300,7 +300,7 @@ def test_files_of_ids(fuzzed, tmp_path, suffix):
 
 
 @EXAMPLES
-@pytest.mark.parametrize("name", [bundle.IDS, bundle.PAYLOAD_MAPPED])
+@pytest.mark.parametrize("name", [bundle.IDS, bundle.PAYLOAD])
 def test_arrow_files_of_a_version(fuzzed, tmp_path, name):
     path = small.folder(tmp_path, small.build_full(tmp_path))
     whole = (path / name).read_bytes()

@@ -9,7 +9,7 @@ import pytest
 import hubless.search.matches
 from hubless.filters import parse_filter
 from hubless.search.matches import Matches, MatchesCache, find_matches
-from hubless.vectors.payload import Payload, payload_writer
+from hubless.vectors.payload import Payload
 
 COUNT = 1003  # not a multiple of 8
 
@@ -18,9 +18,8 @@ COUNT = 1003  # not a multiple of 8
 def payload(tmp_path_factory):
     path = tmp_path_factory.mktemp("payload") / "payload.arrow"
     table = pa.table({"n": range(COUNT)})
-    with payload_writer(path, table.schema) as write:
-        for batch in table.to_batches(max_chunksize=100):
-            write(batch)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=100)
     return Payload.open(path)
 
 

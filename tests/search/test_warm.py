@@ -36,7 +36,7 @@ def bytes_read(work):
 
 def mapped_bytes(collection):
     files = collection.manifest.files
-    return sum(files[name].size for name in (bundle.INDEX, bundle.IDS, bundle.PAYLOAD_MAPPED))
+    return sum(files[name].size for name in (bundle.INDEX, bundle.IDS, bundle.PAYLOAD))
 
 
 def test_warm_reads_all_that_is_mapped(catalog):

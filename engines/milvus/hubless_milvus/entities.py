@@ -51,7 +51,7 @@ class Entities:
         whole = pa.types.is_integer(ids.type)
         if not whole and count and pc.max(pc.binary_length(ids)).as_py() > LONGEST_TEXT:
             raise InputError("ids", f"at most {LONGEST_TEXT:,} bytes each, as the engine is milvus", "a longer one")
-        path = folder / bundle.PAYLOAD_MAPPED
+        path = folder / bundle.PAYLOAD
         payload = Payload.open(path).table().slice(0, count) if path.exists() else None
         columns = {} if payload is None else kept_columns(payload.schema, payload.to_batches())
         return cls(ids, payload, INT64 if whole else VARCHAR, columns)

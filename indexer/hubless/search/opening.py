@@ -80,10 +80,9 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
     held = {bundle.OFFSETS: len(offsets), bundle.IDS: len(ids)}
     payload = None
     if manifest.payload_columns:
-        name = bundle.PAYLOAD_MAPPED if bundle.PAYLOAD_MAPPED in manifest.files else bundle.PAYLOAD
-        with bundle.reading(folder / name):
-            payload = Payload.open(folder / name)
-        held[name] = len(payload)
+        with bundle.reading(folder / bundle.PAYLOAD):
+            payload = Payload.open(folder / bundle.PAYLOAD)
+        held[bundle.PAYLOAD] = len(payload)
     for name, count in held.items():
         if count != manifest.count:
             raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")

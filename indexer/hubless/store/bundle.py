@@ -30,8 +30,7 @@ OFFSETS = "offsets.npy"
 OCCURRENCE = "occurrence.npy"
 CORRECTION = "correction.npz"
 QUERY_TIME = "query_time.npz"
-PAYLOAD = "payload.parquet"
-PAYLOAD_MAPPED = "payload.arrow"
+PAYLOAD = "payload.arrow"
 CANARY = "canary.npz"
 CONFIDENCE = "confidence.npz"
 BANK_SAMPLE = "bank_sample.npy"
@@ -402,7 +401,7 @@ def warm(folder: Path, manifest: Manifest) -> None:
 
     Raises `StorageError`.
     """
-    mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD_MAPPED) if name in manifest.files]
+    mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD) if name in manifest.files]
     if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():
         return
     room = memoryview(bytearray(_READ_BYTES))

@@ -1,12 +1,6 @@
-"""Payload beside the targets. Its file is mapped: processes share it, and reading a few rows costs little.
+"""Payload beside the targets. Its file is mapped: processes share it, and reading a few rows costs little."""
 
-Parquet, which the bundle keeps for other tools, is decoded as it is read: 1 M rows of six columns took 0.4 s and 90 MB
-in each process, and the rows of ten hits 6 ms. The same rows in Arrow's own format lie on the disk as they do in
-memory: opened at once, shared by all processes, and ten rows take 0.05 ms.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from copy import copy
 from itertools import accumulate
 from pathlib import Path
@@ -15,27 +9,18 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
-from hubless.vectors.payload_types import check_depth, plain_schema
+from hubless.vectors.payload_types import check_depth
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
 PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.payload_text.TYPES`."""
-
-
-@contextmanager
-def payload_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
-    """Give a function that appends rows to a new file that can be mapped."""
-    stored = plain_schema(schema)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, stored) as writer:
-        yield lambda batch: writer.write_batch(batch.cast(stored))
 
 
 Dataset: TypeAlias = Any
@@ -89,8 +74,6 @@ class Payload:
     @classmethod
     def open(cls, path: Path) -> "Payload":
         """Return the payload in a file, mapped into memory. Raises `ArrowException` if the file cannot be read."""
-        if path.suffix == ".parquet":
-            return cls(pq.read_table(path, memory_map=True))
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         # whatever the file holds, a lookup may not read outside it
         table.validate(full=True)
@@ -135,11 +118,6 @@ class Payload:
             for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken
-
-
-def plain_table(table: pa.Table) -> pa.Table:
-    """Return a table as `payload_writer` stores it."""
-    return table.cast(plain_schema(table.schema))
 
 
 def open_dataset(source: Any, **options: Any) -> Dataset:

@@ -22,7 +22,6 @@ FILES = [
     "occurrence.npy",
     "offsets.npy",
     "payload.arrow",
-    "payload.parquet",
 ]
 
 

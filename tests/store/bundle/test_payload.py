@@ -66,15 +66,6 @@ def test_rows_come_in_the_order_in_which_they_are_asked_for(template):
     assert opened.point(small.IDS[7]).payload == small.payload()[7]
 
 
-def test_bundle_of_before_there_was_a_mapped_payload_is_read_from_parquet(catalog, folder):
-    (folder / "payload.arrow").unlink()
-    small.reseal(folder)
-    opened = hubless.open(catalog, "photos")
-    rows = [39, 0, 7]
-    assert opened.payload(rows) == [small.payload()[row] for row in rows]
-    assert opened.matches({"field": "tags", "contains": 7}).rows.tolist() == [7]
-
-
 def test_category_of_other_words_in_each_part_of_a_file_comes_back(tmp_path):
     parts = [pa.array([word] * (N // 2)).dictionary_encode() for word in "xy"]
     table = pa.table({"word": pa.chunked_array(parts)})

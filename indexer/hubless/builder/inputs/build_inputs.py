@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
@@ -33,8 +32,6 @@ from hubless.vectors.payload import (
     as_payload,
     open_dataset,
     parted_ids,
-    payload_writer,
-    plain_table,
     typed_payload,
 )
 from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
@@ -294,23 +291,19 @@ def _files(path: Path) -> list[Path]:
 
 
 def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
-    """Write payload twice: as Parquet for other tools, and as an Arrow file that can be mapped."""
+    """Write payload as an Arrow file, which can be mapped."""
     with reading_payload():
         schema, batches = _stored_batches(payload, columns)
-        with (
-            pq.ParquetWriter(folder / bundle.PAYLOAD, schema) as writer,
-            payload_writer(folder / bundle.PAYLOAD_MAPPED, schema) as write_mapped,
-        ):
+        with pa.OSFile(str(folder / bundle.PAYLOAD), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
-                write_mapped(batch)
 
 
 def held_payload(payload: Dataset, columns: list[str]) -> Payload:
     """Payload in memory, with the types that it would be stored with. Raises `InputError` as `write_payload`."""
     with reading_payload():
         schema, batches = _stored_batches(payload, columns)
-        return Payload(plain_table(pa.Table.from_batches(batches, schema)))
+        return Payload(pa.Table.from_batches(batches, schema))
 
 
 def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: int) -> pa.Table | None:
