@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import harness
 from hubless import CORRECTIONS
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
-from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, paths_of
+from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
 from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
@@ -139,7 +139,7 @@ def merge(folder, shards, kind, parameters):
     rows = IndexGrowth(targets, path_of(folder, shards), np.arange(len(offsets) - MORE), more, offsets)
     with measuring() as found:
         made = grown_index(rows, max(len(shard) for shard in shards_of(targets)), path, Silent())
-    files = paths_of(path, len(shards_of(made)))
+    files = index_paths(path, len(shards_of(made)))
     found["bytes"] = sum(file.stat().st_size for file in files if file.stat().st_nlink == 1)
     for file in files:
         file.unlink()

@@ -10,7 +10,6 @@ from support.shards import inodes, same_answers
 
 import hubless
 from hubless.builder.indexing import shards as files
-from hubless.builder.indexing import shards as refilling
 from hubless.errors import InputError
 
 KINDS = ["flat", "fastscan", "hnsw_sq8"]
@@ -139,8 +138,7 @@ def written(monkeypatch):
         kept(index, path)
         names.append(path.stem)
 
-    for module in (files, refilling):
-        monkeypatch.setattr(module, "write_whole", write)
+    monkeypatch.setattr(files, "write_whole", write)
     return names
 
 

@@ -22,8 +22,6 @@ FORMAT_VERSION = 3
 """The only format that is read. From the first release on, older ones stay readable."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
-INDEX_TRAINED = "index-trained.faiss"
-"""The index without targets, as it was trained for all shards."""
 PIVOT = "pivot.npy"
 IDS = "ids.arrow"
 OFFSETS = "offsets.npy"

@@ -8,7 +8,6 @@ from support import shards, small
 
 import hubless
 from hubless.errors import BundleDamaged
-from hubless.store import bundle
 from hubless.store.bundle import read_manifest
 
 FILES = ["index-000.faiss", "index-001.faiss", "index-002.faiss"]
@@ -44,7 +43,7 @@ def test_each_shard_is_a_file_and_the_manifest_says_how_many_targets_it_has(whol
     manifest = read_manifest(shards.folder(whole))
     assert (manifest.index.shards, manifest.index.shard_targets) == ([1000, 1000, 900], 1000)
     assert manifest.index.files == FILES
-    assert {name for name in manifest.files if name.startswith("index")} == {*FILES, bundle.INDEX_TRAINED}
+    assert {name for name in manifest.files if name.startswith("index")} == {*FILES}
     hubless.open(whole, shards.NAME).check_canaries()
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.indexing.shards import build_shards, most_in_a_shard, paths_of, remove_files, shard_sizes
+from hubless.builder.indexing.shards import build_shards, index_paths, most_in_a_shard, remove_files, shard_sizes
 from hubless.knn import (
     INDEXES,
     Aims,
@@ -84,7 +84,7 @@ def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResu
             break
     if path is not None:
         shards, own = len(shards_of(best[0].targets)), _path_of(best[0].targets.kind, path)
-        for file, wanted in zip(paths_of(own, shards), paths_of(path, shards), strict=True):
+        for file, wanted in zip(index_paths(own, shards), index_paths(path, shards), strict=True):
             file.replace(wanted)
     return replace(best[0], notes=[*notes, *missed])
 

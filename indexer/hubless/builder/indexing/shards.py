@@ -17,7 +17,7 @@ from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.progress import Steps
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.sharded import Embedded, embedded, shards_of
-from hubless.store.bundle import INDEX, INDEX_TRAINED, index_files
+from hubless.store.bundle import INDEX, index_files
 from hubless.store.durable import link, move, sync
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HalfVectors, VectorSource
@@ -52,22 +52,13 @@ def shard_sizes(count: int, most: int) -> list[int]:
 
 def index_paths(path: Path, count: int) -> list[Path]:
     """Return the paths of so many files of an index, beside the path that a single file has."""
-    return [_beside(path, name) for name in index_files(count)]
-
-
-def trained_path(path: Path) -> Path:
-    """Return the path of the index without targets, beside the path that a single file has."""
-    return _beside(path, INDEX_TRAINED)
-
-
-def paths_of(path: Path, count: int) -> list[Path]:
-    """Return the paths of all files of an index in so many parts."""
-    return [*index_paths(path, count), *([trained_path(path)] if count > 1 else [])]
+    stem = Path(INDEX).stem
+    return [path.with_name(path.stem + Path(name).stem.removeprefix(stem) + path.suffix) for name in index_files(count)]
 
 
 def remove_files(path: Path, count: int) -> None:
     """Remove all files of an index in so many parts."""
-    for each in paths_of(path, count):
+    for each in index_paths(path, count):
         each.unlink()
 
 
@@ -76,17 +67,15 @@ def build_shards(
 ) -> list[faiss.Index]:
     """Write the shards of vectors (n, d') to their files, and return them opened."""
     paths, start = index_paths(path, len(sizes)), 0
-    index = trained_index(kind, vectors, sizes[0], seed, steps, vectors.targets.shape[1])
-    if len(sizes) > 1:
-        write_whole(index, trained_path(path))
+    trained = trained_index(kind, vectors, sizes[0], seed, steps, vectors.targets.shape[1])
     advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
-    for number, (each, size) in enumerate(zip(paths, sizes, strict=True)):
-        if number:
-            index = read_index(trained_path(path), mapped=False)
+    for each, size in zip(paths, sizes, strict=True):
+        index = faiss.clone_index(trained) if len(sizes) > 1 else trained
         add_vectors(index, vectors.rows(start, start + size), advance)
         write_whole(index, each)
-        del index  # its memory is free before the next one is read
+        del index  # its memory is free before the next one is filled
         start += size
+    del trained
     return [read_index(each) for each in paths]
 
 
@@ -97,11 +86,6 @@ def write_whole(index: faiss.Index, path: Path) -> None:
     with storage_errors(path):
         sync(new)
         move(new, path)
-
-
-def _beside(path: Path, name: str) -> Path:
-    """Return the path of a file of the index that is called so where the index is `index.faiss`."""
-    return path.with_name(path.stem + Path(name).stem.removeprefix(Path(INDEX).stem) + path.suffix)
 
 
 @dataclass(frozen=True)
@@ -125,16 +109,14 @@ def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps:
     pieces = _pieces([shard.room(None) for shard in shards], rows.kept, len(rows.offsets), most)
     paths = index_paths(path, len(pieces))
     files = [None] * len(shards) if rows.file is None else index_paths(rows.file, len(shards))
-    if len(pieces) > 1:
-        _keep_trained(shards[0], files[0], rows.file, len(shards), path)
     others, taken = _others(rows), 0
     fill = steps.step(f"filling the {base.kind.name} index", len(rows.offsets))
     for piece, written in zip(pieces, paths, strict=True):
-        shard, file = (None, None) if piece.shard is None else (shards[piece.shard], files[piece.shard])
-        if not piece.more and file is not None and shard is not None and len(piece.kept) == shard.room(None):
+        shard, file = shards[piece.shard], files[piece.shard]
+        if not piece.more and file is not None and len(piece.kept) == shard.room(None):
             link(file, written)
         else:
-            index = _kept(piece, shard, file, path)
+            index = _kept(piece.kept, shard, file)
             if others is not None and piece.more:
                 add_vectors(index, others.rows(taken, taken + piece.more))
             write_whole(index, written)
@@ -149,7 +131,7 @@ def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps:
 class _Piece:
     """The content of a new shard: rows of an old one, and then so many others."""
 
-    shard: int | None
+    shard: int
     kept: I64
     more: int
 
@@ -171,39 +153,16 @@ def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Pie
     if (fits := min(more, most - len(found[-1].kept))) > 0:
         found[-1] = replace(found[-1], more=fits)
         more -= fits
-    return [*found, *(_Piece(None, kept[:0], size) for size in shard_sizes(more, most))]
+    return [*found, *(_Piece(0, kept[:0], size) for size in shard_sizes(more, most))]
 
 
-def _keep_trained(shard: IndexedTargets, file: Path | None, base: Path | None, shards: int, path: Path) -> None:
-    """Write the index without targets that new shards are copies of: that of the shards before, if there were any."""
-    if base is not None and shards > 1:
-        link(trained_path(base), trained_path(path))
-        return
-    write_whole(_emptied(shard, file), trained_path(path))
-
-
-def _kept(piece: _Piece, shard: IndexedTargets | None, file: Path | None, path: Path) -> faiss.Index:
-    """Return the kept rows of a shard, in an index that can be added to."""
-    if shard is None:
-        return read_index(trained_path(path), mapped=False)
-    if len(piece.kept) == shard.room(None):
-        return _unmapped(shard, file)
-    trained = trained_path(path)
-    index = read_index(trained, mapped=False) if trained.exists() else _emptied(shard, file)
-    add_stored(index, shard.index, piece.kept)
+def _kept(kept: I64, shard: IndexedTargets, file: Path | None) -> faiss.Index:
+    """Return some rows of a shard, or none, in an index that can be added to. It is trained as the shard is."""
+    index = faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
+    if len(kept) < shard.room(None):
+        index.reset()
+        add_stored(index, shard.index, kept)
     return index
-
-
-def _emptied(shard: IndexedTargets, file: Path | None) -> faiss.Index:
-    """Return a copy of an index that has forgotten its rows, and keeps what was trained."""
-    index = _unmapped(shard, file)
-    index.reset()
-    return index
-
-
-def _unmapped(shard: IndexedTargets, file: Path | None) -> faiss.Index:
-    """Return a copy of an index that can be changed."""
-    return faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
 
 
 def _others(rows: IndexGrowth) -> AugmentedVectors | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample
 from hubless.builder.indexing.index_choice import IndexResult, index_record, ladder
-from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, paths_of, remove_files
+from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, remove_files
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import in_file
 from hubless.builder.pipeline.draft import VersionDraft, empty_draft
@@ -212,7 +212,8 @@ def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:
         for shard, written in zip(shards_of(targets), index_paths(path, count), strict=True):
             write_index(shard.index, written)
     else:
-        for file, written in zip(paths_of(parts.folder / bundle.INDEX, count), paths_of(path, count), strict=True):
+        files = index_paths(parts.folder / bundle.INDEX, count)
+        for file, written in zip(files, index_paths(path, count), strict=True):
             link(file, written)
     before = parts.manifest
     return VersionDraft(
