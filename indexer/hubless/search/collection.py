@@ -81,11 +81,11 @@ class Collection:
     @property
     def manifest(self) -> Manifest:
         """The manifest of the version."""
-        return self.parts.manifest
+        return self._state[0].manifest
 
     @property
     def name(self) -> str:
-        return self.manifest.collection
+        return self._state[0].manifest.collection
 
     @property
     def version(self) -> str:
@@ -114,7 +114,7 @@ class Collection:
     @property
     def seq(self) -> int:
         """The last write of the collection's log that is in here; 0 for none."""
-        return self.parts.seq
+        return self._state[0].seq
 
     @property
     def origin(self) -> "Collection":
@@ -197,7 +197,7 @@ class Collection:
         # always so deep, so that no ranking depends on the model of confidence
         if chosen is None:
             ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
-            best = ranker.folded_scores(ranked, strength)
+            best = ranked.scores if ranker.query_time is None else ranker.folded_scores(ranked, strength)
         else:
 
             def ask(lines: I64, depth: int) -> tuple[Ranked, F32]:

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from hubless.measures.confidence.logistic import Logistic
 from hubless.measures.confidence.model import (
     CONFIDENCE,
     DEPTH,
@@ -14,6 +13,7 @@ from hubless.measures.confidence.model import (
     Answers,
     ConfidenceModel,
     Level,
+    Logistic,
     fit_confidence,
 )
 

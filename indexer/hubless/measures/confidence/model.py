@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.measures.confidence.logistic import Logistic
 from hubless.vectors.arrays import F32, F64
 
 DEPTH = 11
@@ -25,11 +24,61 @@ DEPTH = 11
 COPIES = 1e-4
 """A score that is less than this share of τ below the first is equal to it."""
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
-"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
+_OF_CURVE = np.array([10.0, 1.0])
+"""Weight of the prior on slope and intercept."""
+_STEPS, _MOST = 100, 40
 _LEAST, _LARGEST, _ROUNDING = 1e-6, 80, np.float32(1e-6)
 _MOST_KNOWN = 8
 """So many strengths are kept, as queries may ask for any."""
+
+
+class Logistic(NamedTuple):
+    """p(x) = 1 / (1 + exp(−slope·x − intercept)), which never falls."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, x: F64) -> F64:
+        """Return p (m,)."""
+        p: F64 = 1 / (1 + np.exp(np.minimum(-self.slope * x - self.intercept, _MOST)))
+        return p
+
+    def of_one(self, x: float) -> float:
+        """Return p of one number."""
+        return 1 / (1 + exp(min(-self.slope * x - self.intercept, _MOST)))
+
+    def fitted(self, x: NDArray[np.floating], right: NDArray[np.bool_]) -> "Logistic":
+        """Return the curve that is likeliest by labels (p,) at x (p,), with this one as the prior. It does not fall.
+
+        Minimised is −log likelihood + ½·Σ penalty·(parameter − prior)², by Newton steps that are halved until they help
+        (Platt, Advances in Large Margin Classifiers, 1999).
+        """
+        columns = np.column_stack([x, np.ones(len(x))]).astype(np.float64)
+        prior = np.array(self, np.float64)
+
+        def loss(at: F64) -> float:
+            values = columns @ at
+            return float(np.logaddexp(0, values).sum() - values[right].sum() + _OF_CURVE @ (at - prior) ** 2 / 2)
+
+        at = prior.copy()
+        for _ in range(_STEPS):
+            p = 1 / (1 + np.exp(-np.clip(columns @ at, -_MOST, _MOST)))
+            slope = columns.T @ (p - right) + _OF_CURVE * (at - prior)
+            step = np.linalg.solve((columns * (p * (1 - p))[:, np.newaxis]).T @ columns + np.diag(_OF_CURVE), slope)
+            before = loss(at)
+            while np.abs(step).max() > 1e-9 and loss(at - step) > before:
+                step /= 2
+            at = at - step
+            if np.abs(step).max() < 1e-9:
+                break
+        if at[0] < 0:  # worse than no order at all: every answer is as likely
+            share = (right.sum() + 1) / (len(right) + 2)
+            return Logistic(0.0, float(np.log(share / (1 - share))))
+        return Logistic(*at.tolist())
+
+
+CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
+"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
 
 
 class Assessment(NamedTuple):
@@ -85,8 +134,11 @@ class Level(NamedTuple):
         """Return the same of one query (d,): numpy would take five times as long for so few numbers."""
         first, per = best[0], 1 / self.temperature
         z = (first - float(query.dot(self.weights)) - self.constant) * per
-        overs = [(score - first) * per for score in best]
-        others = sum([exp(over if over < _LARGEST else _LARGEST) for over in overs if not -COPIES <= over <= COPIES])
+        others = 0.0
+        for score in best:
+            over = (score - first) * per
+            if not -COPIES <= over <= COPIES:
+                others += exp(over if over < _LARGEST else _LARGEST)
         if len(best) < DEPTH:
             others += (DEPTH - len(best)) / (DEPTH - 1) * exp(min(-z, _LARGEST))
         return -log(max(others, _LEAST)), z

@@ -56,7 +56,7 @@ class IndexedTargets:
         if matches is not None:
             matches = self._in_index(matches)
             how = None if how is None else self.kind.narrowed(how, matches.count, matches.total)
-        if how is None:
+        if how is None or not self.kind.known:  # a kind without parameters compares with all
             scores, rows = self._exact(augmented, k, matches)
         else:
             selector = None if matches is None else matches.selector
