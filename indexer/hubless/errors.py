@@ -1,7 +1,4 @@
-"""Every error that hubless raises on purpose. Catching `HublessError` catches them all.
-
-`code` is stable: programs and HTTP answers rely on it.
-"""
+"""Every error that hubless raises on purpose, below `HublessError`. Programs and HTTP answers rely on its `code`."""
 
 import errno
 from collections.abc import Iterator
@@ -258,10 +255,7 @@ _REFUSALS = {
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn an `OSError` inside into a `StorageError` that names the path and says why in plain words.
-
-    An `OSError` without a number is not the operating system's: libraries raise such over a file's content.
-    """
+    """Turn an `OSError` of the system, which has a number, into a `StorageError` that names the path and says why."""
     try:
         yield
     except OSError as error:

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from hubless.cli.application import app
 from hubless.errors import InputError
-from hubless.lab.gallery import gallery_of_matrices, open_gallery
-from hubless.lab.matrices import SimilarityMatrices
+from hubless.lab.gallery import open_gallery
 from hubless.lab.report import make_report
 from hubless.vectors.images import image_of
 
@@ -138,14 +137,6 @@ def test_payload_cannot_become_part_of_the_page(tmp_path):
     assert "<script" not in text
     assert "&lt;script&gt;" in text
     assert "default-src 'none'" in text
-
-
-def test_report_of_similarities_has_what_needs_no_vectors():
-    queries, targets = everything()
-    gallery = gallery_of_matrices(SimilarityMatrices(queries @ targets.T).open())
-    right = np.arange(COUNT)
-    made = make_report(gallery, relevant=right, corrections=["csls"], seeds=1)
-    assert "R@1 by correction" in Page(made.as_html()).images
 
 
 def test_queries_without_labels_are_refused():

@@ -66,25 +66,6 @@ def test_strict_protocol_splits_similarities_as_it_splits_vectors():
     assert found.seeds == [0, 1]
 
 
-def test_tune_tries_by_default_what_similarities_are_enough_for():
-    found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, seeds=1)
-    tried = {candidate.label.split()[0] for candidate in found.candidates}
-    assert tried == {"none", "auto", "cent", "dn", "csls", "nnn", "is", "sn", "dbsn"}
-    assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
-
-
-def test_diagnosis_by_similarities_is_that_by_vectors_but_for_distances():
-    found = hubless.diagnose(similarities(target_bank=None))
-    expected = hubless.diagnose(GIVEN.targets, BANK.queries, metric="cosine")
-    assert [depth.raw for depth in found.depths] == [depth.raw for depth in expected.depths]
-    assert found.depth(10).corrected.skewness == pytest.approx(expected.depth(10).corrected.skewness, abs=0.1)
-    assert found.bank.coverage == expected.bank.coverage
-    assert found.bank.distance is None
-    assert "no distance between bank and targets: it needs vectors" in found.notes
-    labelled = hubless.diagnose(similarities(), relevant=RELEVANT)
-    assert labelled.verdict[0].startswith("Measured with your labels")
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

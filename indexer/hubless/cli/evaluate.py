@@ -279,16 +279,11 @@ def tune_command(
     """
     if output is not None:
         check_place(output)
-    values = read_settings(set_, {**SIMILARITIES, **parameters_of(tune, skip=_OPTIONS)})
-    of_vectors = {f"set {name}": values.get(name) for name in ("metric", "query_bank", "target_bank")}
-    matrices = similarities_from(values, {"queries": queries, "targets": targets, **of_vectors})
-    given = matrices or queries
-    if given is None or (matrices is None and targets is None):
-        needed = "give --queries and --targets, or --set similarities=FILE"
-        raise typer.BadParameter(needed, param_hint="--targets" if targets is None else "--queries")
-    if matrices is None:
-        values.setdefault("metric", "cosine")
-    tuned = tune(given, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, **values)
+    values = {"metric": "cosine", **read_settings(set_, parameters_of(tune, skip=_OPTIONS))}
+    if queries is None or targets is None:
+        missing = "--targets" if targets is None else "--queries"
+        raise typer.BadParameter("give --queries and --targets", param_hint=missing)
+    tuned = tune(queries, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, **values)
     if output is not None:
         tuned.save(output)
     if json_:

@@ -56,7 +56,7 @@ def diagnose_command(
 
     Says how unevenly targets are found, whether the query bank is good, and what
     auto changes; with --set queries=FILE and relevant=FILE also what it gains.
-    Give --targets, an address, a --collection, or --set bank_similarities=FILE.
+    Give --targets, an address, or a --collection.
 
     \b
     Example:
@@ -79,8 +79,8 @@ def _diagnose(
 ) -> None:
     known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
     values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
-    gallery = examined_from(values, targets, catalog, collection, query_bank)
-    if gallery.matrices is None and ("queries" in values) != ("relevant" in values):
+    gallery = examined_from(values, targets, catalog, collection)
+    if ("queries" in values) != ("relevant" in values):
         raise typer.BadParameter("queries and relevant come together", param_hint=SET)
     if targets is not None and query_bank is None and "queries" not in values:
         raise typer.BadParameter(f"--targets needs it. {NO_QUERIES}", param_hint="--query-bank")
@@ -148,7 +148,7 @@ def report_command(
 ) -> None:
     """Write one HTML page with all that the lab says of your data.
 
-    Give --targets, or --catalog and --collection, or --set bank_similarities=FILE.
+    Give --targets, or --catalog and --collection.
 
     \b
     Example:
@@ -160,7 +160,7 @@ def report_command(
     check_place(output)
     known = parameters_of(make_report, skip=("gallery", "query_bank"))
     values = read_settings(set_, {**EXAMINED, **known, "relevant": Path, "corrections": Sequence[str]})
-    gallery = examined_from(values, targets, catalog, collection, query_bank)
+    gallery = examined_from(values, targets, catalog, collection)
     try:
         as_methods(values.get("corrections"))
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Options that commands share, and what they examine: files, a collection, or similarities."""
+"""Options that commands share, and what they examine: files or a collection."""
 
 import os
 from collections.abc import Collection, Iterable
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import hubless
-from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
+from hubless.lab.gallery import Gallery, gallery_of, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 
 CATALOG_VARIABLE = "HUBLESS_CATALOG"
@@ -60,7 +60,6 @@ EXAMINED: dict[str, Any] = {
     "payload": Path,
     "metric": Literal["cosine", "dot"],
     "version": str,
-    **SIMILARITIES,
 }
 """Values of `--set` beside `--targets` or `--collection`."""
 
@@ -80,18 +79,10 @@ def examined_from(
     targets: Path | None,
     catalog: Path | None,
     collection: str | None,
-    query_bank: Path | None = None,
 ) -> Gallery:
     """Open what is examined. Take what says so, the names of `EXAMINED`, out of the values of `--set`."""
-    others = {"targets": targets, "catalog": catalog, "collection": collection, "query-bank": query_bank}
-    has_queries = "similarities" in values
-    matrices = similarities_from(values, {**others, **{name: values.get(name) for name in ("metric", "version")}})
     ids, payload, version = (values.pop(name, None) for name in ("ids", "payload", "version"))
     metric = values.pop("metric", "cosine")
-    if matrices is not None:
-        if values.get("relevant") is not None and not has_queries:
-            raise typer.BadParameter("relevant needs similarities", param_hint="--set")
-        return gallery_of_matrices(matrices.open(), ids=ids, payload=payload)
     if (collection is None) == (targets is None):
         raise typer.BadParameter("give either --targets or --collection", param_hint="--targets")
     if targets is not None:

@@ -1,7 +1,4 @@
-"""Corrections: methods that estimate how much of a hub each target is. One file a method or family.
-
-A name is stored in bundles, so it never changes.
-"""
+"""Corrections: methods that estimate how much of a hub each target is. Their names are stored in bundles."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -75,11 +72,7 @@ __all__ = [
 
 
 def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:
-    """The correction of this name with these parameters, the others at their defaults.
-
-    Raises `InputError` for an unknown name or parameter, naming the known ones, and for a value that the correction
-    refuses.
-    """
+    """The correction of this name with these parameters. Raises `InputError` for an unknown one, naming those known."""
     if name not in CORRECTIONS:
         raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
     given = dict(parameters or {})

@@ -58,10 +58,9 @@ class Correction(Protocol):
     """A method with its parameters: a frozen dataclass."""
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
-        """Estimate what the offsets need.
+        """Estimate what the offsets need, from a query bank (b, d), targets (n, d) and perhaps a target bank (g, d).
 
-        `query_bank`: (b, d) example queries. `targets`: (n, d). `target_bank`: (g, d) extra targets, used by the
-        methods that can. Raises `InputError` if the banks do not fit each other or are too small for the parameters.
+        Raises `InputError` if the banks do not fit each other or are too small for the parameters.
         """
 
 

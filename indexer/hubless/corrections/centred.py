@@ -16,10 +16,7 @@ CENTRE = "centre"
 
 @dataclass(frozen=True)
 class CentredCorrection:
-    """h(t) − c: offsets of any target, comparable with the stored ones.
-
-    c is the mean offset of the targets that the fitted correction was first used for.
-    """
+    """h(t) − c: offsets comparable with the stored ones. c is the mean of those that were computed first."""
 
     fitted: FittedCorrection
     constant: float
@@ -29,11 +26,9 @@ class CentredCorrection:
         return self.fitted.details
 
     def offsets(self, targets: Rows, advance: Advance = no_progress, prior: F64 | None = None) -> F32:
-        """H of each target, (n,).
+        """H of each target, (n,), with how often each should be found, in the unit of the prior of the fit.
 
-        `prior`: (n,) how often each should be found, in the unit of the prior that the correction was fitted with, NaN
-        where unknown; None for all unknown. Unknown counts as the median. Raises `InputError` if there is one, and the
-        correction was fitted without.
+        NaN, and None for all, count as the median. Raises `InputError` if the correction was fitted without a prior.
         """
         offsets = self.fitted.offsets(targets, advance).astype(np.float64)
         if prior is not None:

@@ -1,11 +1,8 @@
 """Target priors: how often each target should be found, for the corrections that would find all equally often.
 
-A prior p takes the place of the uniform 1/n in Sinkhorn's half step over the targets. Its last half step, which gives
-the offsets, is h_j = τ·LSE_i(q_i·t_j/τ + a_i) − τ·log p_j + const. So a prior folds, and only ratios of it count.
-
-Source: Shin et al., "OTTER: Effortless Label Distribution Adaptation of Zero-shot Models", NeurIPS 2024: optimal
-transport from items to classes with the classes' known shares as one marginal. OTTER solves it exactly for a batch of
-items; here it is Sinkhorn's entropic plan between the query bank and the targets.
+A prior p takes the place of 1/n in Sinkhorn's half step over the targets: h_j = τ·LSE_i(q_i·t_j/τ + a_i) − τ·log p_j +
+const. So it folds, and only ratios count. Source: Shin et al., "OTTER: Effortless Label Distribution Adaptation of
+Zero-shot Models", NeurIPS 2024, which solves it exactly for a batch of items.
 """
 
 from dataclasses import dataclass
@@ -76,20 +73,14 @@ def fit(
     target_bank: Rows | None = None,
     target_prior: TargetPrior | None = None,
 ) -> FittedCorrection:
-    """Fit a correction, with a target prior if there is one.
-
-    Raises `InputError` if the correction takes no prior, and as its `fit`.
-    """
+    """Fit a correction, with a target prior if there is one. Raises `InputError` if it takes none, and as its `fit`."""
     if target_prior is None:
         return method.fit(query_bank, targets, target_bank)
     return taking_prior(method).fit(query_bank, targets, target_bank, target_prior)
 
 
 def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:
-    """Return the part that a target prior (m,) adds to offsets; see `FittedSoftmax.of_prior`.
-
-    Raises `InputError` if the correction was fitted without a prior.
-    """
+    """Return the part that a target prior (m,) adds to offsets, or raise `InputError` if it was fitted without one."""
     if not isinstance(fitted, FittedWithPrior):
         raise InputError(TARGET_PRIOR, "none, as the correction was fitted without one", "one")
     return fitted.of_prior(values)
@@ -103,11 +94,7 @@ def taking_prior(method: Correction) -> TakesPrior:
 
 
 def as_prior(values: PriorLike, count: int) -> TargetPrior:
-    """A target prior from a file, as `read_prior`, or from an array.
-
-    `values`: (n,) whole numbers or floats above 0. Of counts that may be 0, give the count plus 1. `count`: n, the
-    number of targets. Raises `StorageError` if there is no such file; `InputError` naming the first row that is wrong.
-    """
+    """A target prior of n targets from a file, or an array of numbers above 0. Raises `StorageError`, `InputError`."""
     if isinstance(values, str | Path):
         return checked_prior(read_prior(values), count, f"{TARGET_PRIOR} ({Path(values).name})")
     return checked_prior(as_array(values, TARGET_PRIOR), count, TARGET_PRIOR)
@@ -128,10 +115,7 @@ def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
 
 
 def read_prior(path: str | Path) -> NDArray[Any]:
-    """Numbers from a `.npy`, or from a `.txt` with one a line.
-
-    Raises `StorageError` if there is no such file; `InputError` if it does not hold numbers.
-    """
+    """Numbers from a `.npy`, or from a `.txt` with one a line. Raises `StorageError`, `InputError`."""
     path = Path(path)
     name = f"{TARGET_PRIOR} ({path.name})"
     if not path.is_file():

@@ -53,10 +53,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Targets that may answer a query: their rows (c,), similarities to it (c,), and on demand their vectors (c, d).
-
-    For a rescorer with a gate, the target that is most similar to the query is always among them.
-    """
+    """Targets that may answer a query: rows (c,), similarities (c,), and on demand vectors (c, d)."""
 
     rows: I64
     similarities: F32
@@ -67,10 +64,9 @@ class Rescorer(Protocol):
     """Scores candidates anew, with numbers that were measured offline."""
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
-        """The method's own score of each candidate of one query (d,): (c,), higher is better.
+        """The method's own score (c,) of each candidate of one query (d,), higher is better.
 
-        It ranks as the published score does. Where that is not in units of similarity it is mapped to these, as the
-        score is reported as similarity − offset, and mixed with the similarity at a strength other than 1.
+        It ranks as the published score does, in units of similarity, as it is mixed with the similarity.
         """
 
     def arrays(self) -> State:
@@ -82,10 +78,7 @@ class Rescorer(Protocol):
 
 
 class StoredFields:
-    """The query-time part of a correction: arrays are stored, plain numbers are details of the correction.
-
-    The bank stands in the state of the fitted correction already.
-    """
+    """The query-time part of a correction, but for the bank: arrays are stored, plain numbers are details."""
 
     def arrays(self) -> State:
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray) and name != "bank"}
@@ -100,10 +93,7 @@ QueryTime: TypeAlias = Gate | Rescorer
 
 
 def signed_scores(signs: F64, logarithms: F64, temperature: float) -> F64:
-    """Scores (c,) that rank as sign·exp(logarithm) does.
-
-    They are τ·logarithm where the sign is not negative. Those of a negative sign lie below, in the opposite order.
-    """
+    """Scores (c,) that rank as sign·exp(logarithm) does: τ·logarithm, those of a negative sign below, turned round."""
     scores = temperature * logarithms
     negative = signs < 0
     if negative.any():
@@ -129,8 +119,8 @@ def corrected_scores(
 ) -> F32:
     """Return scores (m, n) of all targets as a search with an exact index ranks: s − λh, of a gate only where it is on.
 
-    A rescorer scores so many candidates anew (None for all), s − λ(s − rescored); the others come after, in folded
-    order. `vectors` gives the targets of some rows, (r, d).
+    A rescorer scores so many candidates anew (None for all); the others come after, in folded order. `vectors` gives
+    the targets of some rows, (r, d).
     """
     folded = similarities - np.float32(strength) * offsets
     if query_time is None or strength == 0:

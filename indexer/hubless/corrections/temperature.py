@@ -1,8 +1,7 @@
-"""The temperature of the softmax methods, chosen by perplexity.
+"""The temperature of the softmax methods, chosen by perplexity, as its scale differs between models by a factor of 5.
 
-The natural scale of τ differs between models by a factor of five, so no fixed τ is safe. As in t-SNE, choose it so
-that the softmax over the bank, p_i ∝ exp(q_i·t/τ), has on average a given number of effective bank queries per
-target: exp(mean entropy) = P.
+τ is such that the softmax over the bank, p_i ∝ exp(q_i·t/τ), has on average a given number of effective bank queries
+per target: exp(mean entropy) = P.
 """
 
 from dataclasses import dataclass
@@ -55,10 +54,7 @@ def default_perplexity(bank_queries: int) -> float:
 def resolve_temperature(
     temperature: float | Literal["auto"], perplexity: float | None, bank: VectorSource, targets: VectorSource
 ) -> Temperature:
-    """The temperature that is asked for, or the one whose perplexity over the bank is P.
-
-    Raises `InputError` if the perplexity is not below the number of bank queries.
-    """
+    """The temperature that is asked for, or the one whose perplexity, below b, over the bank is P."""
     if temperature != "auto":
         return Temperature(float(temperature))
     bank_queries = bank.shape[0]

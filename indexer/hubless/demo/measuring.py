@@ -49,10 +49,7 @@ class Split:
 
 
 def split_pairs(pairs: Sequence[Pair], seed: int) -> Split:
-    """Hold out 1,500 pairs at random, or a third if there are few.
-
-    A pair's place in the draw depends on its name and the seed only, so a few pairs more or fewer change little.
-    """
+    """Hold out 1,500 pairs, or a third of few. A pair's place in the draw depends on its name and the seed only."""
     if len(pairs) < FEWEST_PAIRS:
         raise InputError("package", f"at least {FEWEST_PAIRS} documented functions", len(pairs))
     drawn = sorted(pairs, key=lambda pair: sha256(f"{seed} {pair.name} {pair.doc}".encode()).digest())
@@ -75,8 +72,7 @@ def encode_known(encoders: Encoders, pairs: Sequence[Pair]) -> tuple[F32, list[i
 def rank_by_all(encoders: Encoders, parts: Split, advance: Advance) -> list[Ranking]:
     """Find each held-out function among all held-out functions by its documentation, raw and corrected.
 
-    The training pairs are query bank and target bank, so no bank query has its own function in the gallery. A
-    documentation without a known word is no query; its function stays in the gallery.
+    The training pairs are query bank and target bank, so no bank query has its own function in the gallery.
     """
     queries, relevant = encode_known(encoders, parts.held_out)
     gallery = encoders.code.encode([pair.code for pair in parts.held_out])

@@ -1,7 +1,4 @@
-"""Pairs of documentation and code: real data for cross-modal search on every machine with Python.
-
-The sources are parsed and never imported, so that walking a package runs none of its code.
-"""
+"""Pairs of documentation and code: real data for cross-modal search on every machine. Sources are never imported."""
 
 import ast
 import importlib.util
@@ -72,10 +69,7 @@ def installed_package(name: str) -> Library:
 
 
 def find_pairs(library: Library, advance: Advance = lambda files: None) -> list[Pair]:
-    """Return functions and methods of a library whose documentation starts with a paragraph of 4 words or more.
-
-    Of those that share a first paragraph only the first is kept. Files that do not parse are left out.
-    """
+    """Return functions whose documentation starts with a paragraph of 4 words or more; of the same ones the first."""
     kept: dict[str, Pair] = {}
     for file in library.files:
         for pair in _pairs_of_file(file, file.relative_to(library.root)):

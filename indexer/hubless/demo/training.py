@@ -1,7 +1,4 @@
-"""Encoders for texts and for code, trained on the spot in seconds: TF-IDF, truncated SVD, ridge regression.
-
-A small model on purpose: it needs no download and no GPU, and its hubs are no milder than those of large models.
-"""
+"""Encoders for texts and for code, trained on the spot in seconds, small on purpose: TF-IDF, truncated SVD, ridge."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,11 +19,7 @@ RIDGE_PENALTY = 1.0
 
 @dataclass(frozen=True)
 class Side:
-    """One side of the pairs: TF-IDF over words, projected on the largest singular directions (v, d), normalised.
-
-    The weight `idf` of a word is log((1 + texts) / (1 + texts with the word)) + 1. `dampened` counts c become 1 +
-    log(c).
-    """
+    """One side of the pairs: TF-IDF over words, projected on the largest singular directions (v, d), normalised."""
 
     vocabulary: dict[str, int]
     idf: F32
@@ -49,10 +42,7 @@ class Encoders:
 
 
 def train(pairs: Sequence[Pair], seed: int = 0) -> Encoders:
-    """Give texts and code a space each, and join them by a linear map.
-
-    The map W minimises ‖A·W − C‖² + penalty·‖W‖² over the texts A (pairs, d) and the codes C (pairs, d').
-    """
+    """Give texts A and codes C a space each, and join them by the map W that minimises ‖A·W − C‖² + penalty·‖W‖²."""
     texts, codes = [pair.doc for pair in pairs], [pair.code for pair in pairs]
     text_side = fit_side(texts, dampened=False, seed=seed)
     code_side = fit_side(codes, dampened=True, seed=seed)
@@ -60,11 +50,7 @@ def train(pairs: Sequence[Pair], seed: int = 0) -> Encoders:
 
 
 def fit_side(texts: Sequence[str], *, dampened: bool, seed: int) -> Side:
-    """Learn the words and the directions of one side, at most `DIMENSIONS` of them.
-
-    `dampened` turns the count of a word into 1 + log(count). That helps with code, where a variable's name is
-    repeated. A bag of words cannot express it, so the text side goes without.
-    """
+    """Learn the words and the directions of one side; `dampened` counts help with code, which repeats names."""
     vocabulary = {
         word: column for column, word in enumerate(sorted({word for text in texts for word in tokenise(text)}))
     }
@@ -117,11 +103,7 @@ def fit_map(texts: F32, codes: F32) -> F64:
 
 
 def fold(text_side: Side, linear: F64) -> BagOfWords:
-    """Return the text side and the map after it as one vector a word.
-
-    All of it is linear but for the lengths of vectors, and what comes out is normalised in any case: a text is the
-    normalised sum over its words of idf(word) · (the word's row of the projection) · W.
-    """
+    """Return the text side and the map after it as one vector a word: idf(word) · (row of the projection) · W."""
     rows = text_side.idf[:, np.newaxis] * (text_side.directions @ linear)
     return BagOfWords(text_side.vocabulary, rows.astype(np.float32))
 

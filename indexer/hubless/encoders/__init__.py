@@ -1,7 +1,4 @@
-"""Encoders turn texts into query vectors. `ENCODERS` names every kind.
-
-A bundle stores an encoder as JSON and plain arrays, without pickle and without secrets. Stands above `vectors` only.
-"""
+"""Encoders turn texts into query vectors. A bundle stores one as JSON and plain arrays, without pickle and secrets."""
 
 import json
 import tomllib
@@ -47,7 +44,6 @@ def load_encoder(path: Path, dim: int | None = None, changes: Mapping[str, Any] 
     """Read an encoder: a folder in which `save` wrote one, or a description of one in .json or .toml.
 
     `dim` is for a description without it. `changes` replace fields; another `type` replaces the whole description.
-    Raises `InputError` naming a file that is missing, damaged or does not fit the other one, or a field that is wrong.
     """
     path = Path(path)
     folder, file = (path, path / ENCODER_FILE) if path.is_dir() or not path.suffix else (path.parent, path)

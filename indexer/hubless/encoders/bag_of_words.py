@@ -35,11 +35,7 @@ def tokenise(text: str) -> list[str]:
 
 
 class BagOfWords:
-    """An encoder with one vector per word. A text is the normalised sum of the rows of its words, repeated ones too.
-
-    Unknown words are ignored. `vocabulary` gives the row of each word as `tokenise` returns it, each row (v, d) once.
-    Raises `InputError` if they do not fit each other, and `NotFinite`.
-    """
+    """An encoder with one vector per known word. A text is the normalised sum of its words' rows, repeated ones too."""
 
     def __init__(self, vocabulary: Mapping[str, int], rows: np.ndarray[Any, Any]) -> None:
         self.rows = as_float32(rows, "encoder rows")
@@ -59,11 +55,7 @@ class BagOfWords:
         """Do nothing: the constructor checks everything."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of length 1.
-
-        Raises `UnknownWords` naming the first text without a known word, and `ZeroVector` if rows cancel each other
-        out.
-        """
+        """Return (m, d) vectors of length 1. Raises `UnknownWords`, and `ZeroVector` if rows cancel each other out."""
         if isinstance(texts, str):
             raise InputError("texts", "a sequence of texts", "one text")
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)

@@ -44,10 +44,7 @@ class Encoder(Protocol):
 
 
 def checked(vectors: Any, count: int, dim: int) -> F32:
-    """Check the answer of a foreign encoder, and return it as (m, d) float32.
-
-    Raises `EncoderFailed` if it is not a finite matrix of numbers of that shape, or a row is zero.
-    """
+    """Check the answer of a foreign encoder, or raise `EncoderFailed`, and return it as (m, d) float32."""
     try:
         with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused below
             array = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -111,10 +108,7 @@ class DescribedEncoder(ABC):
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. Raises `InputError` for the first missing, unknown or wrong field.
-
-        The error never shows a text: that may be a key in the place of the name of its variable.
-        """
+        """Make it from its description. The error never shows a text: that may be a key in the wrong place."""
         try:
             return cls(cls.described.model_validate(description))
         except ValidationError as error:

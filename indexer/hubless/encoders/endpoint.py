@@ -79,10 +79,7 @@ class EndpointDescription(EncoderDescription):
 
 
 class Breaker:
-    """Starts closed. Failures in a row open it for some seconds. Then it lets one call through.
-
-    `clock` gives seconds; tests give their own.
-    """
+    """Starts closed. Failures in a row open it for some seconds. Then it lets one call through."""
 
     def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
         self._most = failures
@@ -150,9 +147,7 @@ class Endpoint(DescribedEncoder):
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Return (m, d) vectors of texts. Recent texts are not sent again.
 
-        Raises `EncoderTimeout` if no answer comes within the endpoint's timeout or `seconds`, `EncoderFailed` if it
-        cannot be reached, refuses, or answers wrongly, and `TextRefused` if it refuses a text: the breaker does not
-        count that.
+        Raises `EncoderTimeout`, `EncoderFailed`, and `TextRefused`, which the breaker does not count.
         """
         with self._lock:
             known = {text: self._recent[text] for text in texts if text in self._recent}
@@ -230,11 +225,7 @@ class Endpoint(DescribedEncoder):
         return bytes(content)
 
     def _refusal(self, response: "httpx.Response", texts: int) -> HublessError:
-        """Return our error for an error answer to so many texts.
-
-        It is `TextRefused` if the endpoint refuses the texts, and else, or if it names a field of the description such
-        as the model, `EncoderFailed`.
-        """
+        """Return our error for an error answer: `TextRefused` if it is over the texts, and else `EncoderFailed`."""
         content = bytearray()
         for part in response.iter_bytes():
             content += part

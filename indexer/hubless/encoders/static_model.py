@@ -32,11 +32,7 @@ class StaticDescription(folder_model.FolderDescription):
 
 @dataclass(frozen=True, kw_only=True)
 class StaticTable:
-    """A table with rows (v, d) of tokens.
-
-    `weights` has a factor of each token's row, `mapping` the row of each token where tokens share rows. The token
-    `unknown` is left out. `most_characters` and `most_tokens` of a text are read.
-    """
+    """A table with rows (v, d) of tokens, a factor of each, and the row of each where tokens share rows."""
 
     tokeniser: Any
     rows: Array
@@ -69,10 +65,7 @@ class StaticTable:
 
 
 class StaticModel(folder_model.FolderModel):
-    """A table of one row per token, in `model.safetensors`, and `tokenizer.json`.
-
-    Sources: `StaticModel.encode` of model2vec 0.10, `StaticEmbedding` of sentence-transformers.
-    """
+    """A table of one row per token, in `model.safetensors`, as model2vec and sentence-transformers write it."""
 
     described = StaticDescription
     packages = ("safetensors", "tokenizers")

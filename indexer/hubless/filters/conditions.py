@@ -1,7 +1,4 @@
-"""Conditions on columns, and their combinations. Each gives a mask of a batch of rows.
-
-A mask (r,) has no nulls: a condition on a null is false, so `not` makes it true.
-"""
+"""Conditions on columns, and their combinations. Each gives a mask (r,) of a batch of rows, false for a null."""
 
 import operator
 from collections.abc import Callable, Sequence

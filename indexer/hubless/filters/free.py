@@ -37,10 +37,7 @@ class KeyCondition:
 
 
 def key_test(name: str, value: Any) -> Which:
-    """The test of an operator and its value.
-
-    Raises `InputError` with nothing as the parameter, if the value is none that the operator compares with.
-    """
+    """The test of an operator and its value. Raises `InputError`, without a parameter, if it compares with no such."""
     if name == "exists":
         return _exists(_checked(bool, value, "true or false"))
     if name == "prefix":

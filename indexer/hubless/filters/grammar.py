@@ -36,11 +36,7 @@ RESERVED = (*COMBINATIONS, FIELD, *OPERATORS)
 
 @dataclass(frozen=True)
 class FilterLimits:
-    """Limits of the size of a filter.
-
-    `depth`: levels of filters within filters; a single condition is 1. `conditions`: operators in the whole filter;
-    each `and`, `or` and `not` counts too. `values`: values of one `in`.
-    """
+    """Limits of a filter: levels of filters within filters, operators and combinations in all, values of one `in`."""
 
     depth: int = 10
     conditions: int = 256
@@ -52,10 +48,7 @@ FILTER_LIMITS = FilterLimits()
 
 @dataclass(frozen=True)
 class Filter:
-    """Conditions on targets; `Collection.filter` makes it.
-
-    Filters with the same `key` are equal. The key is the filter's JSON in the full form.
-    """
+    """Conditions on targets. Filters with the same `key`, the JSON in the full form, are equal."""
 
     key: str
     root: Node = field(compare=False, repr=False)
@@ -67,11 +60,9 @@ class Filter:
 def parse_filter(
     document: Any, schema: pa.Schema, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
 ) -> Filter:
-    """Read a filter from its JSON.
+    """Read a filter from its JSON, checked against the schema of the payload. `name` is what errors call it.
 
-    `document`: of dicts, lists, strings, numbers and booleans. `schema`: schema of the payload. `name`: name of the
-    filter in errors. Raises `UnknownField` listing the columns or members that there are; `InputError` if a value does
-    not fit the column's type, the type has no such operator, or the filter is too large.
+    Raises `UnknownField`; `InputError` if a value does not fit the column's type, or the filter is too large.
     """
     parser = _Parser(schema, limits, name)
     root = parser.node(document, name, 1)
@@ -222,10 +213,7 @@ def _full(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, ValueKind]:
-    """Return the type of the compared values, and its kind. For a list, that is the type of its elements.
-
-    Raises `InputError` if the type does not have the operator; lists those that it has.
-    """
+    """Return the type of the compared values, of a list's elements, and its kind, or raise `InputError`."""
     listed = is_list(stored)
     values = stored.value_type if listed else stored
     if pa.types.is_dictionary(values):

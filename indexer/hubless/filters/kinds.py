@@ -20,11 +20,7 @@ Read = Callable[[Any, pa.DataType], Any]
 
 @dataclass(frozen=True)
 class ValueKind:
-    """Operators and JSON form of a family of Arrow types.
-
-    `says`: what a value must be in JSON, for errors. `operators`: operators that compare a column with values. `read`:
-    see `Read`. `compared`: column type → type in which values are compared.
-    """
+    """Operators and JSON form of a family of Arrow types, in words for errors; `compared` is the type to compare in."""
 
     says: str
     operators: tuple[str, ...]

@@ -15,12 +15,9 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
-    """Check the payload of a target.
+    """Check the payload of a target, as it stands in JSON, and return its values as `pyarrow.array` takes them.
 
-    `document`: values by column, as they stand in JSON; dates and times in ISO 8601, null for none. `schema`: of the
-    payload; None for a collection without payload. Returns the values of the given columns, as `pyarrow.array` takes
-    them. Raises `UnknownField` naming a column that the payload does not have; `InputError` naming the column whose
-    value does not fit, and what it takes.
+    Raises `UnknownField` naming a column that there is not, `InputError` naming the column whose value does not fit.
     """
     if schema is None:
         if document:
@@ -35,10 +32,7 @@ def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str,
 
 
 def table_of(rows: list[dict[str, Any]], schema: pa.Schema | None) -> pa.Table | None:
-    """Rows that `read_row` gave, as a table; columns that a row lacks are null.
-
-    Raises `InputError` naming the column or the row that cannot be stored.
-    """
+    """Rows that `read_row` gave, as a table; columns that a row lacks are null."""
     if schema is None:
         return None
     if is_free(schema):

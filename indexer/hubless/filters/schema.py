@@ -13,10 +13,7 @@ _MEANINGS = {"and": "All filters hold.", "or": "At least one filter holds.", "no
 
 
 def filter_schemas(reference: str) -> dict[str, Json]:
-    """Return the JSON schemas of `Filter`, what `parse_filter` takes for some payload, and of its parts, by name.
-
-    `reference`: where a schema stands, with `{model}` for its name.
-    """
+    """Return the JSON schemas of `Filter` and its parts, by name. They refer to each other by `reference`."""
 
     def refer(name: str) -> Json:
         return {"$ref": reference.format(model=name)}

@@ -1,7 +1,4 @@
-"""Charts as SVG, without a library for plots. Words stay words, for readers of the screen.
-
-Positions are in the units of the data; sizes are in pixels of the page. The accent colour is the correction's.
-"""
+"""Charts as SVG, without a library for plots. Positions are in units of the data, sizes in pixels."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,10 +33,7 @@ logarithm: Callable[[F64], F64] = np.log10
 
 
 def bent(threshold: float, stretch: float) -> Callable[[F64], F64]:
-    """Return a scale that is linear up to the threshold and logarithmic above, so that it can show 0.
-
-    The linear part is as long as `stretch` powers of ten.
-    """
+    """Return a scale that is linear up to the threshold, over `stretch` powers of ten, and logarithmic above."""
 
     def scale(values: F64) -> F64:
         ratio = np.abs(values) / threshold
@@ -88,10 +82,7 @@ def even_axis(label: str, values: ArrayLike, *, margin: float = 0.05) -> Axis:
 class Chart:
     """One plot with two axes, and its legend below. A notebook shows it; `save` writes it as SVG.
 
-    Attributes
-    ----------
-    lines : positions (x, y) of each line with a name
-    points : (x, y, low, high) of each point with a spread, in the order drawn
+    `lines` are positions (x, y) by name, `points` are (x, y, low, high) in the order drawn.
     """
 
     def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = SIZE) -> None:
@@ -177,13 +168,7 @@ class Chart:
         return tostring(root, "unicode")
 
     def save(self, path: str | Path) -> None:
-        """Write the chart as SVG on a white ground, with the folders above it.
-
-        Raises
-        ------
-        StorageError
-            if the disk refuses.
-        """
+        """Write the chart as SVG on a white ground, with the folders above it. Raises `StorageError`."""
         path = Path(path)
         with storage_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)

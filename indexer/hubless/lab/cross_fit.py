@@ -1,9 +1,7 @@
 """Rankings by bank queries that are held out from the fit, and the gain to expect from them, without labels.
 
-A correction can only gain where it changes the first answer, and it gains more where it evens out more. So the gain is
-taken as proportional to both: `SLOPE` · moved · evened. The distance of measured gains from that was found on six real
-and six made-up sets, each predicted by a fit on the others: `benchmarks/expected_gain.py`, docs/measures.md. Coverage
-and bank size made nothing better: small or narrow banks move and even out less.
+A correction gains where it changes the first answer, and more where it evens out more: `SLOPE` · moved · evened. How
+far measured gains are from that was found on six real and six made-up sets: `benchmarks/expected_gain.py`.
 """
 
 from dataclasses import dataclass
@@ -31,10 +29,7 @@ On sets that were left out of the fit it held 98 % of the measured gains, and 89
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The first k targets of m bank queries (rows `rows` of the bank), raw and corrected by fits without the query.
-
-    `similarities`, `raw` and `corrected` are (m, k), best first; `offsets` (n,) the centred mean of the fits.
-    """
+    """The first k targets (m, k), best first, of the bank queries in `rows`, raw and by fits without the query."""
 
     rows: I64
     queries: F32

@@ -19,11 +19,9 @@ from hubless.lab.diagnosis import MAIN_DEPTH, BankHealth, Depth, Diagnosis, Effe
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.relevance import Relevant
-from hubless.lab.experiments.trials import refuse_beside_similarities
 from hubless.lab.gallery import Gallery, as_gallery, live_vectors
-from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices, Vectorless
 from hubless.lab.pages import render
-from hubless.lab.symptoms import Symptom, find_symptoms
+from hubless.lab.symptoms import find_symptoms
 from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -51,7 +49,7 @@ SPLITS = 5
 
 
 def diagnose(
-    targets: Vectors | Collection | SimilarityMatrices | Gallery,
+    targets: Vectors | Collection | Gallery,
     query_bank: Vectors | None = None,
     *,
     metric: Metric | None = None,
@@ -69,9 +67,12 @@ def diagnose(
 ) -> Diagnosis:
     """Measure hubness with bank queries that are held out from the fit of `auto`, in turn. Needs no labels.
 
+    `verdict` says in sentences what it means, `symptoms` what speaks for broken vectors. Raises `InputError` if inputs
+    do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
+
     Parameters
     ----------
-    targets : (n, d), or an index, or `SimilarityMatrices`
+    targets : (n, d), or an index
     query_bank : (b, d) example queries; may be left out for an index, which then takes the queries that its correction
         was fitted on
     metric : "cosine" or "dot"; it has to be given with vectors
@@ -84,33 +85,19 @@ def diagnose(
     seed : of what is sampled and held out
     bank_of_targets : take a query bank that holds targets; that of an index is taken always
     live_queries : (m, d) queries that people asked, without labels: they say whether the bank is like them
-
-    Returns
-    -------
-    The diagnosis: `verdict` says in sentences what it means, `symptoms` what speaks for broken vectors.
-
-    Raises
-    ------
-    InputError
-        if inputs do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
     """
     gallery = as_gallery(targets, metric, ids, payload)
-    check_labels(gallery, query_bank, target_bank, queries, relevant)
-    known = None if gallery.matrices is not None else gallery.metric
-    live = None if live_queries is None else live_vectors(live_queries, gallery.targets, known)
+    check_labels(queries, relevant)
+    live = None if live_queries is None else live_vectors(live_queries, gallery.targets, gallery.metric)
     if query_bank is None and gallery.collection is None:
         query_bank = queries
     auto: Correction = CORRECTIONS["auto"]()
-    record, notes = None, [AUTO_NOTE]
-    if gallery.matrices is not None:
-        (bank, extra), auto = gallery.matrices.bank_sources(), Vectorless(auto)
-    else:
-        bank = bank_of(gallery, query_bank)
-        extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
-        told = bank_of_targets or query_bank is None
-        checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
-        record, in_verdict = checked.record, [UNUSABLE, *narrow_notes(checked.record)]
-        notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
+    bank = bank_of(gallery, query_bank)
+    extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
+    told = bank_of_targets or query_bank is None
+    checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
+    record, in_verdict = checked.record, [UNUSABLE, *narrow_notes(checked.record)]
+    notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape
     with progress_bars(progress) as steps:
         advance = steps.step("holding out bank queries in turn", 5)
@@ -126,13 +113,12 @@ def diagnose(
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
     if health.repeated:
         notes.append(f"{health.repeated:,} of the bank queries repeat others, and so count more than once")
-    if measured is None and relevant is not None:
-        measured = _measure(gallery, queries, relevant)
+    if measured is None and queries is not None:
+        options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
+        measured = compare(queries, gallery.targets, relevant, metric=gallery.metric, **options)
     level = _level(main, health.queries)
-    symptoms: list[Symptom] = []
-    if record is not None:
-        symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
-        notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
+    symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
+    notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
     strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
     expected = None if health.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
     mutual = [
@@ -156,7 +142,7 @@ def diagnose(
     )
     return Diagnosis(
         targets=count,
-        dim=0 if gallery.matrices is not None else dim,
+        dim=dim,
         metric=gallery.metric,
         held_out=len(held.raw),
         depths=depths,
@@ -182,20 +168,8 @@ def diagnose(
 def plot_occurrence(index: Collection) -> Chart:
     """Draw N_10 of an index, raw and corrected: how often held-out bank queries find each target.
 
-    The counts are those of the fit, so this searches for nothing. Targets that were added since are left out.
-
-    Parameters
-    ----------
-    index : fitted, or opened from a catalog
-
-    Returns
-    -------
-    A chart: a notebook shows it, `save` writes it as SVG.
-
-    Raises
-    ------
-    InputError
-        if the index has no counts.
+    The counts are those of the fit, so this searches for nothing. Targets that were added since are left out. Raises
+    `InputError` if the index has no counts.
     """
     stored = index.parts.occurrence()
     counts = np.empty((2, 0), np.int64) if stored is None else np.asarray(stored, np.int64)
@@ -205,26 +179,15 @@ def plot_occurrence(index: Collection) -> Chart:
     return occurrence_chart({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
 
 
-def check_labels(
-    gallery: Gallery,
-    query_bank: Vectors | None,
-    target_bank: Vectors | None,
-    queries: Vectors | None,
-    relevant: str | Path | Relevant | None,
-) -> None:
-    """Raise `InputError` for queries without labels, labels without queries, and vectors beside similarities."""
-    if gallery.matrices is None:
-        if (queries is None) != (relevant is None):
-            given = "queries" if relevant is None else "relevant"
-            raise InputError("labels", "both queries and relevant targets", f"only {given}")
-        return
-    refuse_beside_similarities({"query bank": query_bank, "target bank": target_bank, "queries": queries})
+def check_labels(queries: Vectors | None, relevant: str | Path | Relevant | None) -> None:
+    """Raise `InputError` for queries without labels, and labels without queries."""
+    if (queries is None) != (relevant is None):
+        given = "queries" if relevant is None else "relevant"
+        raise InputError("labels", "both queries and relevant targets", f"only {given}")
 
 
 def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
-    """Return a query bank, None being that of the similarities or within a collection's correction."""
-    if gallery.matrices is not None:
-        return gallery.matrices.bank_sources()[0]
+    """Return a query bank, None being that within a collection's correction."""
     if query_bank is not None:
         return gallery.queries(query_bank, "query bank")
     state = {} if gallery.collection is None else gallery.collection.correction().state()
@@ -240,25 +203,23 @@ def _depth(held: HeldOut, k: int, targets: int) -> Depth:
 
 
 def _examine(
-    bank: VectorSource, gallery: Gallery, held: HeldOut, record: BankRecord | None, seed: int
+    bank: VectorSource, gallery: Gallery, held: HeldOut, record: BankRecord, seed: int
 ) -> tuple[BankHealth, list[str]]:
     queries = in_memory(bank)
     similarities = in_memory(sample(gallery.targets, SAMPLED_TARGETS, seed)) @ queries.T
     temperature = held.details.get("temperature")
     temperature = float(temperature or resolve_temperature("auto", None, bank, gallery.targets).value)
     effective = np.exp(_entropies(similarities, temperature))
-    distance, own, notes = None, None, ["no distance between bank and targets: it needs vectors"]
-    if gallery.matrices is None:
-        distance, own, notes = _distances(bank, gallery.targets, seed)
+    distance, own, notes = _distances(bank, gallery.targets, seed)
     low, median = np.quantile(effective, [0.05, 0.5]).tolist()
     health = BankHealth(
         queries=len(queries),
         repeated=len(queries) - len({row.tobytes() for row in queries}),
-        among_targets=0.0 if record is None else record.among_targets,
+        among_targets=record.among_targets,
         effective=EffectiveQueries(temperature, float(effective.mean()), low, median),
-        coverage=None if record is None else record.coverage,
-        narrow=[] if record is None else narrow_notes(record),
-        unusable=record is not None and is_unusable(record),
+        coverage=record.coverage,
+        narrow=narrow_notes(record),
+        unusable=is_unusable(record),
         distance=distance,
         own_distance=own,
     )
@@ -294,16 +255,6 @@ def _level(depth: Depth, bank: int) -> str:
     if (beyond < CLEAR / 2 or even) and not hidden:
         return "unclear" if bank < FEW and beyond >= CLEAR / 2 else "none"
     return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
-
-
-def _measure(gallery: Gallery, queries: Vectors | None, relevant: str | Path | Relevant) -> Comparison:
-    """Compare none and `auto` by the strict protocol."""
-    options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
-    if gallery.matrices is not None:
-        return compare(SimilarityMatrices(gallery.matrices.queries), relevant=relevant, **options)
-    if queries is None:
-        raise InputError("labels", "both queries and relevant targets", "only relevant")
-    return compare(queries, gallery.targets, relevant, metric=gallery.metric, **options)
 
 
 def _gain(found: Comparison) -> dict[str, Any] | None:

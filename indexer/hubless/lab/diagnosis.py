@@ -78,14 +78,10 @@ class EffectiveQueries:
 class BankHealth:
     """Size, coverage and distance of a query bank.
 
-    Parameters
-    ----------
-    among_targets : share of the bank queries that are targets
-    coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of either
-    narrow : what to do if that is too little, or nothing
-    unusable : whether its queries are no nearer to targets than random vectors, as those of another model are
-    distance : earth mover's distance from bank to targets; None without the extra `lab`
-    own_distance : the same between two halves of the bank: noise
+    `among_targets` is the share of the queries that are targets; `coverage` the share of the targets that they cover,
+    None for too few; `narrow` what to do if that is too little. Queries of another model are `unusable`. `distance` is
+    the earth mover's distance to the targets, None without the extra `lab`; `own_distance` that of two halves of the
+    bank: noise.
     """
 
     queries: int

@@ -1,7 +1,7 @@
-"""The searched targets, for what examines them: from files, a collection, or similarities."""
+"""The searched targets, for what examines them: from files, or a collection."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pyarrow as pa
 from hubless.builder.banks.bank_review import drawn, refuse_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
-from hubless.lab.matrices import OpenMatrices, SimilarityMatrices
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import as_compared
@@ -31,17 +30,13 @@ class NamedTarget:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Targets as they are compared with queries, and what they are called.
-
-    Of targets that are known by similarities only, `matrices` holds these.
-    """
+    """Targets as they are compared with queries, and what they are called."""
 
     name: str
     targets: VectorSource
     metric: Metric
     describe: Callable[[Sequence[int]], list[NamedTarget]]
     collection: Collection | None = None
-    matrices: OpenMatrices | None = None
 
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
         """Return vectors, from a file or not, as they are compared with these targets."""
@@ -58,7 +53,7 @@ class Gallery:
 
 
 def as_gallery(
-    targets: Vectors | Collection | SimilarityMatrices | Gallery,
+    targets: Vectors | Collection | Gallery,
     metric: Metric | None = None,
     ids: Ids | None = None,
     payload: PayloadLike | None = None,
@@ -66,10 +61,6 @@ def as_gallery(
     """Return targets as a gallery."""
     if isinstance(targets, Gallery):
         return targets
-    if isinstance(targets, SimilarityMatrices):
-        if metric is not None:
-            raise InputError("metric", "none beside similarities, which stand for all vectors", "one")
-        return gallery_of_matrices(targets.open(), ids=ids, payload=payload)
     if not isinstance(targets, Collection):
         return open_gallery(targets, ids=ids, payload=payload, metric=check_metric(metric))
     given = {
@@ -113,14 +104,6 @@ def open_gallery(
     return Gallery(items.vectors.name, under_metric(items.vectors, metric), metric, describe)
 
 
-def gallery_of_matrices(
-    matrices: OpenMatrices, *, ids: Ids | None = None, payload: PayloadLike | None = None
-) -> Gallery:
-    """Return targets that are known by similarities only."""
-    named = open_gallery(matrices.target_vectors(), ids=ids, payload=payload, metric="dot")
-    return replace(named, name="similarities", matrices=matrices)
-
-
 def gallery_of(collection: Collection) -> Gallery:
     """Return the targets of a collection."""
 
@@ -132,10 +115,8 @@ def gallery_of(collection: Collection) -> Gallery:
     return Gallery(f"collection {collection.name}", collection.parts.source, metric, describe, collection)
 
 
-def live_vectors(live_queries: Vectors, targets: VectorSource, metric: Metric | None) -> F32:
-    """Return at most 1,000 live queries (m, d), as they are compared with targets. Similarities have no metric."""
-    if metric is None:
-        raise InputError("live queries", "none beside similarities, as they have to be ranked", "some")
+def live_vectors(live_queries: Vectors, targets: VectorSource, metric: Metric) -> F32:
+    """Return at most 1,000 live queries (m, d), as they are compared with targets."""
     source = as_items(live_queries, "live queries").vectors
     check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
     live = drawn(under_metric(source, metric))

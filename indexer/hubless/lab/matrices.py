@@ -1,39 +1,27 @@
 """Similarities of a model that gives scores and no vectors, such as a cross-encoder, as input of the lab.
 
-In the basis of the targets, a target is a unit vector and a query is its row of similarities. Products of these are the
-similarities as they were given, so all code for vectors works on them, unchanged and exactly.
+A target is a unit vector and a query its row of similarities: their products are the similarities, exactly.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
-from hubless.corrections.folded.auto import SAMPLE, shrunk
-from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
-from hubless.corrections.prior import TargetPrior
-from hubless.corrections.prior import fit as fit_correction
+from hubless.corrections import Correction
+from hubless.corrections.folded.auto import Auto
+from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax
+from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax
 from hubless.errors import InputError, one_line, storage_errors
 from hubless.lab.pickles import read_pickle
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.npy import NpyVectors
-from hubless.vectors.sources import (
-    ArrayVectors,
-    VectorSource,
-    as_source,
-    block_rows,
-    in_memory,
-    sample,
-    sampled_rows,
-)
+from hubless.vectors.sources import ArrayVectors, VectorSource, as_source, block_rows, in_memory
 
 QUERIES, BANK, TARGET_BANK = "similarities", "bank similarities", "target bank similarities"
 """Names of the matrices in errors."""
 AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
-COMPARE_TARGETS = ("dual_is", "dual_dis")
-"""Corrections that compare the target bank with the targets, and not with the bank queries."""
 
 
 @dataclass(frozen=True)
@@ -88,44 +76,22 @@ class OpenMatrices:
         """Return the target bank as unit vectors, (g, n + g); None without one."""
         return None if self.target_bank is None else unit_basis(self._dim)[self.targets :]
 
-    def bank_sources(self) -> tuple[VectorSource, VectorSource | None]:
-        """Return query bank and target bank as sources; without a bank the queries are the bank."""
-        bank, extra = self.bank_vectors(), self.target_bank_vectors()
-        bank = self.queries if bank is None else bank
-        if bank is None:
-            raise InputError(BANK, "a matrix, bank queries × targets", "none")
-        return ArrayVectors(bank, BANK), None if extra is None else ArrayVectors(extra, "target bank")
-
     @property
     def _dim(self) -> int:
         return self.targets + (0 if self.target_bank is None else self.target_bank.shape[1])
 
 
-@dataclass(frozen=True)
-class Vectorless:
-    """A correction that is fitted on rows of similarities.
+class _AutoWithoutTopic(Auto):
+    takes_out_topic = False
 
-    `auto` then takes no topic of a narrow bank out of the offsets: a topic is a direction among the targets' vectors.
-    """
 
-    correction: Correction
-
-    takes_prior = True
-
-    def fit(
-        self,
-        query_bank: Rows,
-        targets: Rows,
-        target_bank: Rows | None = None,
-        target_prior: TargetPrior | None = None,
-    ) -> FittedCorrection:
-        """Fit it with how often each target should be found."""
-        name = next((name for name, kind in CORRECTIONS.items() if kind is type(self.correction)), "")
-        if name == "auto":
-            return _fit_auto(query_bank, targets, target_bank, target_prior)
-        if name in COMPARE_TARGETS:
-            raise InputError("queries", f"vectors, as {name} compares the target bank with the targets", "similarities")
-        return fit_correction(self.correction, query_bank, targets, target_bank, target_prior)
+def vectorless(correction: Correction) -> Correction:
+    """Return a correction as it is fitted on similarities: `auto` without a topic, which is a direction of vectors."""
+    if isinstance(correction, DualInvertedSoftmax | DualDynamicInvertedSoftmax):
+        raise InputError(
+            "queries", "vectors, as this correction compares the target bank with the targets", "similarities"
+        )
+    return _AutoWithoutTopic() if isinstance(correction, Auto) else correction
 
 
 def unit_basis(dim: int) -> F32:
@@ -133,24 +99,6 @@ def unit_basis(dim: int) -> F32:
     line = np.zeros(2 * dim - 1, np.float32)
     line[dim - 1] = 1
     return np.lib.stride_tricks.sliding_window_view(line, dim)[::-1]
-
-
-def _fit_auto(
-    query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
-) -> FittedCorrection:
-    method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
-    fitted = method.fit(query_bank, targets, target_bank, target_prior)
-    source = as_source(targets, "targets")
-    some = sample(source, SAMPLE)
-    offsets = fitted.offsets(some).astype(np.float64) - fitted.level
-    if target_prior is not None:
-        offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values)
-    careful = shrunk(fitted, some, offsets)
-    why = (
-        f"{'no' if target_bank is None else 'a'} target bank was given; temperature {fitted.temperature:.4g}; "
-        f"{careful.extra['why']}; without vectors no topic of the bank is taken out"
-    )
-    return replace(careful, extra=careful.extra | {"chosen": "sn" if target_bank is None else "dbsn", "why": why})
 
 
 def _check_shapes(shapes: dict[str, tuple[int, int]]) -> None:

@@ -11,10 +11,7 @@ from hubless.errors import InputError
 
 @dataclass(frozen=True)
 class Preset:
-    """The contents of a table: corrections and settings as on the command line.
-
-    `tables` are all that it makes. With `test_queries` the bank is the test queries, a leak on purpose.
-    """
+    """The contents of a paper's tables, as on the command line. With `test_queries` these are the bank, a leak."""
 
     paper: str
     tables: Sequence[str]

@@ -1,8 +1,7 @@
 """Methods that know all test queries at once: similarities (m, n) in, scores (m, n) out.
 
-Temperatures τ are in units of similarity; "auto" is by perplexity over the queries. A query's ranking is its row of the
-scores. In a transport plan queries share one mass of 1 evenly, and so do targets: a hub cannot take more than its
-share. This supposes that every target is the answer of about equally many of the queries.
+Temperatures τ are in units of similarity; "auto" is by perplexity over the queries. In a transport plan queries share
+one mass of 1 evenly, and so do targets, which supposes that each is the answer of about equally many queries.
 """
 
 import warnings
@@ -34,11 +33,7 @@ CONVERGED = 1e-12
 
 
 def otn(similarities: Matrix) -> F64:
-    """Exact optimal transport: the plan P that maximises Σ P_ij·s_ij; rows sum to 1/m, columns to 1/n.
-
-    At most m + n − 1 of its entries are above 0, so most targets tie.
-    Source: compared with in Pan et al., ACM MM 2025; `ot.emd` of POT.
-    """
+    """Exact optimal transport: the plan P that maximises Σ P_ij·s_ij; rows sum to 1/m, columns to 1/n (POT's `emd`)."""
     checked = _checked(similarities)
     plan: F64 = ot.emd(*_even(checked), 1 - checked, numItermax=MOST_PIVOTS)
     return plan
@@ -47,8 +42,7 @@ def otn(similarities: Matrix) -> F64:
 def l2n(similarities: Matrix, temperature: float = 0.05, iterations: int = 10_000) -> F64:
     """Transport with a squared penalty: the plan P that maximises Σ P_ij·s_ij − τ/2·Σ P_ij².
 
-    At the 500 iterations of the published code its sums can be off by a tenth.
-    Source: Blondel et al., "Smooth and Sparse Optimal Transport", AISTATS 2018; `ot.smooth.smooth_ot_dual` of POT.
+    At the 500 iterations of the published code its sums can be off by a tenth. Source: Blondel et al., AISTATS 2018.
     """
     check_between("temperature", temperature, 0, float("inf"), open_low=True)
     check_at_least("iterations", iterations, 1)
@@ -63,11 +57,7 @@ def l2n(similarities: Matrix, temperature: float = 0.05, iterations: int = 10_00
 
 
 def hn(similarities: Matrix) -> F64:
-    """Hungarian assignment: 1 where a query is matched with a target, and else 0, so that the sum of s_ij is largest.
-
-    Each query and each target has one match at most; of more queries than targets some have none, and tie throughout.
-    Source: compared with in Pan et al., ACM MM 2025; `scipy.optimize.linear_sum_assignment`.
-    """
+    """Hungarian assignment: 1 where a query is matched with a target, and else 0, so that the sum of s is largest."""
     checked = _checked(similarities)
     matched = np.zeros_like(checked)
     matched[linear_sum_assignment(checked, maximize=True)] = 1
@@ -79,11 +69,7 @@ def sn(
     temperature: float | Literal["auto"] = "auto",
     iterations: int = PUBLISHED_ITERATIONS,
 ) -> F64:
-    """Sinkhorn normalisation, query-aware: the correction `sn` with the test queries as the query bank, s + τ·c.
-
-    It ranks as the entropic plan exp(s/τ + a + c) does. The published τ is 0.01.
-    Source: Pan et al., ACM MM 2025.
-    """
+    """`sn` with the test queries as the query bank, s + τ·c: ranks as the entropic plan. The published τ is 0.01."""
     checked, temperature = _with_temperature(similarities, temperature)
     check_at_least("iterations", iterations, 1)
     m, n = checked.shape
@@ -99,9 +85,7 @@ def sn(
 def dsl(similarities: Matrix, temperature: float | Literal["auto"] = "auto") -> F64:
     """Dual softmax: τ·log of s·exp(s/τ)/Z, with Z the sum of exp(s/τ) over all queries, for each target.
 
-    Where s < 0 the published score is negative; such targets come last, in its order. Figure 1 of the SIGIR paper comes
-    out at τ = 1.
-    Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021.
+    Targets of negative s come last, in the published order. Source: Cheng et al., 2021; SIGIR paper, figure 1 at τ = 1.
     """
     checked, temperature = _with_temperature(similarities, temperature)
     exponents = checked / temperature
@@ -114,10 +98,8 @@ def sinkhorn(
     temperature: float | Literal["auto"] = "auto",
     iterations: int = PUBLISHED_ITERATIONS,
 ) -> F64:
-    """Sinkhorn as in the SIGIR paper, with all test queries as rows: columns first, then rows.
+    """Sinkhorn with all test queries as rows: each step subtracts the log-sum-exp over columns, then over rows, of s/τ.
 
-    From A = s/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. The scores are
-    τ·A after k steps. The paper states neither.
     Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing", SIGIR 2023.
     """
     checked, temperature = _with_temperature(similarities, temperature)
@@ -134,11 +116,11 @@ WHOLE_MATRIX: dict[str, Callable[[Matrix], F64]] = {
     "otn": otn,
     "l2n": l2n,
     "hn": hn,
-    "sn": sn,
-    "dsl": dsl,
-    "sinkhorn": sinkhorn,
+    "sn_whole": sn,
+    "dsl_whole": dsl,
+    "sinkhorn_whole": sinkhorn,
 }
-"""By the names of the papers. `sn`, `dsl` and `sinkhorn` are corrections too, whose bank is not the test queries."""
+"""By name. `sn`, `dsl` and `sinkhorn` are corrections, whose bank is not the test queries."""
 
 
 def _with_temperature(similarities: Matrix, temperature: float | Literal["auto"]) -> tuple[F64, float]:

@@ -1,7 +1,4 @@
-"""A report on one HTML page: diagnosis and comparison on the same data.
-
-The page runs no script, and loads nothing but images that the payload names.
-"""
+"""A report on one HTML page. It runs no script, and loads nothing but images that the payload names."""
 
 import json
 from dataclasses import dataclass
@@ -24,7 +21,6 @@ from hubless.lab.experiments.methods import Method, Methods, as_methods
 from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.trials import open_labelled
 from hubless.lab.gallery import Gallery, NamedTarget
-from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.pages import render
 from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
@@ -107,40 +103,33 @@ def make_report(
     bank_of_targets: bool = False,
     progress: bool | None = None,
 ) -> Report:
-    """Diagnose, and compare corrections if there are labels.
+    """Diagnose, and compare corrections if there are labels. The page may load `images` that payload names.
 
     Without a query bank, labelled queries are the bank of the diagnosis, and split strictly for what is compared.
-
-    Parameters
-    ----------
-    corrections : with labels these are compared with `none` and `auto`
-    images : whether the page may load images that payload names
-    projection : also draw targets and bank on a plane; "umap" and "tsne" need the extra `umap`
+    `projection` draws targets and bank on a plane; "umap" and "tsne" need the extra `umap`.
     """
     if projection is not None:
         check_method(projection)
-    check_labels(gallery, query_bank, target_bank, queries, relevant)
-    matrices = gallery.matrices
+    check_labels(queries, relevant)
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries
-    if bank is None and gallery.collection is None and matrices is None:
+    if bank is None and gallery.collection is None:
         raise InputError("query bank", f"a query bank, or labelled queries. {NO_QUERIES}", "none")
     if corrections and relevant is None:
         raise InputError("corrections", "none without labels to compare them by", "some")
-    given, comparison, abstention = None, None, None
-    asked = queries if matrices is None else SimilarityMatrices(**vars(matrices))
-    if relevant is not None and asked is not None:
+    comparison, abstention = None, None
+    if queries is not None:
         given = open_labelled(
-            asked,
-            gallery.targets if matrices is None else None,
+            queries,
+            gallery.targets,
             relevant,
             query_bank=query_bank,
             target_bank=target_bank if query_bank is not None else None,
-            metric=gallery.metric if matrices is None else None,
+            metric=gallery.metric,
             bank_of_targets=bank_of_targets,
         )
         compared = [Method("none"), *as_methods(corrections), Method("auto")] if corrections else None
         comparison = compare(given, corrections=compared, seeds=seeds, progress=progress)
-        if matrices is None and len(given.pairs.answerable) >= FEWEST_LABELS:
+        if len(given.pairs.answerable) >= FEWEST_LABELS:
             abstention = abstain(given, seeds=seeds, progress=progress)
     diagnosis = diagnose(
         gallery,

@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from hubless.errors import InputError, storage_errors
-from hubless.lab.charts import Chart
 from hubless.lab.pages import render
 from hubless.store.durable import replace_text
 
@@ -22,10 +21,7 @@ _LATEX |= {"\\": r"\textbackslash{}", "Δ": r"$\Delta$", "±": r"$\pm$", "–": 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Headings, and lines with a cell for each. The first column is text, the others are numbers.
-
-    `best` are line and column of the cells that are the best of their columns: these are bold.
-    """
+    """Headings, and lines with a cell for each, of which the first is text. `best` cells (line, column) are bold."""
 
     headings: Sequence[str]
     lines: Sequence[Sequence[str]]
@@ -70,23 +66,7 @@ class TextTable:
         ]
 
 
-class Writable(Protocol):
-    """A measurement, as `write_result` takes it."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
-        ...
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return unrounded numbers, a dictionary a row."""
-        ...
-
-    def plot(self, measure: str = ..., /) -> Chart:
-        """Draw it, or one of its measures."""
-        ...
-
-
-FORMATS: Mapping[str, Callable[[Writable, TextTable, Sequence[str]], str]] = {
+FORMATS: Mapping[str, Callable[[Any, TextTable, Sequence[str]], str]] = {
     ".json": lambda result, table, drawn: (
         json.dumps(result.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
     ),
@@ -103,8 +83,8 @@ def check_output(path: Path) -> None:
         raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
 
 
-def write_result(result: Writable, table: TextTable, path: Path, *drawn: str) -> None:
-    """Write a result, its table, or the picture of the measure `drawn`, in the format of the path's ending."""
+def write_result(result: Any, table: TextTable, path: Path, *drawn: str) -> None:
+    """Write a comparison or an abstention, its table or its picture, in the format of the path's ending."""
     check_output(path)
     with storage_errors(path):
         replace_text(path, FORMATS[path.suffix](result, table, drawn))

@@ -1,7 +1,4 @@
-"""Measures of ranking quality and of hubness, a file per family. Stands above `vectors` only.
-
-Legend: m queries, n targets, k neighbours. Ranks start at 1. Tied targets share their average rank.
-"""
+"""Measures of ranking quality and of hubness: m queries, n targets, k neighbours. Ranks start at 1."""
 
 from hubless.measures.distance import earth_movers_distance
 from hubless.measures.drift import drift_advice, energy_drift

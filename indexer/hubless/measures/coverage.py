@@ -14,10 +14,8 @@ FOUND = 10
 def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
     """Return the share of the targets (n, d) that a bank (b, d) covers; None for fewer than 200 or 20 rows.
 
-    The targets are cut into 20 clusters. With p_c the share of the targets in cluster c, and q_c the share of the
-    bank's first ten finds in it, the overlap is Σ_c min(p_c, q_c): 1 if each cluster is found as often as it has
-    targets. Coverage is the overlap relative to that of a bank of equally many right queries, for which random targets
-    stand in, and at most 1. Finds are those of `csls`, so that a hub does not count for its cluster.
+    With p_c the share of the targets in each of 20 clusters, and q_c the share of the bank's first ten finds by `csls`,
+    the overlap is Σ_c min(p_c, q_c). Coverage is relative to that of random targets in place of the bank.
     """
     if len(bank) < FEWEST_QUERIES or len(targets) < FEWEST_TARGETS:
         return None
@@ -35,10 +33,7 @@ def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
 
 
 def least_covering(bank: F32, targets: F32, count: int) -> I64:
-    """Return the rows of so many bank queries whose first targets are the fewest: an adversarial bank.
-
-    Source: Bogolin et al. (QB-Norm), CVPR 2022, section 4.3.
-    """
+    """Return so many bank queries whose first targets are the fewest: an adversarial bank (QB-Norm, 4.3)."""
     first = (bank @ targets.T).argmax(axis=1)
     found = np.bincount(first, minlength=len(targets))
     return np.sort(np.lexsort((first, -found[first]))[:count])

@@ -27,8 +27,8 @@ def earth_movers_distance(
 ) -> EarthMovers:
     """Return the earth mover's distance: the least mean Euclidean distance to move one cloud onto the other.
 
-    It is exact optimal transport with uniform weights (POT's `emd2`), on at most `most` random vectors of each side.
-    Raises `InputError` without the extra `lab`, and `DimensionMismatch`.
+    It is exact (POT's `emd2`), on at most `most` random vectors of each side. Raises `InputError` without the extra
+    `lab`.
     """
     try:
         transport = import_module("ot")

@@ -1,7 +1,4 @@
-"""Tells whether live queries are still like those of the query bank.
-
-Legend: r live queries, s bank queries, d dimensions.
-"""
+"""Tells whether live queries (r, d) are still like those of the query bank (s, d)."""
 
 import numpy as np
 
@@ -17,9 +14,8 @@ def energy_drift(live: F32, bank: F32, seed: int = 0) -> float:
     """Return how far live queries (r, d) are from bank queries (s, d), beyond chance: 1 is the border of chance.
 
     (E − mean E₀) / (q − mean E₀), at least 0. E = 2·mean|x−y| − mean|x−x'| − mean|y−y'| is the energy distance, E₀ the
-    same after live and bank queries are shuffled, and q the value that E₀ exceeds in 1 % of shuffles. For a given shift
-    it grows in proportion to the number of queries. Repeated queries count once: a popular query is no drift.
-    Source: Székely and Rizzo, "Testing for equal distributions in high dimension", InterStat 2004, section 2.
+    same after live and bank queries are shuffled, and q the value that E₀ exceeds in 1 % of shuffles. Repeated queries
+    count once: a popular query is no drift. Source: Székely and Rizzo, InterStat 2004, section 2.
     """
     live, bank = np.unique(live, axis=0), np.unique(bank, axis=0)
     weights = np.concatenate([np.full(len(live), 1 / len(live)), np.full(len(bank), -1 / len(bank))])

@@ -1,7 +1,6 @@
 """The strength at which the answers to live queries are spread most evenly over the targets. Needs no labels.
 
-A good correction makes the finds of live queries more even. A correction whose query bank comes from elsewhere makes
-them less even. Measured, not derived: benchmarks/foreign_banks.py, docs/auto.md.
+A good correction makes the finds more even, one of a foreign bank less. Measured: benchmarks/foreign_banks.py.
 """
 
 from collections.abc import Sequence
@@ -34,8 +33,7 @@ class ChosenStrength:
     """The strength λ that live queries speak for: `current` unless another one is more even by more than chance.
 
     Of m `queries`, `different` are left when those with nearly the same raw answers count once. For each of `strengths`
-    there are the `entropy` of N_k in nats (higher is more even), its standard `error` below the highest, and the
-    `skewness`.
+    there are the `entropy` of N_k in nats, its standard `error` below the highest, and the `skewness`.
     """
 
     strength: float
@@ -52,11 +50,10 @@ class ChosenStrength:
 def most_even(
     answers: Answers, targets: int, strengths: Sequence[float] = STRENGTHS, current: float = FULL, seed: int = 0
 ) -> ChosenStrength:
-    """Choose the strength nearest to the current one of which the answers are as even as those of the most even.
+    """Choose the strength nearest to the current one whose answers are as even as those of the most even.
 
-    How even they are is the entropy of N_k. A strength is as even as the most even if its entropy is within one
-    standard error of their difference, which comes from resampling the queries. With fewer than 20 different queries
-    the current one stays. `answers` (s, m, k) are rows of the n targets found at each of `strengths` (s,), 0 among
+    It is as even if its entropy of N_k is within one standard error of the difference, by resampling the queries. With
+    fewer than 20 different queries the current one stays. `answers` (s, m, k) are rows found at each strength, 0 among
     them.
     """
     places = list(strengths)
@@ -85,10 +82,7 @@ def most_even(
 
 
 def distinct(raw: Answers) -> I64:
-    """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave, by 80 % of its targets.
-
-    Many people ask the same: what they find is popular, and no hub.
-    """
+    """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave, by 80 % of its targets."""
     stands = alike(raw, SAME_ANSWERS)
     return np.flatnonzero(stands == np.arange(len(stands)))
 
@@ -96,8 +90,7 @@ def distinct(raw: Answers) -> I64:
 def alike(answers: Answers, same: float) -> I64:
     """Return the query (m,) that stands for each: itself, or the earlier one with most targets of its answer (m, k).
 
-    An answer needs the share `same` of its targets in common. Only queries that stand for themselves stand for others;
-    one that finds nothing has −1.
+    An answer needs the share `same` of its targets in common. A query that finds nothing has −1.
     """
     stands = np.full(len(answers), -1)
     having: dict[int, list[int]] = {}

@@ -31,10 +31,7 @@ class Groups:
 
 
 def as_groups(values: Sequence[Any], attribute: str) -> Groups:
-    """Return the groups of targets by a column of strings, whole numbers or booleans. None is a group too.
-
-    Raises `InputError` if the column is of another type, has one group only, or more than 50.
-    """
+    """Return the groups of targets by a column of strings, whole numbers or booleans. None is a group too."""
     for row, value in enumerate(values):
         if value is not None and not isinstance(value, str | int | np.integer | np.bool_):
             expected = "a categorical column: strings, whole numbers or booleans"
@@ -51,7 +48,6 @@ def as_groups(values: Sequence[Any], attribute: str) -> Groups:
 def group_shares(rows: I64, groups: Groups) -> F64:
     """Return the share (m, g) of each group among the first targets of each query, rows (m, top).
 
-    The difference of two columns is the bias (#a − #b)/top of each query, as measured with VisoGender.
     Source: Chowdhury et al. (NNN), EMNLP 2024; Hall et al. (VisoGender), NeurIPS 2023.
     """
     m, top = rows.shape

@@ -30,8 +30,7 @@ def share_among(rows: F32, others: VectorSource) -> float:
 def told_apart(first: F32, second: F32) -> float:
     """Return how well a linear classifier tells two clouds (m, d), (n, d) apart, as AUC: near 0.5 it can only guess.
 
-    A ridge discriminant is trained on one half of either cloud and tested on the other half, both ways. Rows are in
-    random order, at least 4 of each.
+    A ridge discriminant is trained on one half of either cloud, in random order, and tested on the other, both ways.
     """
     found = []
     for train in (0, 1):
@@ -44,8 +43,8 @@ def told_apart(first: F32, second: F32) -> float:
 def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
     """Return how much nearer queries (m, d) are to a target (n, d) than strangers are, as AUC: 0.5 is no nearer.
 
-    Both sides are centred, so that only what differs within a side counts. A stranger is a query with its dimensions
-    shuffled, and their signs drawn anew. None where strangers are near as well: with few dimensions, or many targets.
+    A stranger is a centred query with its dimensions shuffled, and their signs drawn anew. None where strangers are
+    near as well: with few dimensions, or many targets.
     """
     rng = np.random.default_rng(seed)
     dim = queries.shape[1]
@@ -56,10 +55,9 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
 
 
 def reciprocity(queries: F32, firsts: F32) -> float:
-    """Return the share of queries (m, d) that are the nearest query of their first target: mutual nearest neighbours.
+    """Return the share of queries (m, d) that are the nearest query of their first target (m, d).
 
-    `firsts` (m, d) are the targets that the queries find first. A query that ties with the nearest counts.
-    Source: Sakhawat et al., "Hubness, Not Anisotropy", arXiv 2605.26575, 2026.
+    A query that ties with the nearest counts. Source: "Hubness, Not Anisotropy", arXiv 2605.26575, 2026.
     """
     own = np.einsum("ij,ij->i", queries, firsts)
     step = max(1, HELD // len(queries))

@@ -15,18 +15,12 @@ Occurrence = NDArray[np.integer] | NDArray[np.floating]
 
 
 def k_occurrence(rows: I64, targets: int) -> I64:
-    """Return N_k (n,): how often each of n targets is among the first k of a query, from rows (m, k) of targets found.
-
-    Source: Radovanović et al., JMLR 2010.
-    """
+    """Return N_k (n,): how often each of n targets is among the first k of a query, by rows found (m, k)."""
     return np.bincount(rows.ravel(), minlength=targets).astype(np.int64)
 
 
 def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
-    """Return N_k (n,) from scores (m, n). Targets tied at the last place share the places left, so ties make no hub.
-
-    All are whole numbers unless scores are tied.
-    """
+    """Return N_k (n,) from scores (m, n). Targets tied at the last place share the places left, so ties make no hub."""
     n = scores.shape[1]
     k = min(k, n)
     last = np.partition(scores, n - k, axis=1)[:, n - k, np.newaxis]
@@ -37,18 +31,12 @@ def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
 
 
 def skewness(occurrence: Occurrence) -> float:
-    """Return the skewness over all targets, E[(N−μ)³]/σ³, biased as scipy.stats.skew; 0 if all are equal.
-
-    Source: Radovanović et al., JMLR 2010.
-    """
+    """Return the skewness over all targets, E[(N−μ)³]/σ³, biased; 0 if all are equal (Radovanović, JMLR 2010)."""
     return _standardised_moment(occurrence, 3)  # scipy.stats would cost a worker 73 MB and 0.7 s
 
 
 def kurtosis(occurrence: Occurrence) -> float:
-    """Return the excess kurtosis, E[(N−μ)⁴]/σ⁴ − 3, biased as scipy.stats.kurtosis; 0 if all are equal.
-
-    Source: Chowdhury et al. (NNN), EMNLP 2024.
-    """
+    """Return the excess kurtosis, E[(N−μ)⁴]/σ⁴ − 3, biased; 0 if all are equal (NNN, EMNLP 2024)."""
     return _standardised_moment(occurrence, 4) - 3 if np.ptp(occurrence) > 0 else 0.0
 
 
@@ -61,7 +49,6 @@ def _standardised_moment(occurrence: Occurrence, power: int) -> float:
 def truncated_skewness(occurrence: Occurrence) -> float:
     """Return the skewness of a normal distribution with the mean and spread of the occurrence, cut at 0 as counts are.
 
-    As in scikit-hubness: E[X³] of a standard normal X ≥ −μ/σ, with σ of the sample (n−1); 0 if all are equal.
     Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
     """
     spread = float(np.std(occurrence, ddof=1)) if len(occurrence) > 1 else 0.0
@@ -73,28 +60,19 @@ def truncated_skewness(occurrence: Occurrence) -> float:
 
 
 def mean_deviation(occurrence: Occurrence) -> float:
-    """Return the mean absolute error to the uniform distribution, E|N − μ|.
-
-    Source: Chowdhury et al. (NNN), EMNLP 2024 ("MAE").
-    """
+    """Return the mean absolute error to the uniform distribution, E|N − μ|: "MAE" of NNN, EMNLP 2024."""
     return float(np.mean(np.abs(occurrence - occurrence.mean())))
 
 
 def entropy(occurrence: Occurrence) -> float:
-    """Return the entropy of the finds in nats, −Σ p·log p with p = N/ΣN: the more even, the higher, at most log n.
-
-    Source: Shannon, "A Mathematical Theory of Communication", 1948, section 6.
-    """
+    """Return the entropy of the finds in nats, −Σ p·log p with p = N/ΣN: the more even, the higher, at most log n."""
     finds = occurrence[occurrence > 0]
     shares = finds / finds.sum() if len(finds) else finds
     return abs(float((shares * np.log(shares)).sum()))
 
 
 def robin_hood(occurrence: Occurrence) -> float:
-    """Return the Robin Hood (Hoover) index, ½ Σ|N − μ| / Σ N: the share of finds to move for an even distribution.
-
-    Source: Feldbauer et al., "Fast approximate hubness reduction", ICBK 2018.
-    """
+    """Return the Robin Hood (Hoover) index, ½ Σ|N − μ| / Σ N: the share of finds to move for an even distribution."""
     total = float(occurrence.sum())
     return len(occurrence) * mean_deviation(occurrence) / (2 * total) if total else 0.0
 
@@ -108,10 +86,7 @@ def gini(occurrence: Occurrence) -> float:
 
 
 def atkinson(occurrence: Occurrence) -> float:
-    """Return the Atkinson index with aversion ½, 1 − (E√N)²/μ: 0 is even. It weighs rare targets more than Gini does.
-
-    Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
-    """
+    """Return the Atkinson index with aversion ½, 1 − (E√N)²/μ: 0 is even. Rare targets weigh more than in Gini's."""
     mean = float(occurrence.mean())
     return 1 - float(np.mean(np.sqrt(occurrence))) ** 2 / mean if mean else 0.0
 
@@ -122,18 +97,12 @@ def antihub_occurrence(occurrence: Occurrence) -> float:
 
 
 def hub_occurrence(occurrence: Occurrence, size: float = HUB_SIZE) -> float:
-    """Return the share of the m·k places that hubs take: targets found `size` times as often as the mean, or more.
-
-    With as many queries as targets, that is 2k times, as in scikit-hubness, which divides the sum by n·k.
-    """
+    """Return the share of the m·k places that hubs take: targets found `size` times as often as the mean, or more."""
     total = float(occurrence.sum())
     return float(occurrence[occurrence >= size * occurrence.mean()].sum()) / total if total else 0.0
 
 
 def groupie_ratio(occurrence: Occurrence) -> float:
-    """Return the share of the m·k places that the largest hub takes, max N / (m·k).
-
-    Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
-    """
+    """Return the share of the m·k places that the largest hub takes, max N / (m·k) (scikit-hubness)."""
     total = float(occurrence.sum())
     return float(occurrence.max()) / total if total else 0.0

@@ -26,14 +26,10 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Projection:
-    """Places of some targets and queries on a plane.
+    """Places (s, 2) of the targets in `rows`, ascending, and (b, 2) of some queries on a plane.
 
-    Parameters
-    ----------
-    rows : (s,) of the targets, ascending
-    targets, queries : (s, 2) and (b, 2). Queries are moved by the difference of the means, as many models hold queries
-        and targets apart
-    explained : (2,) share of the targets' variance in each direction; None for UMAP, whose directions mean nothing
+    Queries are moved by the difference of the means, as many models hold queries and targets apart. `explained` (2,) is
+    the share of the targets' variance in each direction; None for UMAP, whose directions mean nothing.
     """
 
     rows: I64
@@ -78,9 +74,8 @@ def project(
 ) -> Projection | None:
     """Project n targets, of which `vectors` gives some rows, and queries (b, d) on a plane; None without targets.
 
-    `pca` takes the first two principal components of the targets, from subspace iteration (Halko et al., SIAM Review
-    2011, algorithm 4.4), always the same for the same rows. `umap` (McInnes et al., arXiv 1802.03426) and `tsne` keep
-    neighbours together instead. `umap` takes half a minute, and places the queries among targets that are there.
+    `pca` is by subspace iteration (Halko et al., SIAM Review 2011, algorithm 4.4). `umap` (McInnes et al., arXiv
+    1802.03426), which takes half a minute, and `tsne` keep neighbours together instead.
     """
     if not count:
         return None

@@ -1,7 +1,4 @@
-"""Measures of ranking quality: where the relevant targets of a query stand.
-
-Tied targets share their average rank, whatever the measure.
-"""
+"""Measures of ranking quality: where the relevant targets of a query stand. Tied targets share their average rank."""
 
 from collections.abc import Sequence
 
@@ -13,10 +10,7 @@ from hubless.vectors.arrays import F64, I64
 
 
 def ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64]) -> F64:
-    """Return the rank of the best relevant target of each query (m,), from scores (m, n); 1 is the first place.
-
-    Raises `InputError` unless there is one entry a query, the rows of at least one right target.
-    """
+    """Return the rank of the best relevant target of each query (m,), from scores (m, n); 1 is the first place."""
     counts = [len(rows) for rows in relevant]
     if len(counts) != len(scores):
         raise InputError("relevant", f"{len(scores)} entries, one for each query with scores", len(counts))
@@ -51,10 +45,7 @@ def recall_at(rank: F64, k: int) -> float:
 
 
 def geometric_mean_recall(rank: F64, ks: Sequence[int] = (1, 5, 10)) -> float:
-    """Return the geometric mean of R@1, R@5 and R@10, from the ranks (m,) of the best relevant targets.
-
-    Source: Bogolin et al. (QB-Norm), CVPR 2022, the column "Geom" of its tables.
-    """
+    """Return the geometric mean of R@1, R@5 and R@10, from the best ranks (m,): "Geom" of QB-Norm, CVPR 2022."""
     return float(np.prod([recall_at(rank, k) for k in ks]) ** (1 / len(ks)))
 
 
@@ -73,9 +64,7 @@ def median_rank(rank: F64) -> float:
 def average_precision_at(found: Sequence[F64], k: int) -> F64:
     """Return AP@k of each query (m,): the sum of the precisions at its relevant targets within k, over min(k, all).
 
-    The precision at a relevant target of rank r is the number of relevant ones up to it, divided by r. Where relevant
-    targets are tied, that number is averaged over them, as r is. `found` is from `relevant_ranks`.
-    Source: Manning et al., Introduction to Information Retrieval, chapter 8, cut at k.
+    The number of relevant targets up to one is averaged over those that tie. `found` is from `relevant_ranks`.
     """
     rank, of_query, counts = _flat(found)
     places = np.arange(1, len(rank) + 1) - (np.cumsum(counts) - counts)[of_query]
@@ -90,11 +79,7 @@ def average_precision_at(found: Sequence[F64], k: int) -> F64:
 
 
 def ndcg_at(found: Sequence[F64], k: int) -> F64:
-    """Return nDCG@k of each query (m,): Σ 1/log2(1 + rank) over its relevant targets within k, over the best such sum.
-
-    `found` is from `relevant_ranks`.
-    Source: Järvelin and Kekäläinen, ACM TOIS 2002, with binary gains and a logarithmic discount from the first rank.
-    """
+    """Return nDCG@k of each query (m,): Σ 1/log2(1 + rank) of its relevant targets within k, over the best such sum."""
     rank, of_query, counts = _flat(found)
     best = np.cumsum(1 / np.log2(1 + np.arange(1, k + 1)))[np.minimum(k, counts) - 1]
     gained = np.bincount(of_query, np.where(rank <= k, 1 / np.log2(1 + rank), 0), minlength=len(found))

@@ -52,10 +52,7 @@ class McNemar:
 def bootstrap_means(
     values: F64, seed: int = 0, resamples: int = RESAMPLES, weights: F64 | None = None
 ) -> list[Interval]:
-    """Return 95 % percentile intervals of the weighted means of columns (m, c), by resampling the rows (queries) alike.
-
-    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
-    """
+    """Return 95 % percentile intervals of the weighted means of columns (m, c), by resampling the queries alike."""
     return _percentiles(_resampled_means(values, seed, resamples, weights))
 
 
@@ -93,11 +90,9 @@ def paired_difference(
 
 
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
-    """Test two rankings by their hits (m,) on the same queries.
+    """Test two rankings by their hits (m,) on the same queries: two-sided binomial(b + c, ½), McNemar's exact test.
 
-    b and c count the queries that only one ranking answers. The test is the two-sided binomial(b + c, ½).
-
-    Source: McNemar, Psychometrika 1947; Agresti, Categorical Data Analysis, section 11.1, for the exact test.
+    b and c count the queries that only one ranking answers. Source: Agresti, Categorical Data Analysis, section 11.1.
     """
     _check_paired(first, second)
     only_first = int(np.count_nonzero(first & ~second))
@@ -112,9 +107,7 @@ def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
 def sign_flip_test(first: F64, second: F64) -> float:
     """Return the two-sided p-value that two rankings are equally good, by values (m,) of the same queries.
 
-    The sign of each difference is flipped at random, 9,999 times: for values that are means over draws of a bank, where
-    McNemar's test has no counts.
-    Source: Fisher, The Design of Experiments, 1935, section 21.
+    The sign of each difference is flipped at random, 9,999 times (Fisher, The Design of Experiments, 1935, section 21).
     """
     _check_paired(first, second)
     differences = np.asarray(second, np.float64) - np.asarray(first, np.float64)

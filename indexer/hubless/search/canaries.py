@@ -22,12 +22,9 @@ _SAME_ANSWERS = 0.9
 
 
 def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
-    """The first of some queries, with their exact hits and the recall of the index on them.
+    """Return the first of some queries (m, d), their best rows (m, k) with scores, and the recall of the index on them.
 
     Where a gate or a rescorer changes the scores of the index, the final scores come too.
-
-    `ranker`: of targets in an index. `queries`: (m, d), prepared. `best`: (m, k) rows of the exact best targets of
-    each, before they were stored.
     """
     canaries, targets, k = queries[:CANARIES], ranker.targets, best.shape[1]
     augmented = targets.augmented(canaries, 1.0)
@@ -56,10 +53,7 @@ def stored_scores(targets: Targets, offsets: F32, queries: F32, rows: I64) -> F3
 
 
 def check(path: Path, ranker: Ranker, offsets: F32) -> None:
-    """Ask the canary queries and compare with the stored answers.
-
-    `offsets`: (n,) of all targets.
-    """
+    """Ask the canary queries and compare with the stored answers. `offsets` (n,) are those of all targets."""
     canary = read_arrays(path)
     with reading(path):
         queries, expected_rows = canary["queries"], canary["rows"]

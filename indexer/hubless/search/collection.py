@@ -33,7 +33,7 @@ FILTER_CACHE = 64 * 2**20
 class Collection:
     """Targets that can be searched; read only. Safe to use from several threads.
 
-    The service opens its collections with `open_collection`. `hubless.open` gives an `Index`, which can be changed too.
+    `hubless.open` gives an `Index`, which can be changed too.
     """
 
     _origin: "Collection | None" = None
@@ -248,12 +248,11 @@ class Collection:
         skip: int = 0,
         with_payload: WithPayload = False,
     ) -> SideBySide:
-        """Find the best targets of each query twice, raw and corrected, to compare them.
+        """Find the best targets of each query twice, raw and corrected. Parameters are those of `query`.
 
-        Parameters are those of `query`. By default the strength is that of the version, and 1 where that is 0; `ids`
-        too are corrected. `explanation.raw_rank` of a corrected hit says where the raw ranking has it.
-
-        Raises `InputError` if the strength is 0, which is the raw ranking; and as `query`.
+        By default the strength is that of the version, and 1 where that is 0; `ids` too are corrected.
+        `explanation.raw_rank` says where the raw ranking has a corrected hit. Raises `InputError` if the strength is 0,
+        and as `query`.
         """
         if strength == 0:
             raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
@@ -271,10 +270,7 @@ class Collection:
         return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
 
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
-        """The targets that meet a filter. Matches are returned as they are.
-
-        Raises `InputError`, `UnknownField`.
-        """
+        """The targets that meet a filter. Matches are returned as they are. Raises `InputError`, `UnknownField`."""
         return self._matches_of(filter, *self._state)
 
     def known_matches(self, filter: Filter) -> Matches | None:
@@ -295,12 +291,9 @@ class Collection:
         return cache.of(parsed)
 
     def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
-        """Queries as they are compared with targets: checked, (m, d), of length 1 under metric cosine.
+        """Queries (m, d) as they are compared with targets: checked, of length 1 under metric cosine, reduced.
 
-        With a version of fewer dimensions they are reduced to (m, k).
-
-        `vectors`: (d,) or (m, d); with fewer dimensions also (k,) or (m, k), reduced already, such as stored ones.
-        `name`: what errors call them. Raises `InputError`, `DimensionMismatch`, `NotFinite`, `ZeroVector`.
+        `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them.
         """
         manifest, basis = self._state[0].manifest, self._state[0].basis
         if basis is not None and (row := basis.reduced_row(vectors)) is not None:
@@ -315,18 +308,17 @@ class Collection:
         return queries if basis is None else basis.reduced(queries)
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Texts as query vectors (m, d).
+        """Texts as query vectors (m, d), by an encoder that may take so many seconds.
 
-        `seconds`: the most that an encoder on another machine may take, beside its own timeout. Raises `EncoderFailed`,
-        `EncoderTimeout` if the encoder is not on this machine, or another package's; `NoEncoder` if the collection was
-        built without one; `UnknownWords` naming the first text of which the encoder knows no word.
+        Raises `EncoderFailed`, `EncoderTimeout`, `NoEncoder` if the collection has none; `UnknownWords` naming the
+        first text of which the encoder knows no word.
         """
         if (encoder := self.parts.encoder) is None:
             raise NoEncoder("text", f"a vector, as collection {self.name!r} has no encoder", "a text")
         return encoder.encode(texts, seconds)
 
     def point(self, wanted: str | int, *, vector: bool = False) -> Point:
-        """A stored target by its id, with its vector if asked for (of length 1 under metric cosine).
+        """A stored target by its id, with its vector (of length 1 under metric cosine) if asked for.
 
         Raises `PointNotFound`.
         """
@@ -338,10 +330,7 @@ class Collection:
         return Point(parts.ids.ids(np.array([row]))[0], row, float(parts.offsets[row]), payload, stored)
 
     def find(self, ids: Sequence[str | int]) -> list[int | None]:
-        """The rows of some ids; None for an id that no target has.
-
-        Raises `InputError` naming the first that is not of the type of this collection's ids.
-        """
+        """The rows of some ids; None for an id that no target has. Raises `InputError` for one of another type."""
         expected, kind = ("a string", str) if self.manifest.id_type == "string" else ("a whole number", int)
         for place, wanted in enumerate(ids):
             if not isinstance(wanted, kind) or isinstance(wanted, bool):
@@ -351,10 +340,7 @@ class Collection:
         return rows_of(ids, self.parts.ids)
 
     def row(self, wanted: str | int) -> int:
-        """The row of an id.
-
-        Raises `PointNotFound`.
-        """
+        """The row of an id. Raises `PointNotFound`."""
         return self.parts.ids.row(wanted)
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
@@ -368,24 +354,15 @@ class Collection:
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any] | None]:
-        """Payload of some rows, all columns or some; None for each row if the collection has none.
-
-        Raises `KeyError` for a column that the payload does not have.
-        """
+        """Payload of some rows, all columns or some; None for each row if there is none."""
         return taken(self.parts.payload, rows, columns)
 
     def correction(self) -> CentredCorrection:
-        """The fitted correction. Its `offsets` of further targets, prepared as queries are, compare with stored ones.
-
-        Raises `BundleDamaged`, `StorageError`.
-        """
+        """The fitted correction. Its offsets of further targets, prepared as queries are, compare with stored ones."""
         return self.parts.correction()
 
     def check_canaries(self) -> None:
-        """Ask the canary queries and compare with the stored answers. Does nothing for an index in memory.
-
-        Raises `BundleDamaged` if the recall is lower, or scores differ.
-        """
+        """Compare the answers of the canary queries with those stored. Raises `BundleDamaged` if they differ."""
         parts = self.parts
         if parts.folder is not None:
             canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
@@ -394,10 +371,7 @@ class Collection:
 def filter_of(
     parts: Parts, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
 ) -> Filter:
-    """Return a filter from its JSON, checked against the payload's columns: see docs/filters.md.
-
-    `name`: what errors call it. Raises `InputError`, `UnknownField`.
-    """
+    """Return a filter from its JSON, which errors call `name`, checked against the payload's columns."""
     if parts.payload is None:
         raise _no_payload(parts, name)
     return parse_filter(document, parts.payload.schema, limits, name)
@@ -441,9 +415,6 @@ def open_collection(
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
 ) -> Collection:
-    """Open a version of a collection for queries, as `open_parts`.
-
-    `filter_cache`: bytes for the matches of recent filters; each takes n/8 to n/4 bytes.
-    """
+    """Open a version for queries, as `open_parts`; `filter_cache` is bytes for the matches of recent filters."""
     parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
     return Collection(parts, filter_cache)

@@ -15,14 +15,11 @@ _PAGE_BYTES = 8192
 
 
 class Matches:
-    """The targets, of n, that meet a filter.
+    """The targets, of n, that meet a filter, without some rows.
 
-    `bits`: (⌈n/8⌉,) uint8; target i is bit i mod 8, from the lowest, of byte ⌊i/8⌋, as in Arrow and in Faiss. `total`:
-    n. `count`: how many targets match. `filter`: what they meet; None for all targets. `without`: rows that are left
-    out whether they meet it or not, ascending; None for none. An engine that evaluates filters itself needs both.
-    `selector`: reads the bits and keeps them alive; several threads may use it. `tried`, `missed`: how many queries
-    looked for matches among the best of all targets, and how many found too few there. Approximate, as threads count
-    without a lock.
+    `bits` (⌈n/8⌉,): target i is bit i mod 8, from the lowest, of byte ⌊i/8⌋, as in Arrow and in Faiss. An engine that
+    evaluates filters itself needs `filter` and `without`. `selector` reads the bits, for several threads. `tried`,
+    `missed`: how many queries looked among the best of all targets, and found too few matches there.
     """
 
     def __init__(self, mask: NDArray[np.bool_], filter: Masks | None = None, without: I64 | None = None) -> None:

@@ -43,14 +43,10 @@ def open_parts(
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
-    `catalog`: the folder that holds the collections, or an address in object storage. `collection`: its name, or an
-    alias of it. `version`: the id of a version. `hashes`: compare the content of all files with the manifest; without
-    it only their sizes. `encoder`: fields that replace those of the stored description of the encoder, such as the URL;
-    or a description. `lenient`: if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`.
-    Raises `StorageError` if there is no catalog, or the disk or the folder refuses; `CollectionNotFound`,
-    `VersionNotFound`, `BundleDamaged`, `UnsupportedBundle` naming the file and the problem; `InputError` naming the
-    field of `encoder` that is wrong, unless `lenient`; or `NoEngine`, naming the package or the setting that its engine
-    needs; `EngineError` if its engine does not answer, or does not have the vectors of the version.
+    `hashes` compares the content of all files with the manifest, and not only their sizes. `encoder` are fields that
+    replace those of the stored description of the encoder, or a description. `lenient`: if the encoder cannot be made,
+    log it and refuse texts only. Raises `StorageError`, `CollectionNotFound`, `VersionNotFound`, `BundleDamaged`,
+    `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the field of `encoder` that is wrong.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
@@ -160,11 +156,7 @@ def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
 
 
 def read_encoder(folder: Path, manifest: bundle.Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
-    """The encoder of a version: the stored one, or one of this description. None if there is none.
-
-    Raises `BundleDamaged` if what was stored is wrong; `InputError` if what is described is, or does not fit the
-    targets.
-    """
+    """The encoder of a version: the stored one, or one of this description, which has to fit the targets; or None."""
     if described:
         encoder = load_encoder(folder, manifest.dim, described)
     elif manifest.encoder:

@@ -52,12 +52,7 @@ class Ids(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """The rows of a base that are left, and the number of added ones. Everything derived is made when first needed.
-
-    Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones.
-
-    `total`: rows of the base. `left`: (r,) those that are left, ascending; None for all.
-    """
+    """The rows of a base that are `left`, ascending, None for all, and then so many added ones."""
 
     total: int
     left: I64 | None = None
@@ -147,14 +142,11 @@ class Numbering:
 class Parts:
     """The parts of a collection of n targets of d dimensions. Never changed: other targets are other parts.
 
-    `offsets`: h (n,). `prepared`: gives what the correction does with a query beyond the offsets; asked once, with the
-    first query. `occurrence`: gives N_10 (2, n) as measured when it was built, raw and corrected, −1 for targets added
-    since; None where it is not stored. `bank_sample`: some queries of the bank (s, d), as `Collection.prepare` gives
-    queries; None in bundles from before they were kept. `correction`: gives the fitted correction, with its constant.
-    `canary`: gives the canary queries and their answers. `confidence`: says how sure answers are; None in versions that
-    were made without a query bank. `folder`: of the version; None for what is in memory only. `numbering`: how the rows
-    came out of those of a version; None where nothing changed. `seq`: the last write of the collection's log that is in
-    here; 0 for none.
+    `prepared` gives what the correction does with a query beyond the offsets; `occurrence` N_10 (2, n) of the build,
+    raw and corrected, −1 for targets added since, None where it is not stored; `canary` the canary queries.
+    `bank_sample` are bank queries (s, d), prepared. `folder` is None for what is in memory only. `numbering` says how
+    the rows came out of those of a version, None where nothing changed; `seq` the last write of the log that is in
+    here, 0 for none.
     """
 
     manifest: Manifest
@@ -246,20 +238,12 @@ class Parts:
         return rows if self.numbering is None else self.numbering.base_rows(rows)
 
     def check_hashes(self) -> None:
-        """Compare the content of all files with the manifest. Does nothing for an index in memory.
-
-        Raises `BundleDamaged`, `StorageError`.
-        """
+        """Compare the content of all files, if there are any, with the manifest. Raises `BundleDamaged`."""
         if self.folder is not None:
             verify(self.folder, self.manifest)
 
     def warm(self) -> None:
-        """Read the files that queries look at into the system's memory, so that the first query waits for no disk.
-
-        Does nothing for an index in memory, and where the files would take most of the machine's memory.
-
-        Raises `StorageError`.
-        """
+        """Read the files that queries look at into memory, unless they would take most of it. Raises `StorageError`."""
         if self.folder is not None:
             warm(self.folder, self.manifest)
 
@@ -275,10 +259,9 @@ def projection(parts: Parts) -> Projection | None:
 
 
 def later_prior(manifest: Manifest, payload: pa.Table | None) -> F64 | None:
-    """Return how often targets with this payload (a rows) should be found; NaN where it does not say.
+    """Return how often targets with this payload (a rows) should be found; NaN, the median, where it does not say.
 
-    None if the correction has no prior, or one from a file. What is no finite number above 0 does not say: a write is
-    not refused for it, and counts as the median.
+    None if the correction has no prior, or one from a file.
     """
     record = manifest.target_prior
     if record is None or record.column is None or payload is None:

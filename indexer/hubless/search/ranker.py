@@ -24,8 +24,7 @@ MOST_CANDIDATES = 5000
 class Ranked:
     """The best k targets of m queries, all (m, k), best first: score = similarity − strength·offset.
 
-    `corrected` (m,) says for a gated correction whether the query was corrected; None for other corrections.
-    `rescoring` is how many seconds the formula of a rescored correction took.
+    `corrected` (m,) says which queries a gate corrected, `rescoring` how many seconds a rescorer took.
     """
 
     rows: I64
@@ -85,11 +84,9 @@ class Ranker:
         matches: Matches | None = None,
         depth: int = 0,
     ) -> Ranked:
-        """The best k targets of each query (m, d). k is at most `room`, and 0 only if that is 0.
+        """The best k targets of each query (m, d), or of the matches. k is at most `room`, and 0 only if that is 0.
 
-        `matches`: search these targets only, of which there are at least k. The ranking is that of a collection of
-        these targets, with the offsets of this one. `depth`: give more than k, up to so many, if no further targets
-        have to be scored for that.
+        Gives more than k, up to `depth`, if no further targets have to be scored for that.
         """
         how, wanted = self._how(parameters) if parameters else self._usual
         if k == 0:

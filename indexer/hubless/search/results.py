@@ -26,15 +26,11 @@ Rows = Sequence[int] | NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a hit stands where it does.
+    """Why a hit stands where it does, from rank 1.
 
-    Attributes
-    ----------
-    rank : its rank, from 1
-    raw_rank : by similarity alone, among the same targets; None if there are `RAW_DEPTH` before it, or more
-    occurrence, raw_occurrence : N_10 of the target as measured when the version was built, with the correction at
-        strength 1 and without; None if that is not stored
-    strength : λ that was applied
+    `raw_rank` is its rank by similarity alone, None below the first `RAW_DEPTH`. `occurrence` and `raw_occurrence` are
+    N_10 of the target when the version was built, at strength 1 and 0; None if that is not stored. `strength` was
+    applied.
     """
 
     rank: int
@@ -65,9 +61,8 @@ class Hit:
 class Results:
     """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
 
-    `strength` is the λ that was applied. `explanations` and `payload` are m lists of k, if they were asked for.
-    `assessed` says how sure the answers are; None without a model. A query that is not `answered`, as a threshold cut
-    it, has an empty list of hits and of ids; the arrays have its line as it was.
+    `explanations` and `payload` are m lists of k, if they were asked for. `assessed` says how sure answers are; None
+    without a model. A query that a threshold cut has no hits and no ids; the arrays have its line as it was.
     """
 
     ranked: Ranked

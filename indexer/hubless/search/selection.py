@@ -28,11 +28,7 @@ Ask: TypeAlias = Callable[[I64, int], tuple[Ranked, F32]]
 
 
 class Selection(NamedTuple):
-    """The choice of hits among the best targets of a query.
-
-    `values`: gives the values of some rows by which they are grouped, None for a row without; None to group nothing.
-    `diversity`: 0 keeps the ranking.
-    """
+    """The choice of hits: one for each of the `values` of some rows, None for a row without one, and by `diversity`."""
 
     values: Callable[[I64], list[Any]] | None
     diversity: float
@@ -40,8 +36,7 @@ class Selection(NamedTuple):
     def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> tuple[Ranked, F32]:
         """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1.
 
-        The best folded scores of the whole ranking come too, −∞ where there are fewer. `queries` is m, and `vectors`
-        gives the stored vectors (r, d) of some rows.
+        The best folded scores of the whole ranking come too, −∞ where there are fewer.
         """
         wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
         deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
@@ -89,11 +84,7 @@ class Selection(NamedTuple):
 def selection(
     payload: PayloadRows | None, group_by: str | None, diversity: float, name: str, limit: int
 ) -> Selection | None:
-    """Return how hits are to be chosen; None for the ranking as it is.
-
-    `name`: of the collection, for errors. `limit`: of the hits, with those that are skipped. Raises `InputError`,
-    `UnknownField`.
-    """
+    """Return how hits are to be chosen; None for the ranking as it is. Raises `InputError`, `UnknownField`."""
     if group_by is None and diversity == 0:
         return None
     check_between("diversity", diversity, 0, 1)
@@ -118,8 +109,6 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float) -> list[int]:
     """Return places of candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
     The next is argmax of (1 − diversity) · score − diversity · (cosine to the nearest that is chosen).
-
-    `scores`: (c,). `vectors`: (c, d).
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = vectors / np.where(lengths > 0, lengths, 1)

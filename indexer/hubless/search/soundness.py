@@ -1,7 +1,4 @@
-"""Proves on a sample that the files of a version belong together: index, stored vectors, offsets, and correction.
-
-Hashes say that the files are those of the build. This says that the build, or a merge, put the right things into them.
-"""
+"""Proves on a sample that the right things are in the files of a version: index, vectors, offsets, and correction."""
 
 import numpy as np
 
@@ -26,11 +23,9 @@ def sample_of(count: int) -> I64:
 
 
 def index_problem(targets: Targets, offsets: F32, count: int) -> str | None:
-    """Return how the index differs from the stored vectors and offsets; None if it does not.
+    """Return how the index differs from the stored vectors and offsets (n,); None if it does not.
 
-    Each sampled target is searched for. The index has to give each hit the score v·t − h of its vector t and offset h.
-
-    `offsets`: (n,) of all targets. `count`: how many targets have a vector; they come first.
+    Each of up to 64 of the first `count` targets, which have a vector, is searched for; each hit has to score v·t − h.
     """
     if not count:
         return None
@@ -59,11 +54,7 @@ def offsets_problem(correction: CentredCorrection, vectors: F32, offsets: F32, p
 
 
 def version_problem(targets: Targets, offsets: F32, correction: CentredCorrection | None, count: int) -> str | None:
-    """Return why a version that is about to be published is not sound; None if it is.
-
-    `correction`: that gave the offsets by the vectors alone; None if it needs more. `count`: how many targets have a
-    vector; they come first.
-    """
+    """Return why a version that is about to be published is not sound; None if it is. `correction` gave its offsets."""
     problem = index_problem(targets, offsets, count)
     if problem is None and correction is not None and count:
         rows = sample_of(count)

@@ -24,11 +24,7 @@ class Line(NamedTuple):
 
 
 def results_table(queries: Sequence[Sequence[Line]], total: int, strength: float, explained: bool) -> str:
-    """The hits of the first queries, with their images, and offsets as bars: to the right and orange for hubs.
-
-    `queries`: the hits of those to show. `total`: number of queries. `strength`: λ that was applied. `explained`:
-    whether to show raw ranks.
-    """
+    """The hits of some of the queries, with images, and offsets as bars: to the right and orange for hubs."""
     longest = max((abs(hit.offset) for hits in queries for hit in hits), default=0.0) or 1.0
     images = any(hit.image for hits in queries for hit in hits[:HITS])
     ranks = ["rank", "raw rank"] if explained else ["rank"]

@@ -32,12 +32,10 @@ class State(NamedTuple):
 
 
 class WritableCollection:
-    """A version of a collection with the writes of its log. `current` is a collection that never changes.
+    """A version of a collection with the writes of its log, None for what is in memory only.
 
-    `base`: the version as it was built. `log`: of the collection; None for what is in memory only. `current`: the base
-    with the writes up to `current.seq`; another object after each change. `error`: why the log could not be followed
-    at the last look, set by whoever follows it; None if it could. `changing`: held while it changes; take it after the
-    lock of the log.
+    `current` is the base with the writes so far, another object after each change. `error` says why the log could not
+    be followed, set by whoever follows it. `changing` is held while it changes; take it after the lock of the log.
     """
 
     def __init__(self, base: Collection, log: Log | None) -> None:
@@ -54,10 +52,7 @@ class WritableCollection:
         return self._state and self._state.changes
 
     def refresh(self, *, wait: bool = False) -> bool | None:
-        """Catch up if the log has more writes. Return whether anything changed; None while a write is under way.
-
-        `wait`: for the write that is under way. Raises `StorageError`, `LogDamaged`.
-        """
+        """Catch up if the log has more writes. Return whether anything changed; None while a write is under way."""
         # who writes to it now catches up, and may have to wait for the disk
         if self.log is None or not self.changing.acquire(blocking=wait):
             return None
@@ -67,10 +62,7 @@ class WritableCollection:
             self.changing.release()
 
     def catch_up(self) -> bool:
-        """Apply what the log has. Return whether anything changed.
-
-        Raises `StorageError`, `LogDamaged` where the log cannot be read any further. What comes before is applied.
-        """
+        """Apply what the log has, up to where `LogDamaged` is raised. Return whether anything changed."""
         if self.log is None:
             return False
         with self.changing:
@@ -115,10 +107,7 @@ def open_with_log(version: Callable[[], C], log: Callable[[], L]) -> tuple[C, L]
 
 
 class Transaction:
-    """Writes that nobody sees yet, on top of what a collection has come to.
-
-    `added`: how many targets stand beside the index, at most.
-    """
+    """Writes that nobody sees yet. `added` is how many targets stand beside the index, at most."""
 
     def __init__(self, living: WritableCollection, state: State) -> None:
         self._living = living
@@ -146,10 +135,7 @@ class Transaction:
         return None if row is None else int(seqs_of(collection.parts, np.array([row]))[0])
 
     def check(self, write: Write) -> None:
-        """Check that a write can be stored, also if a later one of its group replaces what it puts.
-
-        Raises `InputError` if float16 cannot hold a vector of an index that stores float16.
-        """
+        """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
         if isinstance(write, Put) and self._living.base.manifest.index.precision == "float16":
             half_rows(write.vectors, "vectors")
 

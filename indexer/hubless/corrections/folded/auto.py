@@ -10,7 +10,7 @@ from hubless.corrections.folded.outlying import find_outlying
 from hubless.corrections.folded.reliability import MOST_TRUSTED, trusted_share
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.folded.topic import find_topic
+from hubless.corrections.folded.topic import NO_TOPIC, find_topic
 from hubless.corrections.prior import TargetPrior
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import products_with
@@ -27,19 +27,14 @@ SHRINKAGE_QUERIES = 100
 class Auto:
     """`dbsn` with a target bank, `sn` without, at the temperature of perplexity clip(0.1·b, 20, 100), times b/(b+100).
 
-    Four rules make it careful, and none needs labels:
-
-    - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100), or by less if halves of the bank
-      agree (see `hubless.corrections.folded.reliability`). They are stored shrunk: strength 1 means "as `auto` thinks
-      best".
-    - Near-duplicates among the bank queries count once in this b (see `hubless.corrections.folded.distinct`).
-    - Noise does not explain offsets far above all others, such as that of a planted hub. These are not shrunk (see
-      `hubless.corrections.folded.outlying`).
-    - Bank queries of one topic are alike, and would push all of their topic down. The part of the offsets that only
-      says so is taken out (see `hubless.corrections.folded.topic`). It is linear in the target, so it folds.
+    Four rules make it careful, and none needs labels: shrink less if halves of the bank agree (`reliability`), count
+    near-duplicates once in b (`distinct`), do not shrink outlying offsets such as a planted hub's (`outlying`), and
+    take out what only says which topic the bank is about (`topic`). All is folded: strength 1 means "as `auto` thinks
+    best".
     """
 
     takes_prior = True
+    takes_out_topic = True
 
     def fit(
         self,
@@ -62,7 +57,7 @@ class Auto:
         offsets = fitted.offsets(some).astype(np.float64) - fitted.level
         if target_prior is not None:
             offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values)
-        topic = find_topic(fitted.bank, some, offsets)
+        topic = find_topic(fitted.bank, some, offsets) if self.takes_out_topic else NO_TOPIC
         if topic.direction is not None:
             offsets -= products_with(topic.direction, some)
         perplexity = (
@@ -87,10 +82,7 @@ class Auto:
 
 
 def shrunk(fitted: FittedSoftmax, some: VectorSource, offsets: F64) -> FittedSoftmax:
-    """The same, shrunk as `auto` does; `extra` says by how much, and why.
-
-    `some`: (n, d) targets, or a sample of them. `offsets`: (n,) of these, less the topic and `fitted.level`.
-    """
+    """The same, shrunk by some targets and their offsets, less topic and `fitted.level`; `extra` says by how much."""
     queries, distinct = fitted.bank.shape[0], distinct_queries(fitted.bank, some, offsets.astype(np.float32))
     outlying = find_outlying(offsets)
     share = 0.0 if outlying is None else float(np.mean(offsets > outlying.low))

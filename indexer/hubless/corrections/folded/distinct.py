@@ -1,7 +1,4 @@
-"""The number of distinct bank queries: near-duplicates, such as five captions of an image, count as one.
-
-Measured, not derived: docs/auto.md.
-"""
+"""The number of distinct bank queries: near-duplicates, such as captions of one image, count as one (docs/auto.md)."""
 
 import numpy as np
 
@@ -18,13 +15,10 @@ COMPARED = 4096
 
 
 def distinct_queries(bank: VectorSource, targets: VectorSource, offsets: F32) -> float:
-    """Σ_i 1/d_i over the bank queries, with d_i how many near-duplicates a query has, itself among them.
+    """Σ_i 1/d_i over the bank queries (b, d), with d_i how many near-duplicates a query has, itself among them.
 
-    Of a large bank a random sample of s queries is compared. The d_i are then 1 + (b − 1)/(s − 1) times the others, and
-    the sum is b/s times that over the sample.
-
-    `bank`: (b, d). `targets`: (n, d), or a sample of them. `offsets`: (n,) of these, so that a hub that all find does
-    not count. Returns 1 to b; b with fewer than 500 targets.
+    They share many of the first targets by offsets (n,), so that a hub that all find does not count. Of a large bank a
+    sample is compared. With fewer than 500 targets it is b.
     """
     count = bank.shape[0]
     if targets.shape[0] < FEWEST_TARGETS or not np.isfinite(offsets).all():

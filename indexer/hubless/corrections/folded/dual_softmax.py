@@ -57,15 +57,9 @@ class FittedDualSoftmax(Fitted):
 class DualInvertedSoftmax:
     """Dual inverted softmax: h(t) = λ·[LSE_{q∈Bq}(q·t/τ1) + LSE_{v∈Bt}(v·t/τ2)], λ = τ1τ2/(τ1+τ2).
 
-    The ranking by the product of exp(s/τ1)/Σ_q exp(q·t/τ1) and exp(s/τ2)/Σ_v exp(v·t/τ2). The smaller temperature
-    decides: at the published ones it is nearly `is` at τ1.
-
-    `query_temperature`: τ1, in units of similarity, or "auto" by perplexity over the query bank. `target_temperature`:
-    τ2, in units of similarity, or "auto" by perplexity over the target bank. Raises `InputError` from `fit`, if there
-    is no target bank.
-
-    Source: Wang et al., "Balance Act: Mitigating Hubness in Cross-Modal Retrieval with Query and Gallery Banks"
-    (DBNorm), EMNLP 2023.
+    The smaller temperature decides: at the published ones it is nearly `is` at τ1. "auto" is by perplexity over the
+    bank. `fit` needs a target bank. Source: Wang et al., "Balance Act: Mitigating Hubness in Cross-Modal Retrieval with
+    Query and Gallery Banks" (DBNorm), EMNLP 2023.
     """
 
     query_temperature: float | Literal["auto"] = QUERY_TEMPERATURE

@@ -44,11 +44,8 @@ class FittedMean(Fitted):
 class DistributionNormalisation:
     """Distribution normalisation: h(t) = w · (mean of the query bank)·t.
 
-    The published (q − w·q̄)·(t − w·t̄) has two more terms, of which one is the same for all targets of a query and the
-    other a constant; so the mean of the targets does not matter. The published weight is ½.
-
-    Source: Zhou et al., "Test-Time Distribution Normalization for Contrastively Learned Vision-language Models",
-    NeurIPS 2023.
+    Of the published (q − w·q̄)·(t − w·t̄) the other terms are the same for all targets of a query. Source: Zhou et al.,
+    "Test-Time Distribution Normalization for Contrastively Learned Vision-language Models", NeurIPS 2023.
     """
 
     weight: float = 0.5
@@ -65,9 +62,7 @@ class DistributionNormalisation:
 class Centring(DistributionNormalisation):
     """Centring: h(t) = w · (mean of the query bank)·t, what remains of (q − q̄)·(t − t̄) in the ranking of one query.
 
-    Each side is centred by its own mean. The published (mean of the targets)·t presumes that both sides share one: with
-    text queries on images they do not, and it ruins the ranking. At weight 1 this is `dn` at twice its weight.
-
+    The published (mean of the targets)·t presumes that both sides share one mean, and ruins rankings across modalities.
     Source: Suzuki et al., "Centering Similarity Measures to Reduce Hubs", EMNLP 2013.
     """
 

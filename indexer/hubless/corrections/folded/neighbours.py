@@ -54,10 +54,7 @@ class FittedNeighbours(Fitted):
 class Nnn:
     """Nearest Neighbor Normalization: h(t) = w · mean of the k largest q·t over the query bank.
 
-    `k`: number of nearest bank queries; None is 128, or all of a smaller bank, and then the details have a `note`.
-    `weight`: w.
-
-    Source: Chowdhury et al., "Nearest Neighbor Normalization Improves Multimodal Retrieval", EMNLP 2024.
+    k None is 128, or all of a smaller bank, and then the details have a `note`. Source: Chowdhury et al., EMNLP 2024.
     """
 
     k: int | None = None
@@ -81,9 +78,7 @@ class Nnn:
 class Csls:
     """Cross-domain similarity local scaling: h(t) = ½ · mean of the k largest q·t over the query bank.
 
-    The query's own term of CSLS is the same for all targets, so it does not change the ranking.
-
-    Source: Conneau et al., "Word Translation Without Parallel Data", ICLR 2018.
+    The query's own term is the same for all targets. Source: Conneau et al., ICLR 2018.
     """
 
     k: int = 10

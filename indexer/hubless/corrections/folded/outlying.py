@@ -1,8 +1,6 @@
 """Outlying offsets, which keep their full size: a planted hub, for one, must not profit from shrinkage.
 
-Shrinkage is there for noise. Noise does not make an offset that lies many deviations above those of nearly all targets.
-
-Measured, not derived: `benchmarks/planted_hubs.py`, docs/auto.md.
+Noise does not make an offset that lies many deviations above nearly all. Measured: `benchmarks/planted_hubs.py`.
 """
 
 from dataclasses import dataclass
@@ -19,30 +17,23 @@ NORMAL_DEVIATION = 1.4826
 
 @dataclass(frozen=True)
 class Outlying:
-    """Limits beyond which offsets are outlying, in units of similarity.
-
-    `centre`: c, the median offset. `low`, `high`: the offsets at which shrinkage begins and ends to fade.
-    """
+    """The median offset c, and the offsets at which shrinkage begins and ends to fade."""
 
     centre: float
     low: float
     high: float
 
     def shrunk(self, offsets: F64, shrinkage: float) -> F64:
-        """k·h + (1 − k)·w·(h − c), with the shrinkage k, and w rising from 0 at `low` to 1 at `high`: shape (n,).
-
-        It rises with h, and h − c has its full size above `high`.
-        """
+        """k·h + (1 − k)·w·(h − c), with the shrinkage k, and w rising from 0 at `low` to 1 at `high`."""
         weight = rise(offsets, self.low, self.high)
         kept: F64 = shrinkage * offsets + (1 - shrinkage) * weight * (offsets - self.centre)
         return kept
 
 
 def find_outlying(offsets: F64) -> Outlying | None:
-    """Return the limits of outlying offsets: 6 to 8 robust deviations, 1.4826·MAD, above the median.
+    """Return the limits of outlying offsets: 6 to 8 robust deviations above the median of offsets (n,) of a sample.
 
-    `offsets`: (n,) of all targets, or of a sample: a few outlying ones among them do not move the thresholds. None if
-    half of the offsets are the same, or some not finite: there is nothing to compare with.
+    None if half of the offsets are the same, or some not finite: there is nothing to compare with.
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return None

@@ -1,8 +1,6 @@
 """The trust in offsets from few bank queries: as far as halves of the bank agree.
 
-Shrinkage by the number of queries alone is too careful where the hubness is strong. There 20 queries tell most of it.
-
-Measured, not derived: `benchmarks/few_queries.py`, docs/auto.md.
+Shrinkage by the number of queries alone is too careful where hubness is strong. Measured: `benchmarks/few_queries.py`.
 """
 
 import numpy as np
@@ -27,9 +25,7 @@ def trusted_share(bank: VectorSource, targets: VectorSource, temperature: float)
     """Return the share of the offsets that halves of the bank agree on: min(r², .35), less with a narrow bank.
 
     r = 2ρ/(1 + ρ) is the Spearman–Brown reliability. ρ is the mean correlation, over targets, of the Sinkhorn offsets
-    from two random halves of the bank, in 5 splits.
-
-    `bank`: (b, d). `targets`: (n, d), or a sample of them. `temperature`: τ of the fit on the whole bank.
+    at τ from two random halves of the bank, in 5 splits.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # vectors may be too long
         similarities = in_memory(bank) @ in_memory(sample(targets, COMPARED)).T
@@ -48,10 +44,7 @@ def trusted_share(bank: VectorSource, targets: VectorSource, temperature: float)
 
 
 def _likeness(similarities: F32) -> float:
-    """Return the likeness of the bank's queries, as `hubless.corrections.folded.topic` has it, less that of chance.
-
-    Were the queries drawn alike from all that there are, b of them would have a squared likeness of about 1/b.
-    """
+    """Return the likeness of the bank's queries, as of `topic`, less that of chance: about 1/b for its square."""
     spread = float(similarities.var(dtype=np.float64))
     squared = float(similarities.mean(axis=0, dtype=np.float64).var()) / spread if spread else 0.0
     chance = 1 / len(similarities)

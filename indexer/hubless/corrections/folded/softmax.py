@@ -24,13 +24,9 @@ _PRIOR_MEDIAN = "prior_median"
 class FittedSoftmax(Fitted):
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
-    `is` has a = 0. The Sinkhorn methods have fitted potentials and need nothing else, as the last half step of Sinkhorn
-    uses only a. Only `auto` shrinks, all but outlying offsets, and takes out a topic. With a target prior this is the
-    offset of a target that has the median of it; `of_prior` gives what others have more.
-
-    `bank`: (b, d). `potentials`: a (b,), or None for zeros. `temperature`: τ. `topic`: v (d,), the topic of a narrow
-    bank, or None for zeros. `outlying`: where offsets, less `level`, keep their full size; None for nowhere.
-    `prior_median`: of the values of the target prior; None if it was fitted without one. `extra`: further details.
+    `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks, all
+    but outlying offsets less `level`, and takes out a topic v. With a target prior this is the offset of a target that
+    has the median of it; `of_prior` gives what others have more. `extra` are further details.
     """
 
     bank: VectorSource
@@ -76,11 +72,7 @@ class FittedSoftmax(Fitted):
         return 0.0 if self.potentials is None else self.temperature * float(self.potentials.mean())
 
     def of_prior(self, values: F64) -> F64:
-        """Return the part of a target prior, −shrinkage·τ·log(value/median); 0 for NaN, which counts as the median.
-
-        `values`: (m,) above 0, in the unit of the prior that this was fitted with; NaN where unknown. Raises
-        `InputError` if it was fitted without a prior.
-        """
+        """Return the part of a target prior (m,), −shrinkage·τ·log(value/median); 0 for NaN, the median."""
         if self.prior_median is None:
             raise InputError("target prior", "none, as the correction was fitted without one", "one")
         known = np.where(np.isnan(values), self.prior_median, values)
@@ -114,10 +106,7 @@ class FittedSoftmax(Fitted):
 
 @dataclass(frozen=True)
 class InvertedSoftmax:
-    """Inverted softmax: h(t) = τ · LSE_{q∈Bq}(q·t/τ).
-
-    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (0.02 in the DBSN paper).
-    `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100).
+    """Inverted softmax: h(t) = τ · LSE_{q∈Bq}(q·t/τ), 0.02 in the DBSN paper, or "auto" by perplexity over the bank.
 
     Source: Smith et al., ICLR 2017; with a query bank, Bogolin et al., "Cross Modal Retrieval with Querybank
     Normalisation" (QB-Norm), CVPR 2022, equation 1.

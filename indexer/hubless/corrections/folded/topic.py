@@ -1,10 +1,7 @@
 """The topic of a narrow query bank: what of the offsets tells only what the bank asks about, and not who is a hub.
 
-Bank queries of one topic are alike, so a target's similarities to them are alike too. Offsets then rise towards the
-topic, and would push all of it down. That part of the offsets is nearly linear in the targets' first principal
-components. A linear function of the target folds, and holds for later targets.
-
-Measured, not derived: benchmarks/wrong_banks.py, docs/auto.md.
+Bank queries of one topic push all of it down. That part of the offsets is nearly linear in the targets' first principal
+components, so it folds, and holds for later targets. Measured: benchmarks/wrong_banks.py, docs/auto.md.
 """
 
 from dataclasses import dataclass
@@ -35,12 +32,10 @@ ROUNDING = 1e-5
 class BankTopic:
     """A bank's narrowness, and its topic.
 
-    `likeness`: how much the bank's queries are alike: the spread of the targets' mean similarities to the bank,
-    relative to the spread of all similarities. 0 if every target has the same mean, 1 if all bank queries are one.
-    `linearity`: adjusted R² of the regression of the offsets on the first principal components of the targets.
-    `locality`: correlation, over targets, of the mean of their similarities to the bank and the spread of these.
-    `removed`: the share of the direction that is taken out, from 0 to `REMOVED`. `direction`: v (d,), such that v·t is
-    to be taken from the offset of t; None for nothing.
+    `likeness` is the spread of the targets' mean similarities to the bank, relative to that of all similarities.
+    `linearity` is the adjusted R² of the offsets on the principal components of the targets. `locality` is the
+    correlation, over targets, of mean and spread of the similarities. The share `removed` of v·t is to be taken from
+    the offset of t.
     """
 
     likeness: float
@@ -50,16 +45,17 @@ class BankTopic:
     direction: F32 | None
 
 
+NO_TOPIC = BankTopic(0.0, 0.0, 0.0, 0.0, None)
+
+
 def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankTopic:
-    """The topic of a bank.
+    """The topic of a bank (b, d) by some targets (n, d) and their offsets (n,).
 
-    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·f(locality − 1/√n, .02, .07). Here
-    f(x, low, high) is 3u² − 2u³ with u = clip((x − low)/(high − low), 0, 1).
-
-    `bank`: (b, d). `targets`: (n, d), or a sample of them. `offsets`: (n,) of these targets.
+    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·f(locality − 1/√n, .02, .07), f of
+    `rise`.
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
-        return BankTopic(0.0, 0.0, 0.0, 0.0, None)
+        return NO_TOPIC
     query_mean, query_covariance = moments(bank)
     rows = in_memory(targets).astype(np.float64)
     means = rows @ query_mean

@@ -22,19 +22,15 @@ ROUNDING = 1e-5
 
 
 def activation_set(bank: VectorSource, targets: VectorSource, k: int) -> Flags:
-    """Return which targets (n,) are among the k most similar of some row of a bank, by raw similarity.
+    """Return which targets (n,) are among the k most similar of some row of a bank, or tie with these.
 
-    All that tie with the k-th are. So copies of a target are active together, and the gate does not depend on which of
-    them an index returns first.
+    So copies of a target are active together, and the gate does not depend on which of them an index returns first.
     """
     return reaches(bank, targets, reached_from(bank, targets, k))
 
 
 def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
-    """Return the similarity (b,) from which a target is in the top k of each bank query: the k-th best, less rounding.
-
-    With k targets or fewer it is −∞.
-    """
+    """Return the k-th best similarity (b,) of each bank query, less rounding: −∞ with k targets or fewer."""
     if targets.shape[0] <= k:
         return np.full(bank.shape[0], -np.inf, np.float32)
     last = top_k_similarities(targets, bank, k).min(axis=1)
@@ -44,10 +40,7 @@ def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
 
 @dataclass(frozen=True, repr=False)
 class FittedGatedSoftmax(Fitted):
-    """h(t) = τ·LSE_{q∈Bq}(q·t/τ), and a gate: the targets in the top k of some bank query.
-
-    A gate on each target has `thresholds` (b,) of `reached_from`, and the mean h of the active targets at the fit.
-    """
+    """h(t) = τ·LSE_{q∈Bq}(q·t/τ), and a gate on queries, or on targets, which has `thresholds` (b,)."""
 
     softmax: FittedSoftmax
     k: int
@@ -91,23 +84,12 @@ class FittedGatedSoftmax(Fitted):
 class DynamicInvertedSoftmax:
     """Dynamic inverted softmax: `is` where a hub would answer, and else the raw ranking.
 
-    The activation set holds the targets that are in the top k of some bank query by raw similarity: those that were
-    seen to attract queries. h(t) = τ·LSE_{q∈Bq}(q·t/τ), and the gate decides where it counts:
+    The activation set holds the targets in the top k of some bank query by raw similarity. With gate "query", as in
+    QB-Norm, a query whose raw top-1 is in it is corrected by h(t) = τ·LSE_{q∈Bq}(q·t/τ). With gate "target", as in
+    DBSN, its members have, for every query, this offset less its mean over the set, others 0: it folds. Equation 15 of
+    DBSN, taken literally, compares softmax and similarity, which are on different scales.
 
-    - gate "query": for a query whose raw top-1 is in the activation set, all of its ranking is corrected;
-    - gate "target": a target in the activation set has, for every query, this offset less the mean offset of all active
-      targets. Any other target has 0.
-
-    Equation 15 of the DBSN paper, taken literally, ranks active targets by their softmax and others by their
-    similarity, which are on different scales. Offsets that are not centred have the same fault.
-
-    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (0.05 in QB-Norm, as β = 20).
-    `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100). `k`: how far down the
-    ranking of a bank query a target is active. `gate`: "query" as in QB-Norm, or "target" as in DBSN. The latter folds:
-    it costs nothing at query time.
-
-    Source: Bogolin et al., "Cross Modal Retrieval with Querybank Normalisation" (QB-Norm), CVPR 2022, equation 2; for
-    the gate on targets Pan et al., "Dual Bank Sinkhorn Normalization" (DBSN), ACM MM 2025, equation 15.
+    Source: Bogolin et al. (QB-Norm), CVPR 2022, equation 2, τ = 0.05; Pan et al. (DBSN), ACM MM 2025, equation 15.
     """
 
     temperature: float | Literal["auto"] = "auto"

@@ -24,18 +24,11 @@ from hubless.vectors.arrays import F32, F64, I64, check_at_least
 class GatedFactors:
     """The product of two factors, each corrected only if the raw top-1 is in the activation set of its bank.
 
-    In the log domain and in units of similarity:
+    In units of similarity: both gates on, s − λ(L1 + L2), which is `dual_is`; one on, s − τ·L + τ·log s; none on, |s|,
+    which ranks as the published s². So a very unlike target can come first; with one gate on, a similarity below 0
+    comes last.
 
-    - both gates on: s − λ(L1 + L2), which is `dual_is`;
-    - one on: τ·(s/τ − L + log s) = s − τ·L + τ·log s, with τ and L of that bank;
-    - none on: |s|, which ranks as the published s².
-
-    Each ranks all targets as the published product does, and no τ overflows. With no gate on, a similarity below 0
-    counts as its absolute value, so a very unlike target can come first. With one gate on, a similarity below 0 makes
-    the product negative: such targets come last, in the published order.
-
-    `offsets`: (2, n) τ1·L1 and τ2·L2, float32. `active`: (2, n) the activation sets of query bank and target bank.
-    `temperatures`: τ1 and τ2.
+    `offsets` (2, n) are τ1·L1 and τ2·L2, `active` (2, n) the activation sets of query bank and target bank.
     """
 
     offsets: F32
@@ -109,16 +102,8 @@ class FittedDualGated(Fitted):
 class DualDynamicInvertedSoftmax:
     """Dual dynamic inverted softmax: f1·f2, with f1 = exp(s/τ1 − L1) if the gate of the query bank is on, and else s.
 
-    f2 is the same with the target bank; L1(t) = LSE_{q∈Bq}(q·t/τ1), L2(t) = LSE_{v∈Bt}(v·t/τ2). A gate is on if the
-    raw top-1 of the query is in the activation set of its bank: the targets in the top k of some row of the bank. So
-    with both gates off the score is s², by which a similarity below 0 ranks as high as one above: see `GatedFactors`.
-
-    `query_temperature`: τ1, in units of similarity, or "auto" by perplexity over the query bank. `target_temperature`:
-    τ2, in units of similarity, or "auto" by perplexity over the target bank. `k`: how far down the ranking of a bank
-    row a target is active. Raises `InputError` from `fit`, if there is no target bank.
-
-    Source: Wang et al., "Balance Act: Mitigating Hubness in Cross-Modal Retrieval with Query and Gallery Banks"
-    (DBNorm), EMNLP 2023, and the code released with it.
+    f2 is the same with the target bank, which `fit` needs. A gate is on if the raw top-1 of the query is in the top k
+    of some row of its bank. Source: Wang et al. (DBNorm), EMNLP 2023, and the code released with it.
     """
 
     query_temperature: float | Literal["auto"] = QUERY_TEMPERATURE

@@ -13,12 +13,9 @@ from hubless.vectors.arrays import F32, F64
 
 @dataclass(frozen=True)
 class SimilarityTimesSoftmax(StoredFields):
-    """τ·log of s·exp(s/τ)/(Z + exp(s/τ)), Z = Σ_{q∈Bq} exp(q·t/τ): it ranks alike, in units of similarity.
+    """τ·log of s·exp(s/τ)/(Z + exp(s/τ)): it ranks alike, in units of similarity. `offsets` (n,) are τ·log Z.
 
-    Where s < 0 the published score is negative: the more so, the higher the softmax. Such targets come last, in the
-    published order.
-
-    `offsets`: (n,) τ·log Z, not centred. `temperature`: τ.
+    Where s < 0 the published score is negative: such targets come last, in the published order.
     """
 
     offsets: F32
@@ -43,15 +40,9 @@ class FittedDualSoftmaxLoss(FittedSoftmax):
 class DualSoftmaxLoss(InvertedSoftmax):
     """Dual softmax: s·exp(s/τ)/(Z(t) + exp(s/τ)), Z(t) = Σ_{q∈Bq} exp(q·t/τ), the live query among the bank.
 
-    Without the first s it would rank as `is` does: the query's own term is the same for all targets in exp(s/τ)/Z.
-
-    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity (the SIGIR paper does not
-    state it; its figure 1 comes out at 1). `perplexity`: effective bank queries per target, for "auto"; None is
-    clip(0.1·b, 20, 100).
-
-    Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021;
-    with a single query, Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video
-    Retrieval", SIGIR 2023.
+    Without the first s it would rank as `is` does. Source: Cheng et al., "Improving Video-Text Retrieval by
+    Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021; with a single query, Yakovlev et al., SIGIR 2023, whose
+    figure 1 has τ = 1.
     """
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualSoftmaxLoss:

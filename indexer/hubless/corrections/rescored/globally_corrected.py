@@ -22,8 +22,8 @@ MOST_SORTED = 2**27
 class RankAmongBank(StoredFields):
     """s − rank: the rank of s among the bank's similarities to the target, 1 the first; ties share their average.
 
-    `bank`: (b, d). `sorted_similarities`: (n, b) the bank's similarities to each target, ascending: the rank takes
-    O(log b) a candidate. None: each query is compared with all of the bank, 2·b·c·d floating point operations.
+    With the `sorted_similarities` (n, b) the rank takes O(log b) a candidate. Else each query is compared with the
+    bank.
     """
 
     bank: F32
@@ -94,14 +94,8 @@ class FittedBank(BankKept):
 class GloballyCorrected:
     """Globally corrected retrieval: η = −(rank − s), the rank of s(q, t) among the bank's similarities to t.
 
-    Ranks are whole numbers, so s decides among targets that rank the query alike. A score is not in units of
-    similarity: a strength well below 1 mixes the two.
-
-    If the bank's sorted similarities to each target fit into 512 MiB, the bundle stores them, and a candidate takes a
-    binary search. If not, each query is compared with the whole bank: the same ranking, slower.
-
-    Source: Dinu, Lazaridou and Baroni, "Improving Zero-Shot Learning by Mitigating the Hubness Problem", ICLR 2015
-    workshop.
+    s decides among targets that rank the query alike. A score is not in units of similarity. Source: Dinu, Lazaridou
+    and Baroni, "Improving Zero-Shot Learning by Mitigating the Hubness Problem", ICLR 2015 workshop.
     """
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedBank:

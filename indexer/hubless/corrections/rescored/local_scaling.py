@@ -49,13 +49,9 @@ class FittedLocalScaling(BankKept):
 class LocalScaling:
     """Local scaling: ranks by 1 − exp(−D²/(r(q)·r(t))), with D = 1 − s and r(t) the k-th smallest D to the bank.
 
-    r(q) is the same for all targets of a query and left out; D/√r(t) ranks alike.
-
-    `k`: which nearest bank query gives the radius (5 by default in scikit-hubness and kiez). Raises `InputError` from
-    `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
-
-    Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012; scikit-hubness,
-    `LocalScaling(method="standard")`.
+    r(q) is the same for all targets of a query; D/√r(t) ranks alike. k is 5 in scikit-hubness and kiez. Similarities
+    above 1, as under metric dot, are refused. Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in
+    Space", JMLR 2012.
     """
 
     k: int = 10
@@ -71,13 +67,7 @@ class LocalScaling:
 
 @dataclass(frozen=True)
 class Nicdm(LocalScaling):
-    """Non-iterative contextual dissimilarity: ranks by D/√(r(q)·r(t)), with r(t) the mean of the k smallest D.
-
-    D = 1 − s, and the k smallest are those of the target to the bank. r(q) is the same for all targets of a query and
-    left out.
-
-    `k`: over how many nearest bank queries the radius is taken (5 by default in scikit-hubness and kiez). Raises
-    `InputError` from `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
+    """Non-iterative contextual dissimilarity: ranks by D/√(r(q)·r(t)), r(t) the mean of the k smallest D to the bank.
 
     Source: Jégou et al., "A Contextual Dissimilarity Measure for Accurate and Efficient Image Search", CVPR 2007;
     Schnitzer et al., JMLR 2012; scikit-hubness, `LocalScaling(method="nicdm")`.

@@ -20,11 +20,8 @@ SMALLEST_PROBABILITY = 1e-300
 class MutualProximities(StoredFields):
     """μ + σ·Φ⁻¹(p), with p = Φ((s−μ)/σ)·Φ((s−μ(t))/σ(t)): it ranks as p does, in units of similarity.
 
-    A target that no bank query is as near to keeps its s. μ and σ, mean and spread of the query's similarities to all
-    targets, come from the mean and the covariance of the targets: exact, without a scan.
-
-    `target_mean`, `target_spread`: (n,) of the similarities of each target to the bank. `mean`, `covariance`: (d,), (d,
-    d) of all targets.
+    A target that no bank query is as near to keeps its s. μ and σ come from mean (d,) and covariance (d, d) of the
+    targets.
     """
 
     target_mean: F32
@@ -80,14 +77,9 @@ def _projections(targets: VectorSource, mean: F64, covariance: F64) -> tuple[F64
 class MutualProximity:
     """Mutual proximity with normal distributions: ranks by Φ((s−μ(q))/σ(q)) · Φ((s−μ(t))/σ(t)).
 
-    μ(q) and σ(q) are mean and spread of the query's similarities to all targets, μ(t) and σ(t) of the target's to the
-    bank. In distances D = 1 − s these are the probabilities to be further away than D.
-
-    `k`: over how many nearest bank queries μ(t) and σ(t) are taken; None is all, as in the paper. scikit-hubness and
-    kiez take as many as they are given neighbours (10 by default), the tail of the distribution only.
-
-    Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012; scikit-hubness,
-    `MutualProximity(method="normal")`.
+    μ(q) and σ(q) are mean and spread of the query's similarities to all targets, μ(t) and σ(t) of the target's to the k
+    nearest of the bank, None for all, as in the paper. Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs
+    in Space", JMLR 2012; scikit-hubness, `MutualProximity(method="normal")`.
     """
 
     k: int | None = None

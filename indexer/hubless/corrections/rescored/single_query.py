@@ -28,13 +28,10 @@ SAMPLE = 1024
 class JoinedSinkhorn(StoredFields):
     """s + τ·c(t), where c comes from Sinkhorn between [bank; query] and the targets.
 
-    The steps of the bank alone are known. With the query as one more row, the candidates' columns are solved anew. The
-    columns of all other targets stay as the bank alone has them at that step: the bank's mass on them is known, and a
-    sample of them gives the query's. With all targets as candidates this is the whole problem.
+    The candidates' columns are solved anew with the query as one more row; all others stay as the bank alone has them
+    at that step, and a sample of them gives the query's mass. With all targets as candidates this is the whole problem.
 
-    `bank`: (b, d). `columns`: (k, n) c of the bank alone, after each step. `rows`: (k − 1, b) LSE_j(S_ij/τ + c_j) over
-    all targets, after each step but the last. `sample`, `sample_rows`: some targets, and their row numbers.
-    `temperature`: τ.
+    `columns` (k, n) are c of the bank alone after each step, `rows` (k − 1, b) LSE_j(S_ij/τ + c_j) over all targets.
     """
 
     bank: F32
@@ -74,10 +71,7 @@ class JoinedSinkhorn(StoredFields):
 
 
 class _Shares:
-    """exp(S_ij/τ + α_j − β_i) of c candidates and b bank queries: each row of the bank sums to 1 over all targets.
-
-    Potentials are taken beside α and β, so that nothing over- or underflows, whatever τ is.
-    """
+    """exp(S_ij/τ + α_j − β_i) of c candidates and b bank queries: each row of the bank sums to 1 over all targets."""
 
     def __init__(self, candidates: F32, bank: F32, temperature: float, alpha: F64, beta: F64) -> None:
         exponents = (candidates @ bank.T).astype(np.float64)
@@ -148,10 +142,7 @@ class FittedSingleQuery(FittedSoftmax):
 
 
 def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:
-    """Return row potentials r (k − 1, b) of the bank alone after each step but the last, columns first.
-
-    c_j = −LSE_i(S_ij/τ + r_i) with r = 0 at first, then r_i = −LSE_j(S_ij/τ + c_j), over a sample of `total` targets.
-    """
+    """Return row potentials r (k − 1, b) of the bank alone after each step but the last, by a sample of the targets."""
     plan = similarities(bank, targets, temperature)
     r = np.zeros(bank.shape[0])
     steps = np.empty((iterations - 1, len(r)))
@@ -166,16 +157,10 @@ def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, it
 class SingleQuerySinkhorn:
     """Single-query Sinkhorn: the live query's row after k Sinkhorn steps on [query bank; query] × targets.
 
-    With A⁰_ij = s_ij/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. The
-    query's row is s/τ + c, up to a constant. After one step it ranks as `is` does: exp(x)/(Z + exp(x)) rises with
-    x − log Z. It is not `sn` with one more row: `sn` begins with the rows.
-
-    `temperature`: τ in units of similarity, or "auto" for the one of the given perplexity. The paper has T = τ, and
-    does not state its value. `perplexity`: effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100).
-    `iterations`: k, the number of steps. The paper does not state it.
-
-    Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video Retrieval", SIGIR
-    2023, section 3.
+    With A⁰_ij = s_ij/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. After one
+    step it ranks as `is` does. It is not `sn` with one more row: `sn` begins with the rows. The paper states neither T
+    = τ nor k. Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video
+    Retrieval", SIGIR 2023, section 3.
     """
 
     temperature: float | Literal["auto"] = "auto"

@@ -79,8 +79,7 @@ class CutQuality:
     """Measures of one number that tells right answers from wrong ones.
 
     `auroc` is how likely a right answer has the higher number, `threshold` the cut at which the wanted share of answers
-    is right, `answered` the share of queries above it. `shares` of the queries answered and the `accuracies` of these
-    are the curve of coverage.
+    is right, `answered` the share of queries above it; `shares` and `accuracies` are the curve of coverage.
     """
 
     auroc: float
@@ -103,10 +102,8 @@ class CutQuality:
 class Abstention:
     """Worth of confidence on labelled queries, of which `accuracy` is the share of answers that should be right.
 
-    `answers_right` are shares of first hits that are right, raw and corrected; `cosine` and `confidence` cuts at the
-    best cosine of the raw ranking and at confidence; `presence_cosine` and `presence` AUROC of "is a right target
-    there?", over each query with and without its right targets. `pairs` calibrated confidence; without any there is no
-    calibration `error`, whose 95 % `interval` is over the queries.
+    `answers_right` are shares of right first hits, raw and corrected. `presence_cosine` and `presence` are AUROC of "is
+    a right target there?". `pairs` calibrated confidence; without any there is no calibration `error`.
     """
 
     correction: str
@@ -211,11 +208,9 @@ def abstain(
 ) -> Abstention:
     """Measure confidence on labelled queries, beside a cut at the best cosine. Parameters are as for `compare`.
 
-    In each trial the model is fitted on the bank, without labels. Half of the test queries calibrate it, the other half
-    is assessed, and the other way round. `pairs` calibrate instead of half, 0 for none. `accuracy` is the share of
-    answers that should be right.
-
-    Raises `InputError` as `compare` does, and for fewer than 20 labelled pairs.
+    In each trial half of the test queries calibrate the model, the other half is assessed, and the other way round.
+    `pairs` calibrate instead of half, 0 for none. Raises `InputError` as `compare`, and for fewer than 20 labelled
+    pairs.
     """
     check_between("accuracy", accuracy, 0, 1)
     if pairs and pairs < FEWEST_PAIRS:
@@ -239,10 +234,7 @@ def abstain(
 def abstain_collection(
     collection: Collection, queries: Vectors, relevant: str | Path | Relevant, *, accuracy: float = ACCURACY
 ) -> Abstention:
-    """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank.
-
-    Raises `InputError` if they do not fit the collection or each other, or it has no model of confidence.
-    """
+    """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank."""
     check_between("accuracy", accuracy, 0, 1)
     model, strength = collection.parts.confidence, collection.strength
     if model is None:

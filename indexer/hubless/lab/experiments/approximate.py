@@ -1,7 +1,4 @@
-"""NNN by an index over the bank queries, beside the exact one: the approximate route of its paper (table A5).
-
-h(t) = w · mean of the k largest q·t that the index finds.
-"""
+"""NNN by an index over the bank queries, beside the exact one: the approximate route of its paper (table A5)."""
 
 from collections.abc import Callable
 

@@ -60,6 +60,9 @@ def compare(
     the target bank; the queries whose targets are in the other half are the query bank. With a query bank, all targets
     are searched and all queries test.
 
+    `rows` of the comparison have one entry a correction. Raises `InputError` if inputs do not fit each other, or a
+    correction cannot be fitted (unless nobody named it).
+
     Parameters
     ----------
     queries : (m, d); or `SimilarityMatrices` or `Labelled`, in place of queries, targets and banks
@@ -83,15 +86,6 @@ def compare(
     leave_self_out : query i is target i, and is no answer to itself
     bank_of_targets : take a query bank that holds targets
     target_prior : (n,) how often each target should be found, for the corrections that take one
-
-    Returns
-    -------
-    A comparison: `rows` has one entry a correction, `as_json()` all of it.
-
-    Raises
-    ------
-    InputError
-        if inputs do not fit each other, or a correction cannot be fitted (unless nobody named it).
     """
     for name, numbers in {"recall at": recalls, "depth": depths}.items():
         for number in numbers:
@@ -169,8 +163,8 @@ def compare(
 def compare_banks(banks: Mapping[str, Vectors], *given: Any, **options: Any) -> Comparison:
     """Compare corrections with several query banks by name, side by side; the rest is as for `compare`.
 
-    The raw ranking comes once. The last row of a correction is the geometric mean over the banks, as in table 2 of
-    QB-Norm (Bogolin et al., CVPR 2022), of all measures that no bank makes negative.
+    The last row of a correction is the geometric mean over the banks (QB-Norm, CVPR 2022, table 2), without measures
+    that are negative with a bank.
     """
     found = {name: compare(*given, query_bank=bank, **options) for name, bank in banks.items()}
     first = next(iter(found.values()))

@@ -1,7 +1,7 @@
 """A comparison of methods, and its tables."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -73,25 +73,24 @@ MEASURES = {
 class Comparison:
     """Methods side by side on the same queries. A notebook shows it as a table.
 
-    Sizes are those of the first split; `draws` is how often its bank was drawn. Measures of hubness are of the first of
-    `depths`, those of the others have a name that ends in `_at_k`.
+    Sizes are those of the first split. Measures of hubness are of the first of `depths`; others end in `_at_k`.
     """
 
     protocol: Literal["strict", "query bank", "collection"]
     queries: int
     targets: int
-    query_bank: int | None
-    target_bank: int | None
+    query_bank: int | None = None
+    target_bank: int | None = None
     several_relevant: bool
-    seeds: list[int]
-    draws: int
+    seeds: list[int] = field(default_factory=list)
+    draws: int = 1
     depths: list[int]
     baseline: str
     left_out: list[int]
     notes: list[str]
     group_shares: dict[str, float]
     rows: list[Row]
-    distances: list[dict[str, float]]
+    distances: list[dict[str, float]] = field(default_factory=list)
     """Earth mover's distances of the bank of each draw to the targets, and to these with the target bank."""
 
     @property
@@ -133,10 +132,7 @@ class Comparison:
         return table_of(self).html()
 
     def plot(self, measure: str = "recall_at_1") -> Chart:
-        """Draw one measure of each method as a point, such as `recall_at_5`, with its 95 % interval where there is one.
-
-        Raises `InputError` if it was not measured, or stands for several.
-        """
+        """Draw one measure of each method, such as `recall_at_5`, as a point with its 95 % interval."""
         shown = columns(self, [measure])
         if measure not in shown:
             raise InputError("measure", f"a single one, such as {', '.join(shown)}", measure)

@@ -40,6 +40,8 @@ def evaluate(
 ) -> Comparison:
     """Rank all targets for each query, exactly, and measure both rankings: the rows `raw` and `corrected`.
 
+    Raises `InputError` if queries and relevant targets do not fit the collection or each other.
+
     Parameters
     ----------
     queries : (m, d): a file, an array, or a source
@@ -48,11 +50,6 @@ def evaluate(
     recalls : the k of R@k
     depths : the k of N_k, from which hubness is measured
     attribute : a payload column whose groups are counted among the first `top` of each query
-
-    Raises
-    ------
-    InputError
-        if queries and relevant targets do not fit the collection or each other, or no query has a relevant target.
     """
     for depth in depths:
         check_at_least("depth", depth, 1)
@@ -87,26 +84,18 @@ def evaluate(
         protocol="collection",
         queries=len(answered),
         targets=collection.count,
-        query_bank=None,
-        target_bank=None,
         several_relevant=max(map(len, right)) > 1,
-        seeds=[],
-        draws=1,
         depths=list(depths),
         baseline="raw",
         left_out=left_out,
         notes=notes,
         group_shares={} if counted is None else counted.groups.by_name(),
         rows=[result.row(results[0]) for result in results],
-        distances=[],
     )
 
 
 def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I64]) -> list[str]:
-    """Return notes on test queries, or right targets of these, that the bank of a collection holds.
-
-    Other queries with the same right targets leak too, and cannot be found in this way.
-    """
+    """Return notes on test queries, or right targets of these, that the bank of a collection holds."""
     # the bank of the fit, or the sample of it that every version keeps
     bank = collection.correction().state().get("bank")
     bank = collection.parts.bank_sample if bank is None else np.ascontiguousarray(bank, np.float32)

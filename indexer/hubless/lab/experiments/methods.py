@@ -12,19 +12,11 @@ import numpy as np
 from hubless.corrections import CORRECTIONS, QUERY_TIMES, Correction
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
-from hubless.lab.experiments.trials import Plan, Scorer, Trial
-from hubless.vectors.arrays import F32
+from hubless.lab.experiments.trials import Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
-PLAN_NAMES = {
-    "otn": "otn",
-    "l2n": "l2n",
-    "hn": "hn",
-    "sn_whole": "sn",
-    "dsl_whole": "dsl",
-    "sinkhorn_whole": "sinkhorn",
-}
-"""Functions of `hubless.lab.plans` by their names here, where `sn`, `dsl` and `sinkhorn` are corrections."""
+PLAN_NAMES = ("otn", "l2n", "hn", "sn_whole", "dsl_whole", "sinkhorn_whole")
+"""Functions of `hubless.lab.plans`."""
 INDEXED = ("nnn_ivf", "nnn_fastscan")
 """Offsets of `nnn` by an index over the bank: `hubless.lab.experiments.approximate`."""
 KNOWN = (*CORRECTIONS, *PLAN_NAMES, *INDEXED)
@@ -63,33 +55,30 @@ class Method:
         """Raise `InputError` for an unknown name or parameter, naming the known ones, or a value that is refused."""
         if self.name not in KNOWN:
             raise InputError("correction", f"one of {', '.join(KNOWN)}", self.name)
-        if self.name in PLAN_NAMES:
-            self._plan()
-        elif self.name in INDEXED:
-            self._indexed()
-        else:
+        if self.name in CORRECTIONS:
             self.correction()
+        else:
+            self._function()
 
     def fit(self, trial: Trial) -> Scorer:
         """Return what scores the targets of a trial."""
         if self.name in PLAN_NAMES:
-            return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._plan())
+            return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._function())
         if self.name in INDEXED:
-            return Scorer(self._indexed()(trial.query_bank, trial.targets), None, {})
+            return Scorer(self._function()(trial.query_bank, trial.targets), None, {})
         return trial.fit(self.correction())
 
-    def _plan(self) -> Plan:
-        from hubless.lab.plans import WHOLE_MATRIX as PLANS  # an extra
+    def _function(self) -> Callable[..., Any]:
+        """Return a plan, or offsets by an index, with these parameters."""
+        if self.name in INDEXED:
+            from hubless.lab.experiments import approximate  # it loads Faiss
 
-        return self._with_parameters(PLANS[PLAN_NAMES[self.name]], 1)
+            function: Callable[..., Any] = approximate.INDEXED[self.name]
+            given = 2
+        else:
+            from hubless.lab.plans import WHOLE_MATRIX  # an extra
 
-    def _indexed(self) -> Callable[..., F32]:
-        from hubless.lab.experiments import approximate  # it loads Faiss
-
-        return self._with_parameters(approximate.INDEXED[self.name], 2)
-
-    def _with_parameters(self, function: Callable[..., Any], given: int) -> Callable[..., Any]:
-        """Return a function with these parameters, which stand behind so many others."""
+            function, given = WHOLE_MATRIX[self.name], 1
         known = list(inspect.signature(function).parameters)[given:]
         for parameter in self.parameters:
             if parameter not in known:
@@ -121,8 +110,7 @@ def grid_methods(
 ) -> list[Method]:
     """Return what `tune` tries, from the simplest and weakest to the strongest; `none` is always the first.
 
-    Without names, these are the corrections with a grid of their own, or all that fold into the index and need no bank
-    that is missing. Settings whose k exceeds `bank`, the size of the smallest query bank, are left out.
+    Without names: those with a grid of their own, or all that fold and lack no bank. A k above `bank` is left out.
     """
     own = grids or {}
     names = list(own) if names is None and own else names

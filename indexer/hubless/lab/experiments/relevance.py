@@ -38,8 +38,7 @@ def read_relevant(relevant: str | Path | Relevant | None) -> Relevant | None:
 def as_relevant(relevant: str | Path | Relevant | None, queries: int, targets: int) -> list[I64]:
     """Return one array of target rows a query, each row once; an empty one for a query with no relevant target.
 
-    A mask (n, c) of booleans says which of the c captions of each target are there, as QB-Norm's code has it: query
-    i·c + j belongs to target i.
+    A mask (n, c) of booleans, as in QB-Norm's code, says which captions are there: query i·c + j belongs to target i.
     """
     relevant = read_relevant(relevant)
     if (

@@ -53,9 +53,8 @@ class Attribute:
 class Row:
     """The quality of one method: the mean over the splits, with their standard deviation as `spread`.
 
-    Intervals are over the queries. `group_histogram` says how many queries show 0, 1, … of each group of an attribute.
-    `change` is that of R@1 against the baseline, `p_value` of McNemar's test or, over several trials, of sign flips.
-    `seconds` is the time of the fit.
+    Intervals are over the queries. `group_histogram` counts queries that show 0, 1, … of a group. `change` is that of
+    R@1 against the baseline, `p_value` of McNemar's test or, over several trials, of sign flips.
     """
 
     label: str
@@ -74,10 +73,7 @@ class Row:
 
 
 class Tally:
-    """Ranks, k-occurrence and groups of one ranking of n targets, gathered block by block.
-
-    Measures of the first depth have their plain names, those of the others end in `_at_k`.
-    """
+    """Ranks, k-occurrence and groups of one ranking of n targets, gathered block by block."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Labelled pairs, and the trials that measure corrections on them without a leak.
 
-If a bank query's own target is in the searched gallery, a correction pushes down what is known to be a distractor. So
-either the banks have nothing to do with the pairs, or the pairs are split: **the strict protocol**.
+A bank query's own target must not be in the searched gallery: else the correction pushes down a known distractor. So
+the banks come from elsewhere, or the pairs are split: **the strict protocol**.
 """
 
 import re
@@ -21,7 +21,7 @@ from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note, read_relevant
-from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, Vectorless
+from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
 from hubless.measures.coverage import least_covering
 from hubless.vectors.arrays import F32, I64, check_at_least, check_dim
 from hubless.vectors.files import Vectors, as_items
@@ -40,10 +40,7 @@ Plan = Callable[[F32], NDArray[np.floating]]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Queries (m, d) and targets (n, d) as they are compared, and the targets that are right for each query.
-
-    Without vectors they are made of `matrices`. With `same_items` query i is target i, and no answer to itself.
-    """
+    """Queries (m, d), targets (n, d), and the right targets of each query. With `same_items` query i is target i."""
 
     queries: F32
     targets: F32
@@ -127,10 +124,7 @@ class Scorer:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One gallery of targets, the queries that test it, and banks without a leak: (b, d) and (g, d).
-
-    `rows` (m,) and `target_rows` (n,) are those of the pairs.
-    """
+    """One gallery of targets, the queries that test it, and banks without a leak. `rows` are those of the pairs."""
 
     pairs: Pairs
     rows: I64
@@ -170,7 +164,7 @@ class Trial:
         """Fit a correction on the banks, and get the offsets of the targets."""
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
-        method = correction if self.pairs.matrices is None else Vectorless(correction)
+        method = correction if self.pairs.matrices is None else vectorless(correction)
         prior = self.target_prior if isinstance(correction, TakesPrior) else None
         fitted = fit_correction(method, ArrayVectors(self.query_bank, "query bank"), targets, extra, prior)
         offsets = fitted.offsets(targets)
@@ -187,10 +181,7 @@ class Trial:
     def rankings(
         self, scorers: Sequence[Scorer], strength: float = 1.0, candidates: int | None = CANDIDATES
     ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
-        """Yield scores of all targets by each scorer: (its number, which test queries, scores), block by block.
-
-        A query's own item scores −∞. A rescorer looks at `candidates` targets, None for all.
-        """
+        """Yield scores of all targets by each scorer: (its number, which test queries, scores), block by block."""
         planned = any(scorer.plan is not None for scorer in scorers)
         step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
         missing = self.targets.shape[1] - self.queries.shape[1]
@@ -309,10 +300,7 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
 
 
 def strict_trial(pairs: Pairs, seed: int) -> Trial:
-    """Split the targets in half at random: one half is the gallery, the other the target bank.
-
-    Queries with a relevant target in the gallery test, others are the query bank; of same items none of the gallery is.
-    """
+    """Split the targets at random: one half is searched, the other is the target bank, its queries the query bank."""
     count = len(pairs.targets)
     order = np.random.default_rng(seed).permutation(count)
     gallery, other = np.sort(order[: count // 2]), np.sort(order[count // 2 :])

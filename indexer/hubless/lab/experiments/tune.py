@@ -16,7 +16,6 @@ from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless.lab.experiments.relevance import Relevant, left_out_note
 from hubless.lab.experiments.trials import Pairs, Trial, open_labelled
-from hubless.lab.matrices import AUTO_NOTE, COMPARE_TARGETS, SimilarityMatrices
 from hubless.measures import PairedDifference, paired_difference
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
@@ -41,9 +40,8 @@ class Candidate:
 class Tuned:
     """The choice, and how good it is on queries that had no part in it.
 
-    `gain` is the change of R@1 against raw, of choices made without the fold on which they are measured; `best` the
-    label with the highest R@1; `candidates` stand from the simplest to the strongest; `abstention` says at which
-    threshold enough answers are right.
+    `gain` is the change of R@1 against raw, of choices made without the fold on which they are measured; `candidates`
+    stand from the simplest to the strongest; `abstention` says at which threshold enough answers are right.
     """
 
     correction: str
@@ -72,9 +70,9 @@ class Tuned:
 
 
 def tune(
-    queries: Vectors | SimilarityMatrices,
-    targets: Vectors | None = None,
-    relevant: str | Path | Relevant | None = None,
+    queries: Vectors,
+    targets: Vectors,
+    relevant: str | Path | Relevant,
     *,
     metric: Metric | None = None,
     corrections: Sequence[str] | None = None,
@@ -94,6 +92,9 @@ def tune(
     by more than the standard error of their paired difference. The choice is repeated without each fold of the queries
     and measured on that fold. If the interval of that gain reaches down to zero, the choice is `none`.
 
+    `correction` and `parameters` of the choice go into `Index` or `build`. Raises `InputError` if inputs do not fit
+    each other, or there are fewer queries (of different targets) than folds.
+
     Parameters
     ----------
     queries, targets, relevant, metric, query_bank, target_bank, bank_of_targets, target_prior : as for `compare`
@@ -101,15 +102,6 @@ def tune(
     grids : values of parameters to try, by correction, from weak to strong; without `corrections` only these are tried
     seeds, folds : how many splits, and folds of the queries; those with the same relevant target are in one fold
     accuracy : share of answers that should be right, such as 0.9: also find the confidence at which that is so
-
-    Returns
-    -------
-    The choice: `correction` and `parameters` go into `Index` or `build`.
-
-    Raises
-    ------
-    InputError
-        if inputs do not fit each other, or there are fewer queries (of different targets) than folds.
     """
     check_at_least("folds", folds, 2)
     given = open_labelled(
@@ -127,8 +119,6 @@ def tune(
     trials = list(given.trials(seeds))
     smallest = min(len(trial.query_bank) for trial in trials)
     methods = grid_methods(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
-    if pairs.matrices is not None and corrections is None and not grids:
-        methods = [method for method in methods if method.name not in COMPARE_TARGETS]
     hits = np.zeros((len(methods), len(pairs.queries)))
     times = np.zeros(len(pairs.queries))
     with progress_bars(progress) as steps:
@@ -142,8 +132,6 @@ def tune(
     chosen, gain, why = _choose(means, weights, fold_of[tested], folds)
     candidates = _compare(methods, means, weights)
     notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries)) + left_out_of_grids(grids or {}, smallest)
-    if pairs.matrices is not None and any(method.name == "auto" for method in methods):
-        notes.append(AUTO_NOTE)
     tuned = Tuned(
         correction=methods[chosen].name,
         parameters=dict(methods[chosen].parameters),

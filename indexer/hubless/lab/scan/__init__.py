@@ -1,4 +1,1 @@
-"""The scan for planted hubs: how often targets are seen, how near they lie, and what is found.
-
-Stands on the other modules of `lab`.
-"""
+"""The scan for planted hubs: how often targets are seen, how near they lie, and what is found."""

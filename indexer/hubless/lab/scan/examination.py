@@ -23,11 +23,7 @@ GROUPED = 500
 
 
 class Examination:
-    """The targets, scored: near-duplicates count as one, and share what is measured of them.
-
-    `similarities` and `ranked` (m, k) are the first targets of each query (m, d), best first, and `topics` clusterings
-    of the queries.
-    """
+    """The targets, scored by the first targets (m, k) of each query: near-duplicates count as one."""
 
     def __init__(
         self, gallery: Gallery, queries: F32, similarities: F32, ranked: I64, topics: list[Topics], seed: int
@@ -48,10 +44,7 @@ class Examination:
         self.correction, self._corrected, self._offsets, self._offsets_of = self._correct(seed)
 
     def suspects(self, budget: int) -> tuple[list[Suspect], F64]:
-        """Return the first places of the list, and the scores of all targets (n,).
-
-        The best of three lists stand there in turn, so that none fills it alone.
-        """
+        """Return the first places of the list, taken from three lists in turn, and the scores of all targets (n,)."""
         found, centrality = self._measured, self._centrality.of_targets
         central = np.where(centrality >= CENTRAL, centrality, 0.0)
         places = np.min([_dense_places(values) for values in (found.overall, found.topical, central)], axis=0)

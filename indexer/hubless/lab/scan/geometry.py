@@ -19,10 +19,7 @@ MOST_QUERIES = 1000
 
 
 def near_duplicates(targets: VectorSource, leaders: list[int]) -> I64:
-    """Return the group of each target, (n,), by the row of its leader; others are groups of their own.
-
-    The group of a leader, a distinct row, is all targets near it that no earlier leader has.
-    """
+    """Return the group of each target, (n,), by the row of its leader: all near it that no earlier leader has."""
     count = targets.shape[0]
     vectors = unit_rows(targets.take(np.array(leaders)), targets.name)
     near: list[NDArray[np.int64]] = []
@@ -74,8 +71,7 @@ class Centrality:
 class Stability:
     """The share of the queries with a target among their first 10 that still have it with noise on the query.
 
-    At most 1,000 queries are changed, 3 times each, by a Gaussian direction of a quarter of their length. The idea is
-    HubScan's (arXiv 2602.22427), which counts how often changed queries find a target.
+    The idea is HubScan's (arXiv 2602.22427), which counts how often changed queries find a target.
     """
 
     def __init__(self, queries: F32, targets: VectorSource, similarities: F32, rows: I64, seed: int) -> None:

@@ -43,6 +43,8 @@ def scan(
 ) -> Scan:
     """List targets that real queries find surprisingly often, overall or within a topic.
 
+    `findings` of the scan have the most suspicious first. Raises `InputError` if the queries are targets, or too few.
+
     Parameters
     ----------
     targets : (n, d), or an index
@@ -53,15 +55,6 @@ def scan(
     budget : the length of the list
     threshold : the score from which a target is an alert
     force : take queries that look like targets
-
-    Returns
-    -------
-    The scan: `findings`, the most suspicious first.
-
-    Raises
-    ------
-    InputError
-        if the queries are targets, or too few.
     """
     check_at_least("budget", budget, 1)
     gallery = as_gallery(targets, metric, ids, payload)
@@ -105,10 +98,7 @@ def _rank(queries: F32, targets: VectorSource, advance: Any) -> tuple[F32, I64]:
 
 
 def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -> list[str]:
-    """Refuse queries that are targets.
-
-    Under metric dot the nearest by cosine may be another; but a copy of a target that is not its own first is rare.
-    """
+    """Refuse queries that are targets."""
     nearest = unit_rows(targets.take(ranked[:, 0]), "targets")
     same = np.einsum("md,md->m", unit_rows(queries, "queries"), nearest) >= SAME
     count = int(np.count_nonzero(same))

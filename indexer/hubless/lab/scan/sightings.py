@@ -69,9 +69,8 @@ class Topics:
 class Surprise:
     """The surprise at how often items are seen, each (n,), from 0 to about 1.
 
-    `overall` is over all queries, `topical` the highest over the clusters of any clustering: `topic` (n, 3) says which
-    clustering, cluster and k, or −1, and `rate` which share of its queries. `counts` (n, 3) is N_k for each of
-    `DEPTHS`.
+    `topical` is the highest over the clusters: `topic` (n, 3) says which clustering, cluster and k, or −1, and `rate`
+    which share of its queries. `counts` (n, 3) is N_k for each of `DEPTHS`.
     """
 
     overall: F64
@@ -105,11 +104,10 @@ def _k_means(queries: F32, number: int, seed: int) -> Topics:
 
 
 def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Sequence[Topics]) -> Surprise:
-    """Information per query, in units of that of being the first for every query, log n.
+    """Return the information per query, in units of that of being the first for every query, log n.
 
-    For a rate r of queries that have an item among their first k, where k/n is expected, it is the divergence
-    D(r ‖ k/n) = r·log(r·n/k) + (1 − r)·log((1 − r)/(1 − k/n)), which the logarithm of the binomial tail is −m times of.
-    r is the lower end of its Wilson interval, as a rate among few queries is uncertain; the highest over k counts.
+    For a rate r of queries that have an item among their first k, it is D(r ‖ k/n): the logarithm of the binomial tail
+    is −m times it. r is the lower end of its Wilson interval; the highest over k counts.
     """
     overall, counted = np.zeros(items), []
     topical, topic, rate = np.zeros(items), np.full((items, 3), -1), np.zeros(items)

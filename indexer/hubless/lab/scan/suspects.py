@@ -34,11 +34,9 @@ class Topic:
 class Evidence:
     """Measures of a target.
 
-    `score` is 0 if it is found no more often than by chance, and 1 if it is first for every query, or for every query
-    of a topic; `overall` the same over all queries. `counts` are N_k by k, `topic` where it is seen most. `centrality`
-    counts deviations above the median of the cosine with the centroid. `stability` is the share of the queries that
-    keep it with noise on them, `offset_percentile` the share of targets with a lower offset, `near_duplicates` rows
-    that count as one with it, `exposure` the mean of 1/log2(1 + rank), raw and corrected.
+    `score` is 0 at chance, and 1 if it is first for every query, or for every one of a topic. `centrality` counts
+    deviations of the cosine with the centroid above the median. `stability` is the share of the queries that keep it
+    with noise on them, `exposure` the mean of 1/log2(1 + rank), raw and corrected.
     """
 
     score: float
@@ -55,10 +53,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Suspect:
-    """A target on the list, its place counted from 1, and why it stands there.
-
-    `above` is of new items only: the share of targets with a lower score.
-    """
+    """A target on the list, and why. `above` is of new items only: the share of targets with a lower score."""
 
     place: int
     target: NamedTarget

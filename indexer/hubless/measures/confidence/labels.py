@@ -33,10 +33,7 @@ class LabelledPairs(NamedTuple):
 
 
 def relevant_rows(given: RelevantIds, queries: int, row_of: RowOf) -> list[I64]:
-    """Return the rows of the right targets of each query.
-
-    Raises `InputError` for an id that no target has, a wrong number of entries, or labels for fewer than 20 queries.
-    """
+    """Return the rows of the right targets of each query, of which at least 20 need to have some."""
     entries = read_labels(Path(given), "relevant") if isinstance(given, str | Path) else given
     if isinstance(entries, np.ndarray):
         entries = entries.tolist()
@@ -59,10 +56,7 @@ def _rows(entry: Any, number: int, row_of: RowOf) -> I64:
 
 
 def read_labels(path: Path, name: str, more: Mapping[str, Callable[[Path], Any]] = MappingProxyType({})) -> Any:
-    """Return what is in a `.npy` or `.json`, or in a file of another ending that a reader is given for.
-
-    Raises `StorageError` if there is no such file, and `InputError` if it cannot be read.
-    """
+    """Return what is in a `.npy` or `.json`, or in a file of another ending that a reader is given for."""
     file = f"{name} ({path.name})"
     if not path.is_file():
         raise StorageError(path, f"{name}: there is no such file")
@@ -81,8 +75,8 @@ def hold_out_pairs(
 ) -> tuple[VectorSource, LabelledPairs]:
     """Split a bank whose queries have labels into queries to fit on, and labelled pairs to calibrate by.
 
-    A fifth of the labelled queries is held out, from 20 to 1,000 of them: a correction lowers the scores of the right
-    targets of the queries that it was fitted on. All serve for both where nothing is fitted, or the bank is small.
+    A fifth of the labelled queries is held out: a correction lowers the scores of the right targets of the queries that
+    it was fitted on. All serve for both where nothing is fitted, or the bank is small.
     """
     labelled = np.flatnonzero([len(rows) for rows in relevant])
     both = not fitted or bank.shape[0] < SMALL_BANK

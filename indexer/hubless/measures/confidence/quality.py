@@ -19,10 +19,7 @@ class Cut(NamedTuple):
 
 
 def auroc(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> float:
-    """Return how likely a right answer scores higher than a wrong one; equal scores count half. NaN without both.
-
-    Source: Hanley and McNeil, Radiology 1982.
-    """
+    """Return how likely a right answer scores higher than a wrong one; equal scores count half. NaN without both."""
     positive = int(right.sum())
     negative = len(right) - positive
     if not positive or not negative:
@@ -33,10 +30,7 @@ def auroc(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> float:
 
 
 def coverage(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F64, F64, F64]:
-    """Return thresholds, the share of queries at or above each, and the share of these that are right, (t,) each.
-
-    The thresholds are the scores, from the highest: queries with the same score are answered together.
-    """
+    """Return thresholds, the share of queries at or above each, and the share of these that are right, (t,) each."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     ends = np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
@@ -54,9 +48,7 @@ def cut_for(scores: NDArray[np.floating], right: NDArray[np.bool_], accuracy: fl
 def calibration_error(probabilities: NDArray[np.floating], right: NDArray[np.bool_], parts: int = PARTS) -> float:
     """Return how far probabilities are from how often they come true: the mean over ten equal parts of the queries.
 
-    Of m queries it is about √(0.16·parts/m) at most even if all probabilities are right.
-
-    Source: Naeini et al., AAAI 2015, with parts of equal size.
+    Of m queries it is about √(0.16·parts/m) at most even if all are right. Source: Naeini et al., AAAI 2015.
     """
     order = np.argsort(probabilities, kind="stable")
     off = [abs(float(np.sum(probabilities[part]) - np.sum(right[part]))) for part in np.array_split(order, parts)]

@@ -1,4 +1,4 @@
-"""Adding and removing targets without building the index again: the parts of a base, changed.
+"""The parts of a base, changed without building the index again.
 
 Offsets of added targets come from the correction as it was fitted. A gate or a rescorer is prepared again for the
 targets that there are now, with the first query after a change.
@@ -27,11 +27,7 @@ from hubless.vectors.payload import Payload
 
 @dataclass(frozen=True, eq=False)
 class Delta:
-    """A base, what is left of it, and what was added. Never changed: its methods give new ones.
-
-    `base`: parts whose targets lie in an index. `known`: what filters matched in the base; None without payload.
-    `numbering`: which rows of the base are left. `added`: the targets beside it.
-    """
+    """A base, the rows that are left of it, and what was added. Never changed: its methods give new ones."""
 
     base: Parts
     targets: StoredTargets
@@ -43,10 +39,7 @@ class Delta:
 
     @classmethod
     def of(cls, base: Parts, filter_cache: int) -> "Delta":
-        """No changes yet.
-
-        `filter_cache`: bytes to keep of what filters matched in the base.
-        """
+        """No changes yet. `filter_cache` is bytes to keep of what filters matched in the base."""
         targets, ids, payload = base.targets, base.ids, base.payload
         if isinstance(targets, DeltaTargets) or not isinstance(ids, IdTable):
             raise TypeError("the base is changed already")
@@ -58,10 +51,7 @@ class Delta:
         return cls(base, cast(StoredTargets, targets), ids, payload, known, Numbering(len(targets)), added)
 
     def adding(self, more: NewTargets, known: Ids) -> "Delta":
-        """With more targets.
-
-        `known`: the ids of the targets that there are now.
-        """
+        """With more targets, none of whose ids is among the known ones."""
         IdTable.of(more.ids)
         found = rows_of(more.ids.to_pylist(), known)
         for row, wanted in zip(found, more.ids, strict=True):

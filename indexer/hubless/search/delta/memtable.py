@@ -1,7 +1,6 @@
 """Targets that were added since a version was built. They come at the end and are never moved; what goes is marked.
 
-A target stands in a *slot*. To replace one costs a slot, whatever else there is. Once more slots are empty than taken,
-all targets move together.
+To replace a target costs a *slot*, whatever else there is. Once more slots are empty than taken, all move together.
 """
 
 from collections.abc import Sequence
@@ -27,10 +26,7 @@ _TOGETHER = 64
 
 
 class GrowingRows:
-    """Rows (a, …), never changed: `with_rows` gives another, which shares the memory of this one where it can.
-
-    Room for twice as many rows is taken when there is none left, so that appending a row costs that row only.
-    """
+    """Rows (a, …), never changed: `with_rows` gives another, in the same memory where that has room."""
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self.rows = rows
@@ -105,10 +101,10 @@ class _IdMemory:
 
 @dataclass(frozen=True, eq=False)
 class NewTargets:
-    """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's.
+    """Targets to add: vectors (a, d) as they are compared, offsets, ids, payload in the types of the base's.
 
-    `has_vector` (a,) says which have a vector; vector and offset of the others are 0. `seqs` (a,) says which write put
-    each, and `ranks` (a,) in which row of that write; 0 for none.
+    Vector and offset of those without `has_vector` are 0. `seqs` say which write put each, and `ranks` in which row of
+    it.
     """
 
     vectors: F32
@@ -128,12 +124,10 @@ class NewTargets:
 
 @dataclass(frozen=True, eq=False)
 class Memtable:
-    """Targets in s slots, of which a are taken. Never changed: its methods give new ones.
+    """Targets in s slots, of which those in the mask `taken` are not empty. Never changed: its methods give new ones.
 
-    `columns`: rows (s, …) of each slot: `vectors` as they are compared; `folded`, the same with their offsets, as in
-    the base; `offsets`; `has_vector`, as targets without one are never found by a search; `seqs`, the write that put
-    each, ascending, and `ranks`, its row in the write; 0 for none. `taken`: (s,) which slots are not empty. `id_type`:
-    of the ids.
+    `columns` are rows of each slot; `folded` are vectors with their offsets, as in the base. Of `NewTargets` are the
+    others.
     """
 
     columns: dict[str, GrowingRows]
@@ -175,10 +169,7 @@ class Memtable:
         return self.columns[name].rows
 
     def with_more(self, more: NewTargets, folded: F32) -> "Memtable":
-        """Return these targets, and then more.
-
-        `folded`: (a, d') vectors with their offsets.
-        """
+        """Return these targets, and then more; `folded` (a, d') are their vectors with their offsets."""
         values = {**vars(more), "folded": folded}
         return Memtable(
             {name: column.with_rows(values[name]) for name, column in self.columns.items()},
@@ -207,10 +198,7 @@ class Memtable:
         return pa.array(self.ids.of(self.slots), self.id_type)
 
     def best(self, augmented: F32, k: int, slots: I64) -> tuple[F32, I64]:
-        """Return the k best of some slots for each query: scores (m, k) and slots (m, k), best first.
-
-        `k`: at most as many as there are slots given.
-        """
+        """Return scores and slots (m, k) of the k best of some slots for each query, best first."""
         folded = self.rows("folded")
         if len(slots) == len(folded) or len(slots) <= _FEW * len(folded):
             chosen = folded if len(slots) == len(folded) else folded[slots]

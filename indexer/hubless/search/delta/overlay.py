@@ -1,7 +1,4 @@
-"""Targets, ids and payload of a base, without the rows that were removed, and with those that were added.
-
-Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones in theirs.
-"""
+"""Targets, ids and payload of a base, without the rows that were removed, and with those that were added."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,13 +22,10 @@ from hubless.vectors.payload import Masks, Payload
 
 @dataclass(frozen=True, eq=False)
 class DeltaTargets(TargetsOver):
-    """The targets of a base that are left, and added ones.
+    """The targets of a base that are left, and added ones, in a memtable.
 
-    The index of the base stays as it is: what was removed is left out inside its search, not after it, so that k hits
-    stay k. Each query is compared with every added target. The two answers are merged by score, so what comes out is
-    what an index of these rows gives.
-
-    `memtable`: the added targets, those that are gone included.
+    What was removed is left out inside the search of the base, so that k hits stay k; each query is compared with every
+    added target. The answers are merged by score, so they are what an index of these rows gives.
     """
 
     base: StoredTargets
@@ -167,10 +161,7 @@ class DeltaIds:
 
 
 class DeltaPayload:
-    """The payload of the rows of a base that are left, and of added ones.
-
-    `known`: what filters matched in the base, which stays as it is. `added`: of all slots.
-    """
+    """The payload of rows of a base, of which `known` are matches of filters, and of added rows in some slots."""
 
     def __init__(self, base: Payload, known: MatchesCache, numbering: Numbering, added: Payload, slots: I64) -> None:
         self._base = base
@@ -216,8 +207,7 @@ def seqs_of(parts: Parts, rows: NDArray[np.integer]) -> I64:
 def place_of(parts: Parts, row: int) -> tuple[int, int]:
     """Return where a row stands, for cursors: the same in every process that has opened the version and its log.
 
-    A row of the version: 0 and its number there. A row that was added: the write that put it, and its row in that
-    write. Rows are in the order of their places.
+    A row of the version: 0 and its number there. An added one: the write that put it, and its row in that write.
     """
     return parts.targets.place(row) if isinstance(parts.targets, DeltaTargets) else (0, row)
 

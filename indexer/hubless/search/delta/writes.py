@@ -15,10 +15,7 @@ _ID, _VECTOR, _PAYLOAD = "id", "vector", "payload"
 
 @dataclass(frozen=True, eq=False)
 class Put:
-    """Targets that come, or replace those of the same ids: vectors (a, d) as they are compared, ids, payload.
-
-    `has_vector` (a,) says which have a vector; None for all. The vectors of the others are 0.
-    """
+    """Targets that come or replace others: vectors (a, d) as they are compared, 0 where `has_vector` is false."""
 
     kind: ClassVar[str] = "put"
     vectors: F32

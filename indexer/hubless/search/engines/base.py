@@ -56,10 +56,7 @@ class Targets(Protocol):
         """Prepared queries (m, d), as `find` takes them."""
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        """The k best targets: scores (m, k) and rows (m, k), best first.
-
-        `k`: at most as many as there are targets, or matches. `matches`: look at these only.
-        """
+        """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
 
     def room(self, matches: Matches | None) -> int:
         """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
@@ -135,9 +132,6 @@ class StoredVectors:
 
 
 def check_scores(scores: F32, rows: I64) -> None:
-    """Raise `NotFinite` where a search found too few rows or a score that is not finite.
-
-    Under metric dot the product of two finite vectors can be infinite, and Faiss passes over it.
-    """
+    """Raise `NotFinite` where a search found too few rows, as Faiss passes over infinite products, or such a score."""
     if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
         raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")

@@ -18,11 +18,7 @@ from hubless.vectors.arrays import F32, I64
 
 @dataclass(frozen=True, eq=False)
 class IndexedTargets:
-    """Targets in a Faiss index.
-
-    `dim`: d. `defaults`: search parameters. `pivot`: (d,) with which offsets are folded, or None. `vectorless`: how
-    many more targets there are, which have no vector and are not in the index; the last ones.
-    """
+    """Targets in a Faiss index, and at the end so many `vectorless` ones, which are not in it."""
 
     kind: IndexType
     index: faiss.Index

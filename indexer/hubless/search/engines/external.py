@@ -1,7 +1,7 @@
 """Engines outside of this process, each brought by a package of its own: `hubless-NAME`, with an entry point NAME.
 
-A version that is built for one keeps its vectors there; its ids, offsets and payload lie in the catalog as always. An
-engine reads its own settings, such as its address, from the environment.
+Ids, offsets and payload of a version lie in the catalog as always. An engine reads its own settings from the
+environment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,11 +36,7 @@ class ExternalTargets(StoredTargets, Protocol):
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a version for an engine: all targets that have a vector.
-
-    `collection`, `version`: of the catalog. `folder`: holds ids and payload of the version. `targets`: (n, d).
-    `offsets`: (n,).
-    """
+    """The content of a version for an engine: targets (n, d) that have a vector, offsets (n,), and its folder."""
 
     collection: str
     version: str
@@ -50,10 +46,7 @@ class Content:
 
 
 class Stored(NamedTuple):
-    """The targets of a version in an engine, without default parameters, and the record that `open` finds them by.
-
-    `notes` says what a reader of the manifest should know.
-    """
+    """The targets of a version in an engine, the record that `open` finds them by, and notes for the manifest."""
 
     targets: ExternalTargets
     record: EngineRecord
@@ -74,10 +67,7 @@ class Engine(Protocol):
         """Return the name that will hold a version there. Raise `InputError` if it is, or may become, another's."""
 
     def store(self, name: str, content: Content, index: str, steps: Steps) -> Stored:
-        """Store and index the targets of a version under a reserved name.
-
-        `index`: a kind of index, or "auto". Raises `InputError` if it cannot hold the targets.
-        """
+        """Store and index the targets of a version under a reserved name, or raise `InputError` if it cannot."""
 
     def open(self, manifest: Manifest, schema: pa.Schema | None) -> ExternalTargets:
         """Return the stored targets of a version, whose payload has this schema, ready to be searched."""
@@ -95,10 +85,7 @@ def engine_names() -> Sequence[str]:
 
 
 def engine(name: str) -> Engine:
-    """Return an engine.
-
-    Raises `NoEngine` naming the package, if it is not installed.
-    """
+    """Return an engine. Raises `NoEngine` naming the package, if it is not installed."""
     if (entry := _installed().get(name)) is None:
         raise NoEngine("engine", f"faiss, or an engine that is installed (pip install hubless-{name})", repr(name))
     found: Engine = entry.load()

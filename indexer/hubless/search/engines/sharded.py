@@ -30,14 +30,10 @@ class _Asked:
 
 @dataclass(frozen=True, eq=False)
 class ShardedTargets(TargetsOver):
-    """Targets in several Faiss indexes.
+    """Targets in several Faiss indexes of one kind. Only the last one may have targets without a vector.
 
-    Each shard is searched for the k best, and the best k of all are kept. So an exact search finds what it finds in one
-    index, and an approximate one finds at least as much with the same parameters, as each shard looks at its own
-    candidates.
-
-    `shards`: of one kind, dimension and pivot, with the same default parameters. Only the last one may have targets
-    without a vector.
+    The best k of each shard's k best are kept. So an exact search finds what it finds in one index, and an approximate
+    one at least as much with the same parameters, as each shard looks at its own candidates.
     """
 
     shards: Sequence[IndexedTargets]
@@ -148,10 +144,7 @@ def embedded(
     pivot: F32 | None = None,
     vectorless: int = 0,
 ) -> Embedded:
-    """Return the targets of one index, or of several that hold consecutive rows.
-
-    `vectorless`: how many more targets there are, the last ones, which have no vector.
-    """
+    """Return the targets of one index, or of several that hold consecutive rows, and of so many without a vector."""
     last = len(indexes) - 1
     shards = [
         IndexedTargets(kind, index, dim, defaults, pivot, vectorless if number == last else 0)
