@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from hubless.errors import InputError, UnknownField
 from hubless.measures.confidence.model import Assessment
 from hubless.search.ranker import Ranked
-from hubless.search.tables import QUERIES, Line, results_table
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.images import link_of
@@ -19,6 +19,9 @@ from hubless.vectors.payload import PayloadRows
 
 RAW_DEPTH = 1000
 """A rank without the correction is searched for down to this one."""
+SHOWN_QUERIES, SHOWN_HITS = 5, 20
+"""The most that a notebook shows."""
+_CELL = 'style="padding: 2px 8px; text-align: right; font-variant-numeric: tabular-nums"'
 WithPayload = bool | Sequence[str]
 """True for all columns, False for none of it, or the names of some."""
 Rows = Sequence[int] | NDArray[np.integer[Any]]
@@ -150,8 +153,30 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The hits of the first queries as tables: notebooks show them."""
-        shown = [[_line(hit) for hit in self[query]] for query in range(min(len(self), QUERIES))]
-        return results_table(shown, len(self), self.strength, self.explanations is not None)
+        tables = [self._table(query) for query in range(min(len(self), SHOWN_QUERIES))]
+        left = f"<p>{len(self) - SHOWN_QUERIES} more queries</p>" if len(self) > SHOWN_QUERIES else ""
+        return f"<div>{''.join(tables)}{left}</div>"
+
+    def _table(self, query: int) -> str:
+        hits = self[query]
+        links = [link_of(hit.payload) for hit in hits[:SHOWN_HITS]]
+        names = ["rank", "raw rank"] if self.explanations else ["rank"]
+        names += [*(["image"] if any(links) else []), "id", "score", "similarity", "offset"]
+        rows = []
+        for rank, (hit, link) in enumerate(zip(hits, links, strict=False), start=1):
+            cells = [str(rank)]
+            if hit.explanation:
+                cells.append(str(hit.explanation.raw_rank or "–"))
+            if any(links):
+                cells.append(_image(link))
+            cells += [escape(str(hit.id)), f"{hit.score:.4f}", f"{hit.similarity:.4f}", f"{hit.offset:+.4f}"]
+            rows.append("".join(f"<td {_CELL}>{cell}</td>" for cell in cells))
+        head = "".join(f'<th scope="col" {_CELL}>{name}</th>' for name in names)
+        title = f"results[{query}], of {len(self)} queries" if len(self) > 1 else "results[0]"
+        caption = f'<caption style="text-align: left">{title}, strength {self.strength:g}</caption>'
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        left = f"<p>{len(hits) - SHOWN_HITS} more hits</p>" if len(hits) > SHOWN_HITS else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}"
 
     def __getitem__(self, query: int) -> list[Hit]:
         count = len(self.ids[query])
@@ -193,9 +218,12 @@ class Point:
     vector: F32 | None
 
 
-def _line(hit: Hit) -> Line:
-    raw_rank = hit.explanation.raw_rank if hit.explanation else None
-    return Line(hit.id, hit.score, hit.similarity, hit.offset, raw_rank, link_of(hit.payload))
+def _image(address: str | None) -> str:
+    if address is None:
+        return ""
+    # the host of the image is not told where the notebook stands
+    asked = 'alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer"'
+    return f'<img src="{escape(address)}" {asked} style="width: 64px; height: 64px; object-fit: contain; margin: 0"/>'
 
 
 def taken(payload: PayloadRows | None, rows: Rows, columns: Sequence[str] | None = None) -> list[dict[str, Any] | None]:

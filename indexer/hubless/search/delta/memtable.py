@@ -26,77 +26,65 @@ _TOGETHER = 64
 
 
 class GrowingRows:
-    """Rows (a, …), never changed: `with_rows` gives another, in the same memory where that has room."""
+    """Rows (a, …), never changed: `with_rows` gives another, in the same memory where that has room.
 
-    def __init__(self, rows: NDArray[Any]) -> None:
+    Room for twice as many rows is taken when there is none left, so that appending a row costs that row only.
+    """
+
+    def __init__(self, rows: NDArray[Any], room: NDArray[Any] | None = None, used: list[int] | None = None) -> None:
         self.rows = rows
-        self._memory = _Memory(rows, len(rows))
+        self._room = rows if room is None else room
+        # how many rows of the room belong to somebody
+        self._used = [len(rows)] if used is None else used
 
     def with_rows(self, more: NDArray[Any]) -> "GrowingRows":
         """Return these rows, and then more."""
-        count, memory = len(self.rows) + len(more), self._memory
-        if memory.used != len(self.rows) or count > len(memory.room):
-            memory = _Memory(np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype), count)
-            memory.room[: len(self.rows)] = self.rows
-        memory.room[len(self.rows) : count] = more
-        memory.used = count
-        grown = GrowingRows(memory.room[:count])
-        grown._memory = memory
-        return grown
-
-
-@dataclass
-class _Memory:
-    """Room for rows, of which the first `used` belong to somebody."""
-
-    room: NDArray[Any]
-    used: int
+        count, room, used = len(self.rows) + len(more), self._room, self._used
+        if used[0] != len(self.rows) or count > len(room):
+            room, used = np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype), [0]
+            room[: len(self.rows)] = self.rows
+        room[len(self.rows) : count] = more
+        used[0] = count
+        return GrowingRows(room[:count], room, used)
 
 
 class MemtableIds:
     """The ids of s slots, never changed: `with_more` gives another, which shares the memory of this one."""
 
     def __init__(self) -> None:
-        self._memory = _IdMemory([], [], {})
         self._count = 0
+        self._names: list[str | int] = []
+        self._previous: list[int] = []  # the slot that the id of each slot had before
+        self._latest: dict[str | int, int] = {}  # the last slot of each id
 
     def with_more(self, ids: Sequence[str | int]) -> "MemtableIds":
         """Return these ids, and then more."""
         grown = MemtableIds()
-        if len(self._memory.names) == self._count:
-            grown._memory = self._memory
+        if len(self._names) == self._count:
+            vars(grown).update(vars(self))
         else:  # others have grown from this already
-            grown._memory.extend(self._memory.names[: self._count])
-        grown._memory.extend(ids)
+            grown._extend(self._names[: self._count])
+        grown._extend(ids)
         grown._count = self._count + len(ids)
         return grown
 
     def slot(self, wanted: str | int) -> int:
         """Return the last slot that an id had, whether or not it is empty now; −1 for none."""
-        slot = -1 if isinstance(wanted, bool) else self._memory.latest.get(wanted, -1)
+        slot = -1 if isinstance(wanted, bool) else self._latest.get(wanted, -1)
         while slot >= self._count:
-            slot = self._memory.previous[slot]
+            slot = self._previous[slot]
         return slot
 
     def of(self, slots: I64) -> list[str | int]:
         """Return the ids of some slots."""
-        return [self._memory.names[slot] for slot in slots.tolist()]
+        return [self._names[slot] for slot in slots.tolist()]
 
-
-@dataclass
-class _IdMemory:
-    """The ids of slots, the slot that the id of each slot had before, and the last slot of each id."""
-
-    names: list[str | int]
-    previous: list[int]
-    latest: dict[str | int, int]
-
-    def extend(self, ids: Sequence[str | int]) -> None:
+    def _extend(self, ids: Sequence[str | int]) -> None:
         for wanted in ids:
             # in this order, as others read meanwhile
-            self.previous.append(self.latest.get(wanted, -1))
-            self.names.append(wanted)
-            self.latest[wanted] = len(self.names) - 1
+            self._previous.append(self._latest.get(wanted, -1))
+            self._names.append(wanted)
+            self._latest[wanted] = len(self._names) - 1
 
 
 @dataclass(frozen=True, eq=False)
