@@ -8,7 +8,7 @@ from support.problems import centred, with_hubs
 from hubless import CORRECTIONS
 from hubless.corrections import FITTED
 from hubless.corrections.folded.outlying import Outlying, find_outlying
-from hubless.lab.matrices import Vectorless
+from hubless.lab.matrices import vectorless
 
 SPREAD = np.linspace(-1, 1, 101)
 """Median 0, and .5 is the median absolute deviation."""
@@ -96,5 +96,5 @@ def test_similarities_alone_give_the_same_offsets():
     targets, bank, _ = with_planted_hub()
     whole = CORRECTIONS["auto"]().fit(bank, targets)
     similarities, rows = bank @ targets.T, np.eye(len(targets), dtype=np.float32)
-    fitted = Vectorless(CORRECTIONS["auto"]()).fit(similarities, rows)
+    fitted = vectorless(CORRECTIONS["auto"]()).fit(similarities, rows)
     np.testing.assert_allclose(centred(fitted.offsets(rows)), centred(whole.offsets(targets)), atol=1e-5)
