@@ -25,7 +25,8 @@ from hubless.kernels.threads import cores
 from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
 from hubless.knn.augment import centre
 from hubless.progress import Silent
-from hubless.search.engines.sharded import embedded, shards_of
+from hubless.search.engines.full import shards_of
+from hubless.search.engines.sharded import embedded
 from hubless.vectors.sources import ArrayVectors, as_source
 
 DIM, BANK, QUERIES, K, MORE = 512, 256, 200, 10, 1000

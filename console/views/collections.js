@@ -129,7 +129,7 @@ function Row({ row }) {
     <th scope="row"><a href=${link(row.name, "search")}>${row.name}</a></th>
     <td data-label="State"><span class="tag on">served</span></td>
     <td data-label="Targets" class="number">${count(row.count)}</td>
-    <td data-label="Dimensions" class="number">${count(row.dim)}${row.dims ? html` <span class="quiet">(${count(row.dims)} kept)</span>` : ""}</td>
+    <td data-label="Dimensions" class="number">${count(row.dim)}${row.dims ? html` <span class="quiet">(${count(row.dims)} ${row.index.candidates ? "in the index" : "kept"})</span>` : ""}</td>
     <td data-label="Correction">${correction.name}${chosen && chosen !== correction.name ? html` <span class="quiet">(${chosen})</span>` : ""}</td>
     <td data-label="Index, recall">${index.type} <span class="quiet">${percent(measured?.recall_at_10, 1)}</span></td>
     <td data-label="Skewness, raw → now" class="number">

@@ -10,10 +10,12 @@ from support.problems import with_hubs
 
 import hubless
 from hubless.builder.inputs.reading import fit_basis
+from hubless.builder.lifecycle import create
 from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS
-from hubless.errors import BundleDamaged, InputError
+from hubless.errors import BundleDamaged, CollectionExists, InputError
 from hubless.lab.gallery import gallery_of
+from hubless.search.engines.external import engine_names
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import ArrayVectors, in_memory
 
@@ -168,3 +170,117 @@ def test_bank_of_a_sample_of_live_queries_has_all_dimensions(catalog):
     compared = in_memory(gallery.queries(GIVEN.queries, "queries"))
     assert compared.shape == (len(GIVEN.queries), K)
     assert gallery.restored(compared).shape == GIVEN.queries.shape
+
+
+def two_stages(targets, queries, offsets, way, limit, candidates):
+    """Rows and scores of the best whole vectors among those that the products with a stored basis find."""
+    whole = unit(queries) @ unit(targets).T - offsets
+    found = np.argsort(offsets - unit(queries) @ way @ (unit(targets) @ way).T, axis=1)[:, :candidates]
+    best = np.take_along_axis(found, np.argsort(-np.take_along_axis(whole, found, axis=1), axis=1), axis=1)[:, :limit]
+    return best, np.take_along_axis(whole, best, axis=1)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    payload = {"parity": [row % 2 for row in range(OLD)]}
+    build(folder, dims=3, keep_full=True, correction="csls", index="flat", recall=0.3, payload=payload)
+    return folder
+
+
+def test_whole_vectors_rank_the_candidates_of_the_index_by_offsets_of_their_own(kept):
+    opened, few = hubless.open(kept, "c"), GIVEN.targets[:OLD]
+    assert (opened.dim, opened.stored_dim, opened.manifest.dims, opened.manifest.index.candidates) == (D, D, 3, 50)
+    offsets = CORRECTIONS["csls"]().fit(unit(GIVEN.bank), unit(few)).offsets(unit(few))
+    np.testing.assert_allclose(opened.offsets, offsets - offsets.mean(), atol=1e-5)
+    opened.check_canaries()
+    way = np.load(opened.parts.folder / "basis.npy")
+    np.testing.assert_allclose(way.T @ way, np.eye(3), atol=1e-5)
+    for limit, candidates in ((10, 50), (22, 100)):
+        rows, scores = two_stages(few, GIVEN.queries, opened.offsets, way, limit, candidates)
+        found = opened.query(GIVEN.queries, limit)
+        assert found.ids == [[IDS[row] for row in line] for line in rows]
+        np.testing.assert_allclose(found.scores, scores, atol=1e-5)
+    exact = unit(GIVEN.queries) @ unit(few).T - opened.offsets
+    for filter, rows in ((None, np.arange(OLD)), ({"parity": 1}, np.arange(1, OLD, 2))):
+        found = opened.query(GIVEN.queries, 10, parameters={"exact": True}, filter=filter)
+        assert found.ids == [[IDS[rows[row]] for row in np.argsort(-line)[:10]] for line in exact[:, rows]]
+    raw = opened.query(GIVEN.queries, 10, filter={"parity": 1}, strength=0.0)
+    assert all(int(each[1:]) % 2 for line in raw.ids for each in line)
+
+
+@pytest.mark.parametrize(("index", "correction"), [("fastscan", "auto"), ("hnsw", "dis"), ("flat", "gc")])
+def test_index_of_fewer_dimensions_ranks_as_one_of_all_does(index, correction):
+    found = []
+    for options in ({}, {"dims": K, "keep_full": True}):
+        made = hubless.Index(correction, "cosine", index=index, **options).fit(GIVEN.bank, GIVEN.targets)
+        found.append(made.query(GIVEN.queries, 10, parameters={} if options else {"exact": True}))
+    whole, kept = found
+    assert np.mean([len({*one} & {*other}) / 10 for one, other in zip(whole.ids, kept.ids, strict=True)]) > 0.95
+    np.testing.assert_allclose(kept.scores[:, 0], whole.scores[:, 0], atol=2e-3)
+
+
+def test_writes_merges_and_new_fits_keep_whole_vectors(kept):
+    index = hubless.open(kept, "c")
+    index.add(GIVEN.targets[OLD:], ids=IDS[OLD:], payload={"parity": [0] * (len(IDS) - OLD)})
+    index.remove(["t0"])
+    asked = {"limit": 10, "parameters": {"exact": True}}
+    before = index.query(GIVEN.queries, **asked)
+    index.save(kept, "grown")
+    opened = hubless.open(kept, "grown")
+    assert opened.manifest.grown == len(IDS) - OLD or opened.manifest.grown == 0
+    found = opened.query(GIVEN.queries, **asked)
+    assert found.ids == before.ids
+    np.testing.assert_allclose(opened.point("t350", vector=True).vector, unit(GIVEN.targets)[350], atol=1e-6)
+    index.query(ids=["t350"], limit=3)
+    hubless.refit(kept, "grown", GIVEN.queries, append=True, progress=False)
+    again = hubless.open(kept, "grown")
+    assert (again.manifest.dims, again.manifest.index.candidates, again.stored_dim) == (3, 50, D)
+    want = CORRECTIONS["csls"]().fit(unit(np.vstack([GIVEN.bank, GIVEN.queries])), unit(GIVEN.targets))
+    offsets = want.offsets(unit(again.vectors(np.arange(again.count))))
+    np.testing.assert_allclose(again.offsets, offsets - offsets.mean(), atol=1e-5)
+
+
+def test_keep_full_says_what_it_needs(tmp_path):
+    with pytest.raises(InputError, match="keep_full: expected dims beside it"):
+        hubless.Index("csls", "cosine", keep_full=True)
+    with pytest.raises(InputError, match="dims: expected keep_full beside it"):
+        create(tmp_path, "c", dim=D, metric="cosine", id_type="string", dims=K)
+    with pytest.raises(InputError, match="keep_full: expected none, as the engine is"):
+        Recipe(metric="cosine", dims=K, keep_full=True, engine=next(iter(engine_names())))
+
+
+def test_missing_whole_vectors_are_damage(tmp_path):
+    opened = build(tmp_path, dims=K, keep_full=True, correction="csls")
+    np.save(opened.parts.folder / "full.npy", np.zeros((OLD, D - 1), np.float32))
+    with pytest.raises(BundleDamaged, match="full"):
+        hubless.open(tmp_path, "c", hashes=False)
+
+
+def test_collection_that_begins_empty_gets_an_index_of_fewer_dimensions(tmp_path):
+    settings = {"dim": D, "metric": "cosine", "id_type": "string", "dims": K, "keep_full": True, "payload_schema": {}}
+    assert create(tmp_path, "c", **settings)
+    assert not create(tmp_path, "c", **settings)
+    with pytest.raises(CollectionExists, match=f"dims is {K}, not {K - 1}"):
+        create(tmp_path, "c", **{**settings, "dims": K - 1})
+    index = hubless.open(tmp_path, "c")
+    index.add(GIVEN.targets, ids=IDS)
+    index.save(tmp_path, "c")
+    hubless.refit(tmp_path, "c", GIVEN.bank, progress=False)
+    opened = hubless.open(tmp_path, "c")
+    assert (opened.manifest.dims, opened.manifest.keep_full, opened.stored_dim) == (K, True, D)
+    opened.remove(IDS)
+    opened.save(tmp_path, "c")
+    left = hubless.open(tmp_path, "c").manifest
+    assert (left.count, left.dims, left.keep_full) == (0, K, True)
+
+
+def test_job_turns_keep_full_on_and_off(tmp_path):
+    kept = {"dims": K, "keep_full": True}
+    for more, dims in (({}, None), (kept, K), ({}, None)):
+        path = jobs.write(tmp_path / "job", **more)
+        hubless.reindex(path, catalog=tmp_path / "catalog", progress=False)
+        opened = hubless.open(tmp_path / "catalog", jobs.NAME)
+        assert (opened.manifest.dims, opened.manifest.keep_full, opened.stored_dim) == (dims, bool(dims), jobs.DIM)
+    with pytest.raises(InputError, match="dims"):
+        hubless.reindex(jobs.rewrite(tmp_path / "job", dims=K), catalog=tmp_path / "catalog", progress=False)

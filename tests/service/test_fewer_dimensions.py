@@ -88,3 +88,17 @@ def test_merge_keeps_what_was_written(client):
     assert (opened.manifest.count, opened.manifest.dims) == (150, K)
     for vector, wanted in zip(GIVEN.queries, before, strict=True):
         assert_same(expected(path, vector), wanted)
+
+
+def test_collection_is_created_with_an_index_of_fewer_dimensions(client):
+    http, path = client
+    url, settings = "/v1/collections/wide", {"dim": D, "metric": "cosine", "id_type": "string", "dims": K}
+    refused = http.put(url, json=settings)
+    assert (refused.status_code, "keep_full" in refused.json()["detail"]) == (422, True)
+    about = http.put(url, json=settings | {"keep_full": True}).json()
+    assert (about["dims"], about["index"]["candidates"]) == (K, 50)
+    points = [{"id": f"t{row}", "vector": GIVEN.targets[row].tolist()} for row in range(100)]
+    http.put(f"{url}/points", json={"points": points}).raise_for_status()
+    hubless.merge(path, "wide", progress=False)
+    opened = hubless.open(path, "wide")
+    assert (opened.manifest.dims, opened.stored_dim, opened.manifest.index.candidates) == (K, D, 50)

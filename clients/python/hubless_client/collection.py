@@ -111,6 +111,8 @@ class CollectionMethods:
         id_type: str,
         payload_schema: Mapping[str, str] | None = None,
         *,
+        dims: int | None = None,
+        keep_full: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[CollectionInfo]:
@@ -122,11 +124,14 @@ class CollectionMethods:
         metric : "cosine" or "dot"
         id_type : "string" or "int64"
         payload_schema : names of types by column; None takes any JSON objects
+        dims, keep_full : dimensions of the index, with `keep_full=True`; whole vectors rank the targets that it finds
         request_id, timeout : as in every call
         """
         document: dict[str, Any] = {"dim": dim, "metric": metric, "id_type": id_type}
         if payload_schema is not None:
             document["payload_schema"] = dict(payload_schema)
+        if dims is not None or keep_full:
+            document |= {"dims": dims, "keep_full": keep_full}
         path, body = in_collection(name), in_json(document)
         return Call("PUT", path, CollectionInfo.from_json, body, request_id=request_id, timeout=timeout)
 

@@ -151,7 +151,7 @@ export interface components {
             created: string;
             /** @description How many dimensions a query vector must have. */
             dim: number;
-            /** @description To how many dimensions vectors are reduced; null where all are kept. */
+            /** @description Dimensions of the stored vectors, or of an index with candidates; null: all. */
             dims: number | null;
             /** @enum {string} */
             id_type: "int64" | "string";
@@ -231,11 +231,15 @@ export interface components {
         CreateCollectionRequest: {
             /** @description Dimensions of its vectors. */
             dim: number;
+            /** @description Dimensions of the index, below dim. Needs keep_full. */
+            dims?: number | null;
             /**
              * @description The type of its ids.
              * @enum {string}
              */
             id_type: "string" | "int64";
+            /** @description Whether the index has dims dimensions only; whole vectors rank its candidates. */
+            keep_full?: boolean | null;
             /**
              * @description cosine compares directions, dot takes lengths into account.
              * @enum {string}
@@ -431,6 +435,8 @@ export interface components {
         /** @description The kind of index, the default search parameters of a query, and how they were found. */
         IndexRecord: {
             aims?: components["schemas"]["AimsRecord"] | null;
+            /** @description With keep_full: so many targets that the index of fewer dimensions finds are ranked by the whole vectors, for 10 hits. null without. */
+            candidates?: number | null;
             /** @default [] */
             curve: components["schemas"]["SettingRecord"][];
             /** @description Where the vectors are, if not in files; or null. */

@@ -48,6 +48,7 @@ def build(
     latency: float | str | None = None,
     shard_targets: int | None = None,
     dims: int | str | None = None,
+    keep_full: bool = False,
     seed: int = 0,
     device: str = CPU,
     executor: str = LOCAL,
@@ -97,6 +98,8 @@ def build(
     dims : reduce all vectors to so many dimensions, of a basis that is fitted on bank and targets and stored in the
         version; "auto" for the fewest that keep the ranking, by held-out bank queries. None keeps all. Queries and
         writes have all dimensions as before
+    keep_full : only the index has `dims` dimensions. It finds candidates, and whole vectors beside it rank them, with
+        offsets that are fitted on whole vectors. For faiss only
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     executor : makes the passes over all targets: "local", this process; "ray" or "ray://HOST:PORT", a Ray cluster whose
@@ -126,6 +129,7 @@ def build(
         latency=latency,
         shard_targets=shard_targets,
         dims=dims,
+        keep_full=keep_full,
         seed=seed,
         device=device,
         executor=executor,

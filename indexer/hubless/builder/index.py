@@ -28,7 +28,7 @@ from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.delta.changes import Delta
 from hubless.search.delta.memtable import NewTargets
-from hubless.search.engines.sharded import Embedded
+from hubless.search.engines.full import Embedded
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts, later_prior
 from hubless.search.transaction import WritableCollection, open_with_log
@@ -67,6 +67,7 @@ class Index(Collection):
         memory: int | str | None = None,
         latency: float | str | None = None,
         dims: int | str | None = None,
+        keep_full: bool = False,
         seed: int = 0,
         device: str = CPU,
         filter_cache: int = FILTER_CACHE,
@@ -80,6 +81,7 @@ class Index(Collection):
             memory=memory,
             latency=latency,
             dims=dims,
+            keep_full=keep_full,
             seed=seed,
             device=device,
         )

@@ -16,7 +16,7 @@ from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import empty_draft
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import drafting, follow, prune
-from hubless.builder.recipe import Metric, Recipe, check_metric
+from hubless.builder.recipe import Metric, Recipe
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
 from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
@@ -30,6 +30,7 @@ from hubless.errors import (
 )
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
+from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts, later_prior
 from hubless.store import bundle
@@ -37,7 +38,7 @@ from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog, check_name
 from hubless.store.locks import lease
 from hubless.vectors.arrays import F32, I64, check_dim
-from hubless.vectors.basis import as_compared
+from hubless.vectors.basis import as_compared, check_dims
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.ids import IdTable
@@ -60,23 +61,30 @@ def create(
     metric: Metric,
     id_type: str,
     payload_schema: Mapping[str, str] | None = None,
+    dims: int | None = None,
+    keep_full: bool = False,
 ) -> bool:
     """Create an empty collection, to be written to. Its ranking is raw until a query bank is given.
 
     Return false if it is there already with these settings. Raises `CollectionExists` if it is there with others.
+
+    `dims`, `keep_full`: as for `hubless.build`, only together: a basis is fitted once there are vectors.
     """
     check_name(collection)
     if type(dim) is not int or not 1 <= dim <= MOST_DIM:
         raise InputError("dim", f"a whole number from 1 to {MOST_DIM}", dim)
-    check_metric(metric)
     if id_type not in ID_TYPES:
         raise InputError("id_type", " or ".join(ID_TYPES), repr(id_type))
+    if dims is not None and not keep_full:
+        raise InputError("dims", "keep_full beside it, as there are no vectors yet to choose dimensions by", dims)
+    recipe = Recipe(metric=metric, correction=NONE, dims=dims, keep_full=keep_full)
+    check_dims(dims, dim)
     schema = _schema(payload_schema)
     home = Catalog(catalog)
     with home.creating():
         if collection in home.collections():
             try:
-                _compare(home, collection, dim, metric, id_type, schema)
+                _compare(home, collection, dim, recipe, id_type, schema)
             except (CollectionNotFound, BundleError, StorageError):
                 if collection in home.collections():  # or it was deleted while it was compared
                     raise
@@ -84,10 +92,12 @@ def create(
                 return False
         contents = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), None)
         raw = CorrectionRecord(name=NONE, parameters={}, details={})
-        about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK]}
+        about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK], "dims": dims}
         with home.staging(collection) as staged, storage_errors(staged.folder):
             correction = CentredCorrection(FittedNone(), 0.0)
             draft = empty_draft(dim, correction, None, staged.folder / bundle.INDEX, about)
+            if keep_full:
+                draft = replace(draft, index=draft.index.model_copy(update={"candidates": CANDIDATES}))
             contents.write(staged.folder)
             draft.write(staged.folder)
             staged.publish(draft.manifest(contents, {}, collection, staged.version))
@@ -103,16 +113,18 @@ def _schema(types: Mapping[str, str] | None) -> pa.Schema:
     return pa.schema([(name, TYPES[kind]) for name, kind in types.items()])
 
 
-def _compare(home: Catalog, name: str, dim: int, metric: str, id_type: str, schema: pa.Schema) -> None:
+def _compare(home: Catalog, name: str, dim: int, recipe: Recipe, id_type: str, schema: pa.Schema) -> None:
     parts = open_parts(home, name, hashes=False, lenient=True)
     held = pa.schema([]) if parts.payload is None else parts.payload.schema
     known = parts.manifest
-    both = {
+    both: dict[str, tuple[object, object]] = {
         "dim": (known.dim, dim),
-        "metric": (known.metric, metric),
+        "metric": (known.metric, recipe.metric),
         "id_type": (known.id_type, id_type),
         "payload_schema": (_schema_text(held), _schema_text(schema)),
     }
+    if recipe.keep_full:
+        both |= {"dims": (known.dims, recipe.dims), "keep_full": (known.keep_full, True)}
     if other := [f"{what} is {there}, not {wanted}" for what, (there, wanted) in both.items() if there != wanted]:
         raise CollectionExists(f"collection {name!r} is there with other settings: {'; '.join(other)}")
 

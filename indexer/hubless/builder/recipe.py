@@ -42,6 +42,7 @@ class Recipe:
     latency: float | str | None = None
     shard_targets: int | None = None
     dims: int | str | None = None
+    keep_full: bool = False
     seed: int = 0
     device: str = CPU
     executor: str = LOCAL
@@ -54,11 +55,13 @@ class Recipe:
         _ = self.aims
         if self.engine != FAISS:
             external_engine(self.engine)
-            for name in ("memory", "latency", "shard_targets"):
-                if getattr(self, name) is not None:
+            for name in ("memory", "latency", "shard_targets", "keep_full"):
+                if getattr(self, name) not in (None, False):
                     raise InputError(name, f"none, as the engine is {self.engine}, which has its own settings", "one")
         if isinstance(self.dims, int):
             check_at_least("dims", self.dims, 1)
+        if self.keep_full and self.dims is None:
+            raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
         check_executor(self.executor, self.device)
         check_metric(self.metric)
         plain = {name: _plain(value) for name, value in (self.parameters or {}).items()}
@@ -93,6 +96,7 @@ class Recipe:
             seed=manifest.provenance.seed,
             shard_targets=record.shard_targets,
             dims=manifest.dims,
+            keep_full=manifest.keep_full,
         )
 
     def in_process(self) -> "Recipe":

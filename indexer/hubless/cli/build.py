@@ -179,8 +179,12 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
 
 
 def _dimensions(manifest: hubless.Manifest) -> str:
-    kept = "" if manifest.dims is None else f", {manifest.dims} kept"
-    return f"{manifest.dim} dimensions{kept}"
+    if manifest.dims is None:
+        return f"{manifest.dim} dimensions"
+    if manifest.keep_full:
+        ranked = f"whole vectors rank {manifest.index.candidates} candidates"
+        return f"{manifest.dim} dimensions, {manifest.dims} in the index ({ranked})"
+    return f"{manifest.dim} dimensions, {manifest.dims} kept"
 
 
 def _calibrated(record: ConfidenceRecord | None) -> str:

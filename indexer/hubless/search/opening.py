@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
@@ -18,7 +19,8 @@ from hubless.knn.augment import augmented_dim
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.external import engine
-from hubless.search.engines.sharded import Embedded, embedded
+from hubless.search.engines.full import FullTargets, FullVectors
+from hubless.search.engines.sharded import OwnTargets, embedded
 from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.store.catalog import Catalog
@@ -67,13 +69,21 @@ def open_parts(
 def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
     """All files of a version; the large ones are mapped."""
     targets: StoredTargets
+    basis = None
+    if bundle.BASIS in manifest.files and manifest.dims is not None:
+        directions = _stored(folder, manifest, bundle.BASIS, manifest.dim, manifest.dims)
+        basis = Basis(directions, "dot" if manifest.keep_full else manifest.metric)
     if not manifest.index.external:
-        targets = _read_targets(folder, manifest)
+        targets = indexed = _read_targets(folder, manifest, manifest.stored_dim if basis is None else basis.kept)
     with bundle.reading(folder / bundle.OFFSETS):
         offsets: F32 = read_npy(folder / bundle.OFFSETS)
     with bundle.reading(folder / bundle.IDS):
         ids = IdTable.open(folder / bundle.IDS)
     held = {bundle.OFFSETS: len(offsets), bundle.IDS: len(ids)}
+    if manifest.index.candidates is not None and basis is not None:
+        full = _read_full(folder, manifest)
+        targets = FullTargets(indexed, full, offsets, basis, manifest.index.candidates)
+        basis = None  # queries keep all dimensions
     payload = None
     if manifest.payload_columns:
         with bundle.reading(folder / bundle.PAYLOAD):
@@ -87,9 +97,6 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
         # after all files, as it takes long
         targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
     occurrence = _stored(folder, manifest, bundle.OCCURRENCE, 2, manifest.count)
-    basis = None
-    if manifest.dims is not None:
-        basis = Basis(_stored(folder, manifest, bundle.BASIS, manifest.dim, manifest.dims), manifest.metric)
     return Parts(
         manifest=manifest,
         targets=targets,
@@ -109,8 +116,20 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
     )
 
 
-def _read_targets(folder: Path, manifest: bundle.Manifest) -> Embedded:
-    """The targets in the files of the index, which fit the manifest and one another."""
+def _read_full(folder: Path, manifest: bundle.Manifest) -> FullVectors:
+    """The whole vectors of the targets that have one."""
+    path = folder / bundle.FULL
+    with bundle.reading(path):
+        full = FullVectors.open(path)
+    wanted = manifest.count - manifest.vectorless, manifest.dim
+    if full.array.shape != wanted or full.array.dtype != np.dtype(manifest.index.precision):
+        found = f"{full.array.dtype} {full.array.shape}"
+        raise BundleDamaged(path, f"has {found}, the manifest says {manifest.index.precision} {wanted}")
+    return full
+
+
+def _read_targets(folder: Path, manifest: bundle.Manifest, dim: int) -> OwnTargets:
+    """The targets of d dimensions in the files of the index, which fit the manifest and one another."""
     with bundle.reading(folder / bundle.MANIFEST):
         kind = index_type(manifest.index.type)
     files = [folder / name for name in manifest.index.files]
@@ -118,7 +137,7 @@ def _read_targets(folder: Path, manifest: bundle.Manifest) -> Embedded:
     for path in files:
         with bundle.reading(path):
             indexes.append(read_index(path))
-    wanted = augmented_dim(manifest.stored_dim)
+    wanted = augmented_dim(dim)
     for path, index in zip(files, indexes, strict=True):
         if index.d != wanted:
             raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
@@ -132,8 +151,8 @@ def _read_targets(folder: Path, manifest: bundle.Manifest) -> Embedded:
         raise BundleDamaged(
             folder / bundle.MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}"
         )
-    pivot = _stored(folder, manifest, bundle.PIVOT, manifest.stored_dim)
-    return embedded(kind, indexes, manifest.stored_dim, manifest.index.parameters, pivot, manifest.vectorless)
+    pivot = _stored(folder, manifest, bundle.PIVOT, dim)
+    return embedded(kind, indexes, dim, manifest.index.parameters, pivot, manifest.vectorless)
 
 
 def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrection:

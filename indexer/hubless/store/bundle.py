@@ -33,6 +33,7 @@ CANARY = "canary.npz"
 CONFIDENCE = "confidence.npz"
 BANK_SAMPLE = "bank_sample.npy"
 BASIS = "basis.npy"
+FULL = "full.npy"
 SOURCES = "sources.arrow"
 
 _HASH = "manifest_sha256"
@@ -93,6 +94,11 @@ class IndexRecord(_Record):
     aims: AimsRecord | None = None
     curve: list[SettingRecord] = []
     notes: list[str] = []
+    candidates: int | None = Field(
+        default=None,
+        description="With keep_full: so many targets that the index of fewer dimensions finds are ranked by the whole "
+        "vectors, for 10 hits. null without.",
+    )
     shard_targets: int | None = Field(default=None, description="The most targets in a shard, if that was asked for.")
     shards: list[int] = Field(default=[], description="Number of targets in each shard; none for one file.")
     engine: EngineRecord | None = Field(default=None, description="Where the vectors are, if not in files; or null.")
@@ -267,7 +273,7 @@ class Manifest(_Record):
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
     confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
-    dims: int | None = Field(None, description="Dimensions of the stored vectors; null for all that were given.")
+    dims: int | None = Field(None, description="Dimensions of the stored vectors, or with keep_full of the index.")
     notes: list[str] = []
     vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
     log_seq: int = Field(0, description="The last write of the collection's log that this version has.")
@@ -283,7 +289,12 @@ class Manifest(_Record):
     @property
     def stored_dim(self) -> int:
         """Dimensions of the stored vectors."""
-        return self.dim if self.dims is None else self.dims
+        return self.dim if self.dims is None or self.keep_full else self.dims
+
+    @property
+    def keep_full(self) -> bool:
+        """True if the index has fewer dimensions than the stored vectors, which rank its candidates."""
+        return self.index.candidates is not None
 
     def __repr__(self) -> str:
         return f"<Manifest {self}>"
@@ -399,7 +410,7 @@ def warm(folder: Path, manifest: Manifest) -> None:
 
     Raises `StorageError`.
     """
-    mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD) if name in manifest.files]
+    mapped = [name for name in (*manifest.index.files, FULL, IDS, PAYLOAD) if name in manifest.files]
     if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():
         return
     room = memoryview(bytearray(_READ_BYTES))

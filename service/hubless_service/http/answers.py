@@ -168,7 +168,7 @@ class CollectionAnswer(TypedDict):
     created: Annotated[str, about("When the version was built, ISO 8601.")]
     count: Annotated[int, about("How many targets it has.")]
     dim: Annotated[int, about("How many dimensions a query vector must have.")]
-    dims: Annotated[int | None, about("To how many dimensions vectors are reduced; null where all are kept.")]
+    dims: Annotated[int | None, about("Dimensions of the stored vectors, or of an index with candidates; null: all.")]
     metric: Literal["cosine", "dot"]
     correction: CorrectionRecord
     index: IndexRecord

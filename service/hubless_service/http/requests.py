@@ -429,6 +429,8 @@ class CreateCollectionRequest(RequestModel):
     payload_schema: dict[str, str] | None = maybe(
         "Names of types by column. If not given payload is free: JSON objects with any keys."
     )
+    dims: int | None = maybe("Dimensions of the index, below dim. Needs keep_full.")
+    keep_full: bool | None = maybe("Whether the index has dims dimensions only; whole vectors rank its candidates.")
 
 
 class DeleteCollectionRequest(RequestModel):

@@ -64,6 +64,7 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
     if collection in await asyncio.to_thread(service.engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
     settings: dict[str, Any] = {"dim": body.dim, "id_type": body.id_type, "payload_schema": body.payload_schema}
+    settings |= {"dims": body.dims, "keep_full": bool(body.keep_full)}
     making = partial(create, service.engine.catalog.path, collection, metric=cast(Metric, body.metric), **settings)
     created = await asyncio.to_thread(making)
     if created:

@@ -4,7 +4,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hubless.builder.indexing.shards import build_shards, index_paths, most_in_a_shard, remove_files, shard_sizes
+from hubless.errors import storage_errors
 from hubless.knn import (
     INDEXES,
     Aims,
@@ -17,11 +20,15 @@ from hubless.knn import (
 )
 from hubless.knn.aims import AUTO
 from hubless.knn.augment import AugmentedVectors, augmented_dim, pivot_of
+from hubless.knn.base import Precision
 from hubless.progress import Steps
-from hubless.search.engines.sharded import Embedded, embedded, shards_of
+from hubless.search.engines.full import MOST_CANDIDATES, Embedded, FullTargets, FullVectors, shards_of
+from hubless.search.engines.sharded import OwnTargets, embedded
+from hubless.store import bundle
 from hubless.store.bundle import AimsRecord, IndexRecord, SettingRecord
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import HalfVectors, VectorSource
+from hubless.vectors.basis import Basis, ReducedVectors
+from hubless.vectors.sources import HalfVectors, VectorSource, block_rows, in_memory
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class IndexOrder:
     """An index to build of targets (n, d) with their centred offsets (n,).
 
     `bank` (b, d) has example queries without those of the answers. `shard_targets` is the most targets in a shard;
-    None for as many as take 4 GiB.
+    None for as many as take 4 GiB. `basis` reduces the vectors in the index, and whole ones are kept beside it.
     """
 
     targets: VectorSource
@@ -48,6 +55,7 @@ class IndexOrder:
     index: str = AUTO
     seed: int = 0
     shard_targets: int | None = None
+    basis: Basis | None = None
 
 
 @dataclass(frozen=True)
@@ -65,16 +73,20 @@ def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResu
 
     Shards are written beside the path, as `index_paths` says. Without a path the index stays in memory.
     """
-    targets, offsets, aims = order.targets, order.offsets, order.aims
+    targets, offsets, aims, bank, basis = order.targets, order.offsets, order.aims, order.bank, order.basis
+    if basis is not None:
+        targets, bank = ReducedVectors(targets, basis), ReducedVectors(bank, basis)
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
     kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    pivot = pivot_of(order.bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
+    pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
     best: list[IndexResult] = []
     for kind in kinds:
         half = kind.precision == "float16"
-        stored = HalfVectors(targets) if half else targets
-        vectors = AugmentedVectors(stored, offsets, pivot if kind.pivoted else None, half)
-        tried = _tuned(_filled(kind, vectors, order, path, steps), order, steps)
+        stored: VectorSource = HalfVectors(order.targets) if half else order.targets
+        rows = stored if basis is None else ReducedVectors(stored, basis)
+        vectors = AugmentedVectors(rows, offsets, pivot if kind.pivoted else None, half)
+        made = _filled(kind, vectors, order, path, steps)
+        tried = _tuned(made if basis is None else FullTargets(made, stored, offsets, basis), order, steps)
         best = sorted([*best, tried], key=lambda each: _merit(each.setting, aims), reverse=True)
         if path is not None:
             for worse in best[1:]:
@@ -86,12 +98,30 @@ def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResu
         shards, own = len(shards_of(best[0].targets)), _path_of(best[0].targets.kind, path)
         for file, wanted in zip(index_paths(own, shards), index_paths(path, shards), strict=True):
             file.replace(wanted)
-    return replace(best[0], notes=[*notes, *missed])
+    chosen = best[0].targets
+    if isinstance(chosen, FullTargets):
+        chosen = replace(chosen, full=kept_full(chosen.full, chosen.kind.precision, path))
+    return replace(best[0], targets=chosen, notes=[*notes, *missed])
 
 
-def _filled(kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, path: Path | None, steps: Steps) -> Embedded:
+def kept_full(rows: VectorSource, precision: Precision, path: Path | None) -> FullVectors:
+    """Return whole vectors (n, d) as they will be served: mapped, beside the path of their index, or in memory."""
+    if path is None:
+        return FullVectors(in_memory(rows).astype(precision))
+    full = path.with_name(bundle.FULL)
+    with storage_errors(full), full.open("wb") as file:
+        header = {"descr": np.dtype(precision).str, "fortran_order": False, "shape": rows.shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in rows.blocks(block_rows(rows.shape[1])):
+            file.write(np.ascontiguousarray(block, precision).data)
+    return FullVectors.open(full)
+
+
+def _filled(
+    kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, path: Path | None, steps: Steps
+) -> OwnTargets:
     """Return the targets in an index of this kind, not tuned: as it will be served, if there is a path."""
-    dim = order.targets.shape[1]
+    dim = vectors.targets.shape[1]
     if path is None:
         indexes = [make_index(kind, vectors, order.seed, steps, dim)]
     else:
@@ -108,8 +138,14 @@ def _path_of(kind: IndexType, path: Path) -> Path:
 def _tuned(made: Embedded, order: IndexOrder, steps: Steps) -> IndexResult:
     steps.step(f"tuning the {made.kind.name} index")
     queries = made.augmented(order.answers.queries, 1.0)
-    curve = recall_curve(made.approximate, ladder(made), queries, made.scores(queries, order.answers.rows))
-    setting = cheapest_setting(curve, order.aims)
+    exact = made.scores(queries, order.answers.rows)
+    while True:
+        curve = recall_curve(made.approximate, ladder(made), queries, exact)
+        setting = cheapest_setting(curve, order.aims)
+        reached = setting.recall >= order.aims.recall
+        if reached or not isinstance(made, FullTargets) or made.candidates >= MOST_CANDIDATES:
+            break
+        made = replace(made, candidates=2 * made.candidates)
     return IndexResult(made.tuned(setting.parameters), curve, setting, [])
 
 
@@ -126,6 +162,7 @@ def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) ->
         precision=kind.precision,
         **tuning_record(indexed.curve, indexed.setting, aims),
         notes=indexed.notes,
+        candidates=indexed.targets.candidates if isinstance(indexed.targets, FullTargets) else None,
         shard_targets=shard_targets,
         shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
     )

@@ -16,11 +16,12 @@ from hubless.knn import IndexType, add_stored, add_vectors, read_index, trained_
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.progress import Steps
 from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.sharded import Embedded, embedded, shards_of
+from hubless.search.engines.full import shards_of
+from hubless.search.engines.sharded import OwnTargets, embedded
 from hubless.store.bundle import INDEX, index_files
 from hubless.store.durable import link, move, sync
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import HalfVectors, VectorSource
+from hubless.vectors.sources import VectorSource
 
 SHARD_BYTES = 4 * 2**30
 """Size of a shard where nothing else is asked for. A build holds one in memory."""
@@ -92,17 +93,18 @@ def write_whole(index: faiss.Index, path: Path) -> None:
 class IndexGrowth:
     """The rows of a new index: the `kept` ones of a stored one, ascending, and then `more` (a, d), with all offsets.
 
-    `file` is that of the stored index, or that it would have in one file; None for one in memory.
+    `more` is rounded as the index stores it. `file` is that of the stored index, or that it would have in one file;
+    None for one in memory.
     """
 
-    base: Embedded
+    base: OwnTargets
     file: Path | None
     kept: I64
     more: VectorSource | None
     offsets: F32
 
 
-def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps: Steps) -> Embedded:
+def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps: Steps) -> OwnTargets:
     """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file."""
     base, shards = rows.base, shards_of(rows.base)
     most = most_in_a_shard(base.kind, augmented_dim(base.dim), shard_targets)
@@ -170,5 +172,4 @@ def _others(rows: IndexGrowth) -> AugmentedVectors | None:
     if rows.more is None:
         return None
     base, half = rows.base, rows.base.kind.precision == "float16"
-    more = HalfVectors(rows.more) if half else rows.more
-    return AugmentedVectors(more, rows.offsets[len(rows.kept) :], base.pivot if base.kind.pivoted else None, half)
+    return AugmentedVectors(rows.more, rows.offsets[len(rows.kept) :], base.pivot if base.kind.pivoted else None, half)

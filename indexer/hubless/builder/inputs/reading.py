@@ -43,12 +43,26 @@ MOST_TARGETS, MOST_BANK, MOST_ASKED, HELD_OUT = 4096, 2048, 400, 0.2
 def fit_basis(
     recipe: Recipe, targets: VectorSource, query_bank: VectorSource, target_bank: VectorSource | None
 ) -> Basis | None:
-    """Return the basis that a recipe asks for; None if all dimensions are kept."""
+    """Return the basis that a recipe asks for; None if all dimensions are kept, at least beside the index."""
     if recipe.dims is None:
         return None
     check_dims(recipe.dims, targets.shape[1])
+    return None if recipe.keep_full else _fitted_basis(recipe, recipe.dims, targets, query_bank, target_bank)
+
+
+def fit_index_basis(recipe: Recipe, targets: VectorSource, query_bank: VectorSource) -> Basis | None:
+    """Return the basis of an index beside whole vectors; None for all dimensions. Products with it are not scaled."""
+    if recipe.dims is None or not recipe.keep_full:
+        return None
+    found = _fitted_basis(recipe, recipe.dims, targets, query_bank, None)
+    return None if found is None else Basis(found.directions, "dot")
+
+
+def _fitted_basis(
+    recipe: Recipe, asked: int | str, targets: VectorSource, query_bank: VectorSource, target_bank: VectorSource | None
+) -> Basis | None:
     directions = fit_directions(query_bank, targets if target_bank is None else target_bank, recipe.metric)
-    dims = _fewest(recipe, directions, targets, query_bank) if recipe.dims == AUTO else int(recipe.dims)
+    dims = _fewest(recipe, directions, targets, query_bank) if asked == AUTO else int(asked)
     return None if dims == len(directions) else Basis(np.ascontiguousarray(directions[:, :dims]), recipe.metric)
 
 

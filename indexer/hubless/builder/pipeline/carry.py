@@ -6,12 +6,13 @@ The index grows by the rows that came, or is trained anew.
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample
-from hubless.builder.indexing.index_choice import IndexResult, index_record, ladder
+from hubless.builder.indexing.index_choice import IndexResult, index_record, kept_full, ladder
 from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, remove_files
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import in_file
@@ -28,9 +29,9 @@ from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.collection import open_collection
 from hubless.search.delta.overlay import DeltaTargets
-from hubless.search.engines.base import StoredVectors
-from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.sharded import Embedded, shards_of
+from hubless.search.engines.base import StoredVectors, Targets
+from hubless.search.engines.full import Embedded, FullTargets, shards_of
+from hubless.search.engines.sharded import OwnTargets
 from hubless.search.parts import Parts, later_prior
 from hubless.search.ranker import Ranker
 from hubless.search.transaction import WritableCollection, open_with_log
@@ -39,7 +40,8 @@ from hubless.store.bundle import IndexRecord
 from hubless.store.catalog import Catalog
 from hubless.store.durable import link
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, block_rows
+from hubless.vectors.basis import ReducedVectors
+from hubless.vectors.sources import ArrayVectors, HalfVectors, StackedVectors, TakenVectors, VectorSource, block_rows
 
 TARGETS = "targets"
 GROWN = 0.2
@@ -101,6 +103,12 @@ class NextTargets:
             raise TypeError("there is no version before")
         return self.before
 
+    @property
+    def base(self) -> Targets:
+        """The targets of the version before, without what was written since."""
+        targets = self.parts.targets
+        return targets.base if isinstance(targets, DeltaTargets) else targets
+
     def since(self, start: int) -> VectorSource | None:
         """Return the vectors from a row on, at most the number of kept ones; None if there are none."""
         sources: list[VectorSource] = []
@@ -112,13 +120,17 @@ class NextTargets:
 
     def growth(self, file: Path | None, offsets: F32) -> IndexGrowth:
         """Return the rows that stay in the index of the version before, and the others."""
-        targets = self.parts.targets
-        base = targets.base if isinstance(targets, DeltaTargets) else targets
+        base = self.base
         if not isinstance(base, Embedded):
             raise TypeError("not made of an index")
         in_index = self.base_rows[self.kept]
         in_index = in_index[in_index >= 0]
-        return IndexGrowth(base, file, in_index, self.since(len(in_index)), offsets)
+        if (more := self.since(len(in_index))) is not None and base.kind.precision == "float16":
+            more = HalfVectors(more)
+        if isinstance(base, FullTargets):
+            more = None if more is None else ReducedVectors(more, base.basis)
+            base = base.index
+        return IndexGrowth(base, file, in_index, more, offsets)
 
     def vectors(self, folder: Path) -> VectorSource:
         """Return all vectors, ready to be read again and again."""
@@ -175,15 +187,17 @@ def carry_over(
     """
     before = rows.parts
     offsets, draft = rows.offsets(bench.steps), None
-    about = {"seed": before.manifest.provenance.seed}
+    about: dict[str, Any] = {"seed": before.manifest.provenance.seed}
     about |= {name: getattr(before.manifest, name) for name in _CARRIED}
     if not len(offsets):
         path, dim = folder / bundle.INDEX, before.targets.dim
         draft = empty_draft(dim, before.correction(), before.bank_sample, path, about)
         draft = replace(draft, index=_empty_record(draft.index, before.manifest.index))
+        if before.manifest.keep_full:
+            about["dims"] = before.manifest.dims
     elif grow and not before.manifest.index.external:
         growth = rows.growth(file, offsets)
-        draft = _grown(before, growth, bench, folder / bundle.INDEX, measuring or _measuring(before))
+        draft = _grown(rows, growth, bench, folder / bundle.INDEX, measuring or _measuring(before))
     if draft is None:
         draft = _trained(before, rows.vectors(folder), offsets, bench, measuring)
     came = rows.came
@@ -208,13 +222,17 @@ _CARRIED = (
 def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:
     """Make a version of a collection as it is: its files are linked, or an index in memory is written."""
     count = len(shards_of(targets))
-    if parts.folder is None or isinstance(targets, IndexedTargets):
+    if parts.folder is None or count == 1:
+        if isinstance(targets, FullTargets):
+            kept_full(targets.full, targets.kind.precision, path)
         for shard, written in zip(shards_of(targets), index_paths(path, count), strict=True):
             write_index(shard.index, written)
     else:
         files = index_paths(parts.folder / bundle.INDEX, count)
         for file, written in zip(files, index_paths(path, count), strict=True):
             link(file, written)
+        if isinstance(targets, FullTargets):
+            link(parts.folder / bundle.FULL, path.with_name(bundle.FULL))
     before = parts.manifest
     return VersionDraft(
         targets=targets,
@@ -248,11 +266,15 @@ def _measuring(before: Parts) -> MeasuringQueries:
 
 
 def _grown(
-    before: Parts, growth: IndexGrowth, bench: Workbench, path: Path, measuring: MeasuringQueries
+    rows: NextTargets, growth: IndexGrowth, bench: Workbench, path: Path, measuring: MeasuringQueries
 ) -> VersionDraft | None:
     """Add rows to the index, and measure it as a build does. None if its recall misses the aim."""
-    recipe, aims, offsets = bench.recipe, bench.recipe.aims, growth.offsets
-    targets = grown_index(growth, recipe.shard_targets, path, bench.steps)
+    before, recipe, aims, offsets = rows.parts, bench.recipe, bench.recipe.aims, growth.offsets
+    targets: Embedded = grown_index(growth, recipe.shard_targets, path, bench.steps)
+    if isinstance(targets, OwnTargets) and isinstance(rows.base, FullTargets):
+        every = rows.since(0) or rows.base.full
+        full = kept_full(every, targets.kind.precision, path)
+        targets = replace(rows.base, index=targets, full=full, offsets=offsets)
     bench.steps.step("measuring")
     (_, found), (_, raw) = rankings(measuring.queries, StoredVectors(targets, TARGETS), K_OCCURRENCE, offsets, None)
     queries = targets.augmented(measuring.queries, 1.0)
@@ -263,6 +285,7 @@ def _grown(
         setting = cheapest_setting(curve, aims)
     if setting.recall < aims.recall and not _was_missed(before, setting):
         remove_files(path, len(shards_of(targets)))
+        path.with_name(bundle.FULL).unlink(missing_ok=True)
         return None
     targets = targets.tuned(setting.parameters)
     occurrence = np.stack([k_occurrence(each, len(offsets)) for each in (raw, found)]).astype(np.uint16)
@@ -306,7 +329,8 @@ def _was_missed(before: Parts, setting: Setting) -> bool:
 
 
 def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:
-    """Return the record of an empty index, which keeps the engine of the version before."""
+    """Return the record of an empty index, which keeps the engine and the candidates of the version before."""
+    made = made.model_copy(update={"candidates": before.candidates})
     if before.engine is None:
         return made
     return made.model_copy(update={"engine": before.engine.model_copy(update={"name": "", "details": {}})})

@@ -21,6 +21,7 @@ from hubless.measures.confidence.model import ConfidenceModel
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.full import FullTargets
 from hubless.store import bundle
 from hubless.store.bundle import (
     FORMAT_VERSION,
@@ -61,13 +62,16 @@ class VersionDraft:
         return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
 
     def write(self, folder: Path) -> None:
-        """Write all files but those of the index and the contents."""
+        """Write all files but those of the index, whole vectors beside it, and the contents."""
+        pivot, basis = self.targets.pivot, self.basis
+        if isinstance(self.targets, FullTargets):
+            pivot, basis = self.targets.index.pivot, self.targets.basis
         arrays = {
             bundle.OFFSETS: self.offsets,
-            bundle.PIVOT: self.targets.pivot,
+            bundle.PIVOT: pivot,
             bundle.BANK_SAMPLE: self.bank_sample,
             bundle.OCCURRENCE: self.occurrence,
-            bundle.BASIS: None if self.basis is None else self.basis.directions,
+            bundle.BASIS: None if basis is None else basis.directions,
         }
         for name, array in arrays.items():
             if array is not None:
@@ -84,6 +88,9 @@ class VersionDraft:
     ) -> Manifest:
         """Return the manifest, without the record of the files. `more` fields come on top of those of `about`."""
         fields = {**self.about, **more}
+        dims = fields.pop("dims", None) if self.basis is None else self.basis.kept
+        if isinstance(self.targets, FullTargets):
+            dims = self.targets.basis.kept
         return Manifest(
             format_version=FORMAT_VERSION,
             collection=collection,
@@ -91,7 +98,7 @@ class VersionDraft:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             count=len(self.offsets),
             dim=self.targets.dim if self.basis is None else self.basis.dim,
-            dims=None if self.basis is None else self.basis.kept,
+            dims=dims,
             index=self.index,
             id_type="int64" if pa.types.is_integer(contents.ids.type) else "string",
             payload_columns=contents.payload_columns,

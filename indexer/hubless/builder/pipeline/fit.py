@@ -9,6 +9,7 @@ from hubless.builder.banks.bank_review import drawn, refuse_targets, warnings
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold_out, naming_held_out
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.reading import fit_index_basis
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
@@ -108,6 +109,7 @@ def index_version(
         aims=recipe.aims,
         seed=recipe.seed,
         shard_targets=recipe.shard_targets,
+        basis=fit_index_basis(recipe, corrected.targets, bank),
     )
     placed = bench.place.put(order, bench.steps)
     ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)

@@ -225,6 +225,7 @@ class ReindexJob(_Section):
     retention: Retention = Retention()
     executor: ExecutorChoice = ExecutorChoice()
     dims: int | Literal["auto"] | None = Field(default=None, description="Reduce vectors to so many dimensions.")
+    keep_full: bool = Field(default=False, description="Only the index has `dims` dimensions; whole vectors rank.")
     seed: int = Field(default=0, ge=0)
 
     @field_validator("collection")

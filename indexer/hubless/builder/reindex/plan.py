@@ -168,6 +168,7 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
         parameters=parameters,
         index=job.index.type,
         dims=job.dims,
+        keep_full=job.keep_full,
         seed=job.seed,
         device=job.executor.device,
         executor=job.executor.type,
@@ -187,7 +188,11 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if base.metric != job.metric:
         expected = f"{base.metric}, as the collection has; another needs another collection"
         raise InputError("metric", expected, job.metric)
-    if (job.dims is not None and base.dims is None) or job.dims not in (None, AUTO, base.dims):
+    if job.keep_full:
+        differs = base.stored_dim != base.dim
+    else:
+        differs = job.dims is not None and (base.keep_full or base.dims is None or job.dims not in (AUTO, base.dims))
+    if differs:
         expected = f"{base.stored_dim}, as the collection has; another needs another collection"
         raise InputError("dims", expected, job.dims)
     follows = base.job is not None and base.job.fit.get("target_prior")
@@ -224,6 +229,8 @@ def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
 def _index_settings(job: ReindexJob) -> dict[str, Any]:
     settings = {name: getattr(job.index, name) for name in ("type", "recall", "memory", "latency")}
     # left out where they are not used
+    if job.keep_full:
+        settings |= {"dims": job.dims, "keep_full": True}
     if job.index.engine != FAISS:
         settings["engine"] = job.index.engine
     return settings if job.index.shard_targets is None else settings | {"shard_targets": job.index.shard_targets}

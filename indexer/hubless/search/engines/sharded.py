@@ -127,13 +127,8 @@ class ShardedTargets(TargetsOver):
         return np.searchsorted(self._starts, rows, side="right") - 1
 
 
-Embedded: TypeAlias = IndexedTargets | ShardedTargets
-"""Targets of the embedded engine, in one index or in several."""
-
-
-def shards_of(targets: Embedded) -> Sequence[IndexedTargets]:
-    """Return the shards; of targets in one index, these."""
-    return targets.shards if isinstance(targets, ShardedTargets) else [targets]
+OwnTargets: TypeAlias = IndexedTargets | ShardedTargets
+"""Targets in one index or in several, which hold all that a search looks at."""
 
 
 def embedded(
@@ -143,7 +138,7 @@ def embedded(
     defaults: Mapping[str, Any],
     pivot: F32 | None = None,
     vectorless: int = 0,
-) -> Embedded:
+) -> OwnTargets:
     """Return the targets of one index, or of several that hold consecutive rows, and of so many without a vector."""
     last = len(indexes) - 1
     shards = [

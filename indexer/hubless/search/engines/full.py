@@ -1,0 +1,159 @@
+"""An index of fewer dimensions beside whole vectors: the index finds candidates, and the whole vectors rank them.
+
+The index holds the products of targets and directions, not brought to length 1: so a query's product with them comes
+near that with the whole vector, and the offsets of the whole vectors serve both.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.kernels.reductions import top_k
+from hubless.knn import IndexType, SearchParameters
+from hubless.knn.augment import AugmentedVectors, augment_queries
+from hubless.measures.confidence.model import DEPTH
+from hubless.search.engines.base import How, TargetsOver, check_scores
+from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import OwnTargets
+from hubless.search.matches import Matches
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.basis import Basis
+from hubless.vectors.sources import TakenVectors, VectorSource, _ArrayRows
+
+CANDIDATES, MOST_CANDIDATES = 50, 400
+"""Targets that the whole vectors rank for 11 hits, as every search has, or fewer; more hits get more in proportion.
+
+A build doubles it until the recall is reached."""
+_MOST_ASKED = 5000
+_TOGETHER = 16
+"""Queries whose candidates are in memory at a time."""
+
+
+@dataclass(frozen=True)
+class FullVectors(_ArrayRows):
+    """Whole vectors (n, d), checked already: float32 or float16, in memory or mapped."""
+
+    array: NDArray[np.floating[Any]]
+    name: str = "targets"
+
+    @classmethod
+    def open(cls, path: Path) -> "FullVectors":
+        """Map a `.npy`. Raises `ValueError` and `OSError`."""
+        return cls(np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)))
+
+    def _checked(self, rows: NDArray[Any], numbers: int | I64) -> F32:
+        return rows.astype(np.float32, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FullTargets(TargetsOver):
+    """Targets (n, d) in an index of k dimensions, with the whole vectors of those that have one, and offsets (n,)."""
+
+    index: OwnTargets
+    full: VectorSource
+    offsets: F32
+    basis: Basis
+    candidates: int = CANDIDATES
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @property
+    def like(self) -> IndexedTargets:
+        return self.shards[0]
+
+    @property
+    def kind(self) -> IndexType:
+        return self.index.kind
+
+    @property
+    def shards(self) -> Sequence[IndexedTargets]:
+        return shards_of(self.index)
+
+    @property
+    def dim(self) -> int:
+        return self.basis.dim
+
+    @property
+    def pivot(self) -> None:
+        """That of the index is for its queries only."""
+        return None
+
+    def tuned(self, defaults: Mapping[str, Any]) -> "FullTargets":
+        """The same with other default parameters."""
+        return replace(self, index=self.index.tuned(defaults))
+
+    def augmented(self, queries: F32, strength: float) -> F32:
+        return augment_queries(queries, strength)
+
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        if how is None:
+            return self._exact(augmented, k, matches)
+        wanted = max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
+        _, rows = self.index.find(self._reduced(augmented), min(wanted, self.room(matches)), how, matches)
+        scores = self.scores(augmented, rows)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
+        check_scores(scores, rows)
+        return scores, rows
+
+    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+        """As `find` with search parameters."""
+        return self.find(augmented, k, how, None)
+
+    def scores(self, augmented: F32, rows: I64) -> F32:
+        """Return the scores (m, k) of some rows (m, k), each line of another query, by the whole vectors."""
+        found, queries = np.empty(rows.shape, np.float32), augmented[:, : self.dim, np.newaxis]
+        for start in range(0, len(rows), _TOGETHER):
+            some = slice(start, start + _TOGETHER)
+            full = self.full.take(rows[some].ravel()).reshape(*rows[some].shape, self.dim)
+            found[some] = np.matmul(full, queries[some])[..., 0]
+        return found - augmented[:, self.dim, np.newaxis] * self.offsets[rows]
+
+    def room(self, matches: Matches | None) -> int:
+        return self.index.room(matches)
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        numbers, there = np.asarray(rows, np.int64), self.have_vectors(rows)
+        if there.all():
+            return self.full.take(numbers)
+        found = np.zeros((len(numbers), self.dim), np.float32)
+        found[there] = self.full.take(numbers[there])
+        return found
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        return self.index.have_vectors(rows)
+
+    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
+        return self.index.is_shared(matches, exact=exact)
+
+    def _reduced(self, augmented: F32) -> F32:
+        """Return queries as the index takes them. Their strengths may differ."""
+        strengths = augmented[:, self.dim, np.newaxis]
+        queries = augmented[:, : self.dim] @ self.basis.directions
+        if (pivot := self.index.pivot) is not None:
+            queries -= strengths * pivot
+        reduced = augment_queries(queries, 0.0)
+        reduced[:, self.basis.kept : self.basis.kept + 2] = strengths
+        return reduced
+
+    def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
+        rows = np.arange(self.full.shape[0]) if matches is None else matches.rows
+        rows = rows[: self.room(matches)]  # those without a vector come last
+        full = self.full if matches is None else TakenVectors(self.full, rows, self.full.name)
+        scores, found = top_k(augmented, AugmentedVectors(full, self.offsets[rows]), k)
+        check_scores(scores, found)
+        return scores, rows[found]
+
+
+Embedded: TypeAlias = OwnTargets | FullTargets
+"""Targets of the embedded engine."""
+
+
+def shards_of(targets: Embedded) -> Sequence[IndexedTargets]:
+    """Return the shards of an index; the index itself if it has none."""
+    return [targets] if isinstance(targets, IndexedTargets) else targets.shards
