@@ -36,6 +36,7 @@ def test_collection_is_created_and_deleted(ask):
     ask(server, "create_collection", "songs", 2, "cosine", "string", {"title": "string"})
     body = {"dim": 2, "metric": "cosine", "id_type": "string", "payload_schema": {"title": "string"}}
     assert sent(server) == ("PUT", "/v1/collections/songs", body)
+    server = Server(INFO)
     ask(server, "create_collection", "songs", 4, "dot", "string", dims=2, keep_full=True)
     body = {"dim": 4, "metric": "dot", "id_type": "string", "dims": 2, "keep_full": True}
     assert sent(server) == ("PUT", "/v1/collections/songs", body)
