@@ -4,63 +4,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hubless.builder.build import build
-    from hubless.builder.correct import correct, publish
-    from hubless.builder.index import Index
-    from hubless.builder.index import open_index as open
-    from hubless.builder.lifecycle import calibrate, merge, refit
-    from hubless.builder.offsets import augment_queries, augment_targets, choose_strength, offsets
-    from hubless.builder.reindex.run import reindex
-    from hubless.corrections import CORRECTIONS
-    from hubless.errors import HublessError
-    from hubless.lab.diagnose import diagnose, plot_occurrence
-    from hubless.lab.experiments.compare import compare
-    from hubless.lab.experiments.evaluate import evaluate
-    from hubless.lab.experiments.tune import tune
-    from hubless.lab.matrices import SimilarityMatrices
-    from hubless.lab.scan.scanning import scan
-    from hubless.search.collection import Collection
-    from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
-    from hubless.store.aliases import Alias
-    from hubless.store.bundle import Manifest
-    from hubless.store.catalog import Catalog, VersionInfo
-    from hubless.store.remote.mirror import RemoteCatalog
+    from hubless.builder.build import build as build
+    from hubless.builder.correct import correct as correct
+    from hubless.builder.correct import publish as publish
+    from hubless.builder.index import Index as Index
+    from hubless.builder.index import open_index
+    from hubless.builder.lifecycle import calibrate as calibrate
+    from hubless.builder.lifecycle import merge as merge
+    from hubless.builder.lifecycle import refit as refit
+    from hubless.builder.offsets import augment_queries as augment_queries
+    from hubless.builder.offsets import augment_targets as augment_targets
+    from hubless.builder.offsets import choose_strength as choose_strength
+    from hubless.builder.offsets import offsets as offsets
+    from hubless.builder.reindex.run import reindex as reindex
+    from hubless.corrections import CORRECTIONS as CORRECTIONS
+    from hubless.errors import HublessError as HublessError
+    from hubless.lab.diagnose import diagnose as diagnose
+    from hubless.lab.diagnose import plot_occurrence as plot_occurrence
+    from hubless.lab.experiments.compare import compare as compare
+    from hubless.lab.experiments.evaluate import evaluate as evaluate
+    from hubless.lab.experiments.tune import tune as tune
+    from hubless.lab.matrices import SimilarityMatrices as SimilarityMatrices
+    from hubless.lab.scan.scanning import scan as scan
+    from hubless.search.collection import Collection as Collection
+    from hubless.search.results import Explanation as Explanation
+    from hubless.search.results import Hit as Hit
+    from hubless.search.results import Point as Point
+    from hubless.search.results import Results as Results
+    from hubless.search.results import SideBySide as SideBySide
+    from hubless.store.aliases import Alias as Alias
+    from hubless.store.bundle import Manifest as Manifest
+    from hubless.store.catalog import Catalog as Catalog
+    from hubless.store.catalog import VersionInfo as VersionInfo
+    from hubless.store.remote.mirror import RemoteCatalog as RemoteCatalog
 
-__all__ = [
-    "CORRECTIONS",
-    "Alias",
-    "Catalog",
-    "Collection",
-    "Explanation",
-    "Hit",
-    "HublessError",
-    "Index",
-    "Manifest",
-    "Point",
-    "RemoteCatalog",
-    "Results",
-    "SideBySide",
-    "SimilarityMatrices",
-    "VersionInfo",
-    "augment_queries",
-    "augment_targets",
-    "build",
-    "calibrate",
-    "choose_strength",
-    "compare",
-    "correct",
-    "diagnose",
-    "evaluate",
-    "merge",
-    "offsets",
-    "open",
-    "plot_occurrence",
-    "publish",
-    "refit",
-    "reindex",
-    "scan",
-    "tune",
-]
+    open = open_index
 
 _PLACES = {
     "Alias": "store.aliases.Alias",
@@ -98,6 +76,7 @@ _PLACES = {
     "tune": "lab.experiments.tune.tune",
 }
 """The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy."""
+__all__ = list(_PLACES)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from hubless.corrections.query_time import Details, QueryTime, State
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.sources import ArrayVectors, VectorSource, as_source, in_memory
+from hubless.vectors.sources import VectorSource, as_source, held, in_memory
 
 Rows = VectorSource | NDArray[Any]
 
@@ -73,7 +73,7 @@ def targets_beside(bank: VectorSource, targets: Rows) -> VectorSource:
 
 @dataclass(frozen=True, repr=False)
 class BankKept(Fitted):
-    """A fitted correction that folds nothing, and keeps its query bank (b, d) for a rescorer."""
+    """A fitted correction that keeps its query bank (b, d): for a rescorer, as it folds nothing, or for offsets."""
 
     bank: VectorSource
 
@@ -91,7 +91,7 @@ class BankKept(Fitted):
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
         _, *others = fields(cls)
-        return cls(ArrayVectors(state["bank"], "query bank"), **{each.name: details[each.name] for each in others})
+        return cls(held(state["bank"], "query bank"), **{each.name: details.get(each.name) for each in others})
 
 
 def check_target_bank(target_bank: VectorSource | None, correction: str, instead: str) -> VectorSource:

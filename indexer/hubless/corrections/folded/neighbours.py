@@ -1,18 +1,15 @@
 """`nnn` and `csls`: the mean similarity of a target to its nearest bank queries."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
+from hubless.corrections.query_time import Details
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least, check_between
-from hubless.vectors.sources import VectorSource, held, in_memory
 
 PUBLISHED_K = 128
 CSLS_WEIGHT = 0.5
@@ -20,17 +17,16 @@ CSLS_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class FittedNeighbours(Fitted):
+class FittedNeighbours(BankKept):
     """h(t) = w · mean of the k largest q·t over the bank."""
 
-    bank: VectorSource
     k: int
     weight: float
-    extra: Details = field(default_factory=dict)
+    note: str | None = None
 
     @property
     def details(self) -> Details:
-        return {"k": int(self.k), "weight": float(self.weight), "bank_queries": self.bank.shape[0]} | self.extra
+        return {name: value for name, value in super().details.items() if value is not None}
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return self.offsets_each([self], targets, advance)[0]
@@ -40,14 +36,6 @@ class FittedNeighbours(Fitted):
         source = targets_beside(fits[0].bank, targets)
         means = top_k_mean_each([each.bank for each in fits], source, [each.k for each in fits], advance)
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
-
-    def state(self) -> State:
-        return {"bank": in_memory(self.bank)}
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedNeighbours":
-        note = {key: details[key] for key in details if key == "note"}
-        return cls(held(state["bank"], "query bank"), details["k"], details["weight"], note)
 
 
 @dataclass(frozen=True)
@@ -69,9 +57,10 @@ class Nnn:
         bank, _, _ = check_banks(query_bank, targets, target_bank, self.k or 1, f"as k is {self.k}")
         queries = bank.shape[0]
         k = self.k or min(PUBLISHED_K, queries)
-        cut = self.k is None and k < PUBLISHED_K
-        note = f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries"
-        return FittedNeighbours(bank, k, self.weight, {"note": note} if cut else {})
+        note = None
+        if self.k is None and k < PUBLISHED_K:
+            note = f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries"
+        return FittedNeighbours(bank, int(k), float(self.weight), note)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.knn import IndexType, SearchParameters, is_scanned, is_shared, rows_of_a_part, search_selected, storage_of
 from hubless.knn.augment import augment_queries
+from hubless.knn.exhaustive import search_all
 from hubless.search.engines.base import How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -52,7 +53,9 @@ class IndexedTargets:
         if matches is not None:
             matches = self._in_index(matches)
             how = None if how is None else self.kind.narrowed(how, matches.count, matches.total)
-        if how is None or not self.kind.known:  # a kind without parameters compares with all
+        if matches is None and not self.kind.known:  # a kind without parameters compares with all
+            scores, rows = search_all(self._storage, augmented, k, None)
+        elif how is None:
             scores, rows = self._exact(augmented, k, matches)
         else:
             selector = None if matches is None else matches.selector
