@@ -1,4 +1,1 @@
-"""Products of queries and targets, reduced block by block. The only hot code of the offline side.
-
-Stands on `vectors`; corrections, indexes and measures stand on it.
-"""
+"""Block products that are reduced at once, and what spreads them over cores, devices and machines."""

@@ -1,8 +1,4 @@
-"""Chooses where products are made and reduced: NumPy on the processor, or torch on a device such as a GPU.
-
-The device computes what takes time with a large bank: log-sum-exps and the mean of the top k. NumPy computes what needs
-a sample only, such as the choice of a temperature.
-"""
+"""Devices on which offsets are computed: NumPy on the processor, or torch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,10 +22,7 @@ DEVICE_ROWS = 4096
 
 @contextmanager
 def on_device(name: str) -> Iterator[None]:
-    """Let kernels compute on a device, inside the `with` block.
-
-    Raises `InputError` if there is no such device, or torch is not installed.
-    """
+    """Let offsets inside be computed on a device. Raises `InputError` if there is none such, or no torch."""
     token = _current.set(None if name == CPU else open_device(name))
     try:
         yield

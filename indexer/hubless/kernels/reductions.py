@@ -1,7 +1,4 @@
-"""Reductions of targets × bank: log-sum-exp, the top k, entropy. The only hot code of the offline side.
-
-Products are float32, sums are float64. Inside `hubless.kernels.devices.on_device` offsets are computed there.
-"""
+"""Reductions of targets × bank: log-sum-exp, the top k, entropy. Products are float32, sums are float64."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
@@ -42,10 +39,7 @@ def log_sum_exp(
     potentials: F64 | None = None,
     advance: Advance = no_progress,
 ) -> F64:
-    """Return the LSE over the bank (b, d) for each target (n, d): log Σ_i exp(q_i·t/τ + a_i), (n,) float64.
-
-    Exponents are shifted, so no τ above zero under- or overflows.
-    """
+    """Return log Σ_i exp(q_i·t/τ + a_i) over the bank (b, d) for each target (n, d), (n,), shifted for any τ."""
     return log_sum_exp_each([Softmax(bank, temperature, potentials)], targets, advance)[0]
 
 
@@ -75,10 +69,7 @@ def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: Vecto
 
 
 class _Columns:
-    """Potentials a of the columns: factors exp(a − max a) of the sum if float32 holds them, else addends.
-
-    Factors cost nothing: the product with them is the sum. Addends cost a pass over the products.
-    """
+    """Potentials a of the columns: factors exp(a − max a), which cost nothing, if float32 holds them, else addends."""
 
     def __init__(self, count: int, potentials: F64 | None) -> None:
         self.factors = np.ones(count, np.float32)
@@ -200,10 +191,7 @@ class _TopK:
 
 
 def _below_top_k(products: F32, k: int) -> F32:
-    """Return for each row a number that the k largest exceed and few others: (rows, 1).
-
-    k of the largest of groups reach the k-th largest of these; so do k numbers at least.
-    """
+    """Return numbers (rows, 1) that the k largest of each row exceed and few others, by the largest of groups."""
     count, width = products.shape
     groups = width // GROUP_SIZE
     if groups < k:
@@ -271,10 +259,7 @@ def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64,
 
 
 def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = None) -> tuple[F32, I64]:
-    """Search exactly: return scores and rows (m, k) of the best targets of each query by q·t − h(t), best first.
-
-    Ties go to the lower row; k is at most n.
-    """
+    """Return scores and rows (m, k) of the best targets of each query by q·t − h(t), ties by the lower row."""
     return rankings(queries, targets, k, offsets)[0]
 
 
@@ -318,10 +303,7 @@ def best_of(parts: Iterable[tuple[int, Sequence[Ranking]]], k: int) -> list[Rank
 
 
 def merged(found: Sequence[Ranking], k: int) -> Ranking:
-    """Return the k best of each line of some searches, which have at least k together. Of equals the first come first.
-
-    `found` has the scores (m, k') and rows (m, k') of each search.
-    """
+    """Return the k best of each line of some searches, which have at least k together; of equals the first."""
     if len(found) == 1:
         return found[0]
     scores, rows = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))

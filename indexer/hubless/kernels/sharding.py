@@ -1,9 +1,7 @@
 """Spreads passes over shared vectors over processes or machines.
 
-A pass reduces each target, or all of them, against something small: a query bank, potentials. So it can be cut into
-shards of targets. Inside `on_executor` each shard is reduced by itself, wherever the executor runs it, and the parts
-are joined in order. All executors get the same shards, and one thread reduces each, so all give the same bytes.
-Vectors do not travel: a shard is a path and two row numbers.
+Inside `on_executor` each shard of targets is reduced by itself, by one thread, and the parts are joined in order. So
+all executors give the same bytes. Vectors do not travel: a shard is a path and two row numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -31,11 +29,9 @@ class Executor(Protocol):
     """Runs the work of a pass on its shards."""
 
     def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
-        """Yield the result of `work(*task)` for each task, in order.
+        """Yield the result of `work(*task)` for each task, in order. What is lost with a machine is done again.
 
-        What is lost with a process or a machine is done again. An error that the work raises is raised here.
-
-        `work`: can be pickled, as can the tasks; it is sent to each place once, and may hold as much as a query bank.
+        Work and tasks can be pickled; the work is sent to each place once, and may hold as much as a query bank.
         """
 
 
@@ -69,10 +65,7 @@ def over_shards(
 def each_shard(
     source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
 ) -> Iterator[T]:
-    """Yield the result of the work on each shard of a source for which `is_sharded`, in order, as it comes.
-
-    The work gets a shard, and its rows of each of `along` (n, …); None stays None. See `Executor.map`.
-    """
+    """Yield the result of the work on each shard of a source, and its rows of each of `along` (n, …), in order."""
     executor, shared = current(), _shared(source)
     if executor is None or shared is None:
         raise TypeError("over_shards needs an executor and shared vectors")

@@ -1,8 +1,7 @@
 """Similarities of bank and targets for repeated log-sum-exps over both sides, as Sinkhorn needs them.
 
-LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. A small matrix is kept as exponentials if
-float32 holds them, so that a log-sum-exp is a matrix-vector product at the speed of the memory. Any other matrix, and
-all on a torch device, are computed anew in each pass. A step needs both sums, and one pass gives them.
+A small matrix is kept as exponentials if float32 holds them: then a log-sum-exp is a matrix-vector product. Any other
+matrix, and all on a torch device, are computed anew in each pass.
 """
 
 from dataclasses import dataclass
@@ -26,13 +25,10 @@ STEP_SIZE = 2**17
 
 
 def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> "Factors | Recomputed":
-    """Return the similarities, divided by the temperature, in the form that fits.
+    """Return the similarities of bank (b, d) and targets (n, d), divided by τ, in the form that fits.
 
-    Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target, (b,) → (n,); `over_targets`,
-    LSE_j(q_i·t_j/τ + c_j) for each bank query, (n,) → (b,); and `step`, both: r = `over_targets`(c), and
-    `over_bank`(−r).
-
-    `bank`: (b, d). `targets`: (n, d). `temperature`: τ.
+    Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target; `over_targets`, LSE_j(q_i·t_j/τ + c_j) for each
+    bank query; and `step`, both: r = `over_targets`(c), and `over_bank`(−r).
     """
     if devices.current() or 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
@@ -58,10 +54,9 @@ def rows_kept(targets: int) -> int:
 
 @dataclass(frozen=True)
 class Factors:
-    """exp(S_ij/τ − u_i − v_j), (b, n). By the choice of u and v, each row and column has a 1 and nothing larger.
+    """exp(S_ij/τ − u_i − v_j), (b, n): each row and column has a 1 and nothing larger.
 
-    u and v are added to the potentials. In Sinkhorn these sums spread little, even if float32 cannot hold exp(S_ij/τ)
-    itself: factors below 1e-38 do not count beside the 1. If the sums spread too far, `exact` answers.
+    u and v are added to the potentials, whose sums spread little in Sinkhorn. If they spread too far, `exact` answers.
     """
 
     factors: F32

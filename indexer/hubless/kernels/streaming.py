@@ -1,8 +1,7 @@
 """The engine of the offline side: makes products of targets and bank block by block, and reduces each at once.
 
-Each worker thread multiplies a block of targets with one block of the bank after the other. BLAS has one thread, so all
-cores make products and reduce them. A product is reduced in strips that stay in the cache. Memory is bounded by the
-blocks, for any b and n, and several reductions share one product.
+Each worker thread multiplies a block of targets with one block of the bank after the other; BLAS has one thread.
+Products are reduced in strips that stay in the cache. Memory is bounded for any b and n.
 """
 
 from collections import deque
@@ -54,10 +53,7 @@ Blocks: TypeAlias = Callable[[], Iterator[F32]]
 def stream(
     bank: VectorSource, targets: VectorSource, *reductions: NewReduction, advance: Advance = no_progress
 ) -> list[NDArray[Any]]:
-    """Reduce targets (n, d) × bank (b, d) in one pass. Return what each reduction leaves of each target, (n, …).
-
-    Equal inputs give equal bytes on the same number of cores.
-    """
+    """Reduce targets (n, d) × bank (b, d) in one pass. Return what each reduction leaves of each target, (n, …)."""
     workers = cores()
     bank_blocks, readings = _bank_blocks(bank)
     target_rows = min(TARGET_ROWS, max(1, PRODUCT_BYTES // (4 * BANK_ROWS * workers)))
@@ -95,10 +91,7 @@ def stream_each(
     reductions: Sequence[NewReduction],
     advance: Advance = no_progress,
 ) -> list[NDArray[Any]]:
-    """Reduce targets × each bank with a reduction of its own. Banks that are parts of one bank share its products.
-
-    Reductions count columns as that bank does, and get −∞ for columns that are no part of theirs.
-    """
+    """Reduce targets × each bank with a reduction of its own. Banks that are parts of one bank share its products."""
     found: dict[int, NDArray[Any]] = {}
     for bank, parts_of_bank in shared(banks):
         masked = [

@@ -61,8 +61,8 @@ def blas_has_avx512() -> bool:
 class _OneBlasThread:
     """Holds BLAS to one thread, because the workers are the threads.
 
-    The setting is the process's, and only the thread that made it can undo it. So one thread holds it for all workers,
-    until the last one leaves.
+    Only the thread that made the setting can undo it. So one thread holds it for all workers, until the last one
+    leaves.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,4 @@
-"""Kinds of index over Faiss' inner product, a file each; folding offsets into vectors; tuning search parameters.
-
-Stands above `kernels` and `vectors`, beside `corrections`, and below `search` and `builder`.
-"""
+"""Kinds of index over Faiss' inner product, a file each; folding offsets into vectors; tuning search parameters."""
 
 from hubless.errors import InputError
 from hubless.knn.aims import Aims, kinds_to_try, parse_aims

@@ -28,10 +28,7 @@ VARIANTS = {
 
 @dataclass(frozen=True)
 class Aims:
-    """Goals that decide the kind of index and its search parameters; None sets no limit.
-
-    Recall is a share of the exact top 10, memory is in bytes, latency is that of a single query on one thread.
-    """
+    """Recall of the exact top 10, bytes of memory, and latency of a single query on one thread; None sets no limit."""
 
     recall: float = RECALL
     memory: int | None = None
@@ -39,10 +36,7 @@ class Aims:
 
 
 def parse_aims(recall: float, memory: int | str | None, latency: float | str | None) -> Aims:
-    """Read the aims that a user gave. Raises `InputError`.
-
-    Memory may be a text such as "4GB", and latency one such as "2ms".
-    """
+    """Read the aims that a user gave: memory may be a text such as "4GB", and latency one such as "2ms"."""
     check_between("recall", recall, 0, 1, open_low=True)
     return Aims(
         float(recall),
@@ -77,10 +71,9 @@ def _milliseconds(latency: Any) -> float:
 def kinds_to_try(
     name: str, indexes: Mapping[str, IndexType], count: int, dim: int, aims: Aims
 ) -> tuple[list[IndexType], list[str]]:
-    """Return the kinds to build, in turn until one reaches the aims, and notes on the choice.
+    """Return the kinds to build for vectors of `dim` dimensions, in turn until one reaches the aims, and notes.
 
-    `name` may be "auto"; `dim` is that of the augmented vectors. Raises `InputError` if the memory is too small for
-    all.
+    Raises `InputError` if the memory is too small for all.
     """
     if name == AUTO:
         choices = [[indexes[each] for each in VARIANTS[family]] for family in _families(count, dim, aims)]

@@ -1,11 +1,9 @@
 """Folds offsets into vectors: a target becomes [t, −h], a query [q, λ]. Their inner product is q·t − λh.
 
-A second coordinate holds the rest of −h if the first is rounded to float16, and 0 otherwise; it is λ in queries. Zeros
-pad the d+2 coordinates to a multiple of 16: scans over other dimensions are several times slower.
-
-A *pivot* v, a vector of d dimensions, changes them to [t, −(h − v·t)] and [q − λv, λ]. The inner product stays. Where
-the offsets follow v·t, h − v·t and q − λv are smaller, and so are the errors of product codes. On 100,000 targets with
-severe hubs, 160 candidates of a fast scan hold 0.99 of the best 10 with a pivot, and 0.63 without.
+A second coordinate holds the rest of −h if the first is rounded to float16. Zeros pad to a multiple of 16: scans over
+other dimensions are several times slower. A *pivot* v changes vectors to [t, −(h − v·t)] and [q − λv, λ], so the errors
+of product codes are smaller where offsets follow v·t: 160 candidates of a fast scan hold 0.99 of the best 10 of 100,000
+targets with severe hubs, and 0.63 without.
 """
 
 from collections.abc import Iterator
@@ -31,10 +29,7 @@ def augmented_dim(dim: int) -> int:
 
 
 def centre(offsets: F32) -> F32:
-    """Return offsets (n,) less their mean. No ranking changes, but graph indexes collapse on a large mean offset.
-
-    Raises `NotFinite`, naming the first target whose offset is not finite, as inner products of very long vectors are.
-    """
+    """Return offsets (n,) less their mean: graph indexes collapse on a large one. Raises `NotFinite`."""
     if not (finite := np.isfinite(offsets)).all():
         row = int(np.argmin(finite))
         raise NotFinite(f"offset of target {row}", "a finite number, so vectors short enough", offsets[row])
@@ -44,10 +39,7 @@ def centre(offsets: F32) -> F32:
 
 
 def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
-    """Return the part β·q̄, (d,), of the mean bank query q̄ that the offsets follow.
-
-    β = cov(h, q̄·t) / var(q̄·t), in [0, 1]. Of many targets, β is that of a sample of 16,384.
-    """
+    """Return the part β·q̄, (d,), of the mean bank query that offsets follow: β = cov(h, q̄·t) / var(q̄·t) in [0, 1]."""
     mean = sum(block.sum(axis=0, dtype=np.float64) for block in bank.blocks(block_rows(bank.shape[1]))) / bank.shape[0]
     pivot = np.asarray(mean, np.float32)
     projections = in_memory(sample(targets, PIVOT_ROWS)) @ pivot
@@ -58,10 +50,7 @@ def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
 
 
 def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, half: bool = False) -> F32:
-    """Return [t, −(h − v·t), 0 …] as (n, augmented_dim(d)), from targets (n, d), offsets (n,) and a pivot (d,) or None.
-
-    Raises `InputError` if they will be rounded to float16 (`half`) and it cannot hold an offset.
-    """
+    """Return [t, −(h − v·t), 0 …] as (n, augmented_dim(d)), from targets (n, d), offsets (n,) and a pivot (d,)."""
     folded = -offsets if pivot is None else targets @ pivot - offsets
     if half and np.abs(folded).max() > LARGEST_HALF:
         raise InputError("offsets", f"at most {LARGEST_HALF:g}, to be kept in float16", f"{np.abs(folded).max():.6g}")

@@ -36,11 +36,9 @@ class TrainingSample:
 
 @dataclass(frozen=True)
 class IndexType(ABC):
-    """A kind of Faiss index over augmented vectors (n, dim), by inner product. It holds no state.
+    """A kind of Faiss index over augmented vectors (n, dim), by inner product, without a state.
 
-    A search does not change the index: threads may search at the same time, with different parameters.
-    `pivoted` kinds find more with offsets that are folded with a pivot (see `hubless.knn.augment`). `least` is the
-    fewest targets that it works with, `known` names its search parameters.
+    `pivoted` kinds find more with a pivot, `least` is the fewest targets, `known` are the names of search parameters.
     """
 
     name: str
@@ -71,10 +69,7 @@ class IndexType(ABC):
 
     @abstractmethod
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-        """Return parameters that find as much among `selected` targets of `count` as the given ones do among all.
-
-        None if it costs less to compare with all selected targets.
-        """
+        """Return parameters that find as much among some targets of all; None to compare with all selected."""
 
     @abstractmethod
     def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:

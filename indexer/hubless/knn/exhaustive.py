@@ -1,11 +1,7 @@
 """Exact search: queries are compared with every stored vector, in the way that costs least.
 
-A few queries are compared one by one: that takes as long as to read the memory. More are compared by matrix products.
-NumPy's BLAS makes them. Faiss makes products from `faiss.cvar.distance_compute_blas_threshold` on. That is one number
-for the whole process, and the BLAS of Faiss takes twice the time.
-
-The vectors are cut into parts. A thread that is done with one takes the next, so that none waits for another that the
-system has stopped.
+A few queries are compared one by one, more by matrix products of NumPy's BLAS: that of Faiss takes twice the time. The
+vectors are cut into parts, of which a thread that is done with one takes the next.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -54,10 +50,7 @@ def openmp_threads(count: int) -> Iterator[None]:
 
 
 def search_all(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None) -> tuple[F32, I64]:
-    """Return the k best of all vectors, or of the selected ones: scores (m, k) and rows (m, k).
-
-    It uses the threads that OpenMP may use. Their number does not change the answers.
-    """
+    """Return scores and rows (m, k) of the k best of all vectors, or of the selected ones, by the threads of OpenMP."""
     plain = selector is None and isinstance(storage, faiss.IndexFlat)
     if not plain or k > storage.ntotal or len(queries) * k > MOST_FOUND:
         scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))

@@ -1,7 +1,4 @@
-"""`fastscan`: scan 4-bit product codes in registers, and rescore the best candidates with the stored vectors.
-
-Source: André, Kermarrec and Le Scouarnec, IEEE TPAMI 2021; Faiss's PQ fast scan.
-"""
+"""`fastscan`: scan 4-bit product codes in registers (André et al., IEEE TPAMI 2021), and rescore the best."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -37,11 +34,9 @@ SCANNED_A_COMPARED = 32
 
 @dataclass(frozen=True)
 class FastScan(IndexType):
-    """Scans all codes.
+    """Scans all codes, in one list, as Faiss' scan without lists takes no selector.
 
-    The codes are in one list: Faiss' scan of codes without lists takes no selector.
-
-    The search parameter `k_factor` is the number of candidates to rescore per requested hit.
+    `k_factor` is the number of candidates to rescore per requested hit.
     """
 
     name: str = "fastscan"

@@ -1,7 +1,4 @@
-"""`hnsw`: walk a graph towards the query. Approximate, fast for large collections.
-
-Source: Malkov and Yashunin, IEEE TPAMI 2020.
-"""
+"""`hnsw`: walk a graph towards the query (Malkov and Yashunin, IEEE TPAMI 2020). Fast for large collections."""
 
 import math
 from dataclasses import dataclass
@@ -32,10 +29,7 @@ COMPARED_A_NODE = 60
 
 @dataclass(frozen=True)
 class Hnsw(IndexType):
-    """Graph search over the stored vectors, with M edges per node and efConstruction nodes in the queue of the build.
-
-    The search parameter `ef` is the number of nodes in the queue while searching. More is slower and finds more.
-    """
+    """Graph search over the stored vectors, by `ef` nodes in the queue: more is slower and finds more."""
 
     name: str = "hnsw"
     neighbours: int = 32

@@ -1,8 +1,7 @@
-"""Makes indexes in bounded memory, trained on a sample and filled block by block; writes them to files and opens them.
+"""Makes indexes in bounded memory, writes them to files and opens them.
 
-NumPy copies vectors before it multiplies them unless they begin at a multiple of 4 bytes. Faiss' header of a flat index
-has 45 bytes. Two transforms in front, which change nothing, let the vectors begin at a multiple of 64. Faiss reads and
-searches the file like any other.
+NumPy copies vectors that do not begin at a multiple of 4 bytes, and Faiss' header of a flat index has 45. Two
+transforms in front, which change nothing, let the vectors begin at a multiple of 64.
 """
 
 from pathlib import Path
@@ -19,10 +18,7 @@ from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
 def make_index(
     kind: IndexType, vectors: VectorSource, seed: int, steps: Steps, folded: int | None = None
 ) -> faiss.Index:
-    """Return an index of vectors (n, d'), usually augmented, in their order. Equal inputs and seed: equal index.
-
-    Beside the index, memory holds first the training sample, then one block. `folded` is d, the column of the offsets.
-    """
+    """Return an index of vectors (n, d'), in their order. Equal inputs and seed: equal index. `folded` is d."""
     index = trained_index(kind, vectors, vectors.shape[0], seed, steps, folded)
     add_vectors(index, vectors, steps.step(f"building the {kind.name} index", vectors.shape[0]))
     return index
@@ -66,10 +62,7 @@ def write_index(index: faiss.Index, path: Path) -> None:
 
 
 def read_index(path: Path, *, mapped: bool = True) -> faiss.Index:
-    """Open an index, mapped into memory. Vectors, graphs and lists are not copied; codes of fast scan are.
-
-    Unmapped, all is copied, and the index can be changed. Raises `BundleDamaged` if it is not a Faiss index.
-    """
+    """Open an index, mapped into memory, or a copy that can be changed. Raises `BundleDamaged` if it is none."""
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
     except RuntimeError as error:

@@ -26,10 +26,7 @@ PASSED_A_COMPARED = 0.03
 
 @dataclass(frozen=True)
 class Ivf(IndexType):
-    """Inverted lists over the stored vectors.
-
-    The search parameter `nprobe` is the number of lists to search.
-    """
+    """Inverted lists over the stored vectors, of which `nprobe` are searched."""
 
     name: str = "ivf"
     least = LEAST_TRAINED
@@ -83,10 +80,7 @@ def probes(count: int, steps: int = 1) -> list[int]:
 
 
 def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-    """Return parameters for a search among `selected` targets of `count`; see `IndexType.narrowed`.
-
-    The nearest selected targets lie in more lists. Measurements say: in √(count/selected) times as many.
-    """
+    """Return parameters for a search among some targets: in √(count/selected) times as many lists, as measured."""
     share, lists = selected / count, list_count(count)
     probed = min(parameters["nprobe"], lists) / lists
     if share <= (PASSED_A_COMPARED * probed) ** (2 / 3):

@@ -33,10 +33,7 @@ def _directions_a_code(kept: int) -> int:
 
 
 def leading_directions(sample: F32, dim: int) -> tuple[faiss.LinearTransform, int]:
-    """Return a transform of augmented vectors (n, d') to the directions to code, and how many share a code.
-
-    `dim` is d, the column of the offset. The offset comes last.
-    """
+    """Return a transform of vectors (n, d') to the directions to code, the offset last, and how many share a code."""
     centred = sample[:, :dim] - sample[:, :dim].mean(axis=0)
     variances, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))
     variances = np.maximum(variances[::-1], max(SMALLEST_VARIANCE * variances[-1], np.finfo(np.float64).tiny))

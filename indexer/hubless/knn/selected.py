@@ -27,10 +27,7 @@ hits are credited at first, so that one early miss decides nothing."""
 
 
 class Selected(Protocol):
-    """The rows to search.
-
-    `tried` counts the queries that looked among the best of all rows, `missed` those that found too few selected ones.
-    """
+    """The rows to search; `tried` counts queries that looked among the best of all rows, `missed` those in vain."""
 
     total: int
     count: int
@@ -92,10 +89,7 @@ def _is_worth_taking_out(kind: IndexType, queries: int, selected: Selected) -> b
 
 
 def search_rows(index: faiss.Index, queries: F32, k: int, rows: I64) -> tuple[F32, I64]:
-    """Return the exact k best of some rows: copy their vectors out of the index, and compare all queries at once.
-
-    It uses the threads that OpenMP may use.
-    """
+    """Return the exact k best of some rows: copy their vectors out of the index, and compare all queries at once."""
 
     def compare(block: I64) -> tuple[F32, I64]:
         vectors = index.reconstruct_batch(block)

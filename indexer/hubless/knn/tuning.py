@@ -28,10 +28,7 @@ class Setting:
 
 
 def recall_curve(search: Search, tried: Iterable[dict[str, Any]], queries: F32, exact_scores: F32) -> list[Setting]:
-    """Measure settings, from the cheapest on, until two in a row find everything.
-
-    `queries` are augmented, (m, d'); `exact_scores` (m, k) are those of the exact best stored vectors, best first.
-    """
+    """Measure settings for augmented queries, from the cheapest on, until two in a row find everything."""
     curve: list[Setting] = []
     for parameters in tried:
         scores, _ = search(queries, exact_scores.shape[1], parameters)
@@ -43,19 +40,13 @@ def recall_curve(search: Search, tried: Iterable[dict[str, Any]], queries: F32, 
 
 
 def cheapest_setting(curve: Sequence[Setting], aims: Aims) -> Setting:
-    """Return the first setting that reaches the recall; if none does, the one with the highest recall.
-
-    Settings are in order of cost. Measured latencies would leave the choice to chance.
-    """
+    """Return the first setting, in order of cost, that reaches the recall; else the one with the highest recall."""
     reaching = [setting for setting in curve if setting.recall >= aims.recall]
     return reaching[0] if reaching else max(curve, key=lambda setting: setting.recall)
 
 
 def agreement(scores: F32, exact_scores: F32) -> float:
-    """Return the recall by scores (m, k): the share of found targets that score as high as the last exact one.
-
-    So any of equal targets counts, such as duplicates.
-    """
+    """Return the recall by scores (m, k): the share of found targets that score as high as the last exact one."""
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(exact_scores[:, -1:]))
     return float(np.mean(scores >= exact_scores[:, -1:] - tolerance))
 
