@@ -24,8 +24,8 @@ import numpy as np
 
 from benchmarks.real_sets import Set, open_set
 from benchmarks.wrong_banks import one_topic
+from hubless.builder.banks.bank_checks import mix
 from hubless.builder.banks.bank_review import strength_by_offsets
-from hubless.builder.banks.bank_split import mix
 from hubless.builder.banks.thinning import demand, thin
 from hubless.corrections import correction
 from hubless.corrections.prior import TargetPrior, fit, prior_offsets

@@ -7,8 +7,7 @@ import pytest
 from support.hubs import pairs, unit
 
 import hubless
-from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
-from hubless.builder.banks.bank_split import mix
+from hubless.builder.banks.bank_checks import check_bank, mix, refuse_targets_for_queries
 from hubless.errors import DimensionMismatch, InputError
 from hubless.vectors.sources import ArrayVectors
 

@@ -6,7 +6,7 @@ from support.problems import with_hubs
 
 import hubless
 from hubless import measures
-from hubless.builder.banks.bank_split import hold_out
+from hubless.builder.banks.bank_checks import hold_out
 from hubless.corrections import CORRECTIONS, corrected_scores, correction
 from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import ArrayVectors

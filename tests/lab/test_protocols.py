@@ -160,7 +160,7 @@ class TestPickles:
 class TestPresets:
     def test_every_correction_and_setting_of_every_table_is_known(self):
         from hubless.cli.evaluate import entries_from
-        from hubless.cli.parameters import parameters_of, read_settings
+        from hubless.cli.options import parameters_of, read_settings
 
         known = parameters_of(hubless.compare) | {"measures": str, "groups": str, "top": int}
         for one in presets_of():

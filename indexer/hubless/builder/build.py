@@ -20,7 +20,7 @@ from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, check_name
-from hubless.store.remote.working import working
+from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_between
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids

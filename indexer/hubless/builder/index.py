@@ -34,7 +34,7 @@ from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
-from hubless.store.remote.working import readable
+from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items

@@ -9,12 +9,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from hubless.builder.banks.bank_checks import mix
 from hubless.builder.banks.bank_review import Review, review
-from hubless.builder.banks.bank_split import mix
 from hubless.builder.banks.payload_queries import payload_queries
 from hubless.builder.banks.thinning import demand, held_out, thin
-from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, SetOption, open_collection
-from hubless.cli.parameters import parameters_of, read_settings
+from hubless.cli.options import (
+    CatalogOption,
+    CollectionOption,
+    JsonOption,
+    SetOption,
+    open_collection,
+    parameters_of,
+    read_settings,
+)
 from hubless.cli.printing import facts, print_json, print_table, table_of, warn
 from hubless.corrections import correction as make_correction
 from hubless.errors import storage_errors

@@ -12,6 +12,7 @@ from hubless.builder.build import build
 from hubless.builder.correct import INTO, correct
 from hubless.builder.recipe import read_correction
 from hubless.cli.options import (
+    SET,
     BankOption,
     CatalogOption,
     CollectionOption,
@@ -21,8 +22,9 @@ from hubless.cli.options import (
     VersionOption,
     check_choice,
     listed,
+    parameters_of,
+    read_settings,
 )
-from hubless.cli.parameters import SET, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of, warn
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction

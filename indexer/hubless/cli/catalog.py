@@ -11,7 +11,7 @@ from hubless.builder.pipeline.places import delete, follow, prune
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.store.catalog import Catalog
-from hubless.store.remote.working import managed
+from hubless.store.remote.mirror import managed
 
 
 def list_command(

@@ -18,10 +18,12 @@ from hubless.cli.options import (
     TargetsIfAny,
     listed,
     open_collection,
+    parameters_of,
+    parse_value,
+    read_settings,
     refuse,
     similarities_from,
 )
-from hubless.cli.parameters import parameters_of, parse_value, read_settings
 from hubless.cli.printing import print_item, print_json, print_table, table_of
 from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection

@@ -12,6 +12,7 @@ from rich.table import Table
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.cli.options import (
     EXAMINED,
+    SET,
     BankOption,
     CatalogIfAny,
     CollectionIfAny,
@@ -19,9 +20,10 @@ from hubless.cli.options import (
     SetOption,
     TargetsIfAny,
     examined_from,
+    parameters_of,
+    read_settings,
     refuse,
 )
-from hubless.cli.parameters import SET, parameters_of, read_settings
 from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
 from hubless.databases.spool import rows_of
 from hubless.errors import InputError

@@ -11,8 +11,7 @@ import typer
 from rich.table import Table
 
 import hubless
-from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
-from hubless.cli.parameters import read_settings
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.search.collection import filter_of
 from hubless.vectors.files import open_items

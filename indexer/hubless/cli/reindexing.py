@@ -9,11 +9,10 @@ from hubless.builder.reindex.gates import GateResult, foresee_gates
 from hubless.builder.reindex.job_file import read_job, schema
 from hubless.builder.reindex.plan import Plan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
-from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption
-from hubless.cli.parameters import parameters_of, read_settings
+from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of
 from hubless.errors import JobRunning
-from hubless.store.remote.working import working
+from hubless.store.remote.mirror import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
 """Exit codes beside 0, 1 and 2."""

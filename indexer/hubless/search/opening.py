@@ -24,7 +24,7 @@ from hubless.search.engines.sharded import OwnTargets, embedded
 from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.store.catalog import Catalog
-from hubless.store.remote.working import readable
+from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import Basis
 from hubless.vectors.ids import IdTable

@@ -7,7 +7,7 @@ from support.object_storage import ADDRESS, failing
 
 import hubless
 from hubless.errors import InputError, PreconditionFailed, StorageError
-from hubless.store.remote.working import working
+from hubless.store.remote.mirror import working
 
 
 def build(data=0, **options):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample
+from hubless.builder.banks.bank_checks import MeasuringQueries, bank_sample
 from hubless.builder.indexing.index_choice import IndexResult, index_record, kept_full, ladder
 from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, remove_files
 from hubless.builder.inputs.build_inputs import Contents

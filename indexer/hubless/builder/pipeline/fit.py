@@ -4,9 +4,17 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import MOST_TARGETS, WITHOUT_BANK, check_bank, log
+from hubless.builder.banks.bank_checks import (
+    MOST_TARGETS,
+    WITHOUT_BANK,
+    MeasuringQueries,
+    bank_sample,
+    check_bank,
+    hold_out,
+    log,
+    naming_held_out,
+)
 from hubless.builder.banks.bank_review import drawn, refuse_targets, warnings
-from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold_out, naming_held_out
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.reading import fit_index_basis

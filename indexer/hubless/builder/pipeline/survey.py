@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.builder.banks.bank_split import MeasuringQueries
+from hubless.builder.banks.bank_checks import MeasuringQueries
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import FittedCorrection, Gate, QueryTime
 from hubless.corrections.centred import CentredCorrection

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.banks.bank_checks import COVERED, narrow_notes
-from hubless.builder.banks.bank_split import MeasuringQueries, hold_out
+from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_out, narrow_notes
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
@@ -43,7 +42,7 @@ from hubless.store.address import address_of
 from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
-from hubless.store.remote.working import working
+from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
