@@ -53,10 +53,7 @@ class Verdict:
 
 
 def verify_catalog(catalog: Catalog) -> Verdict:
-    """Compare all files with their hashes, sampled hits and offsets with what they should be, and logs with versions.
-
-    The service can serve and write meanwhile. All versions are looked at, each with what was written since.
-    """
+    """Check files, index, offsets and log of all versions, and the aliases. The service can run meanwhile."""
     verdict = Verdict()
     for name in catalog.collections():
         with suppress(CollectionNotFound):  # deleted meanwhile
@@ -112,10 +109,7 @@ _READ_BYTES = 2**20
 
 
 def back_up(catalog: Catalog, folder: Path) -> Verdict:
-    """Copy all collections of a catalog into a new folder, verify the copy, and return what was found.
-
-    Each collection is copied as it is at one moment. The folder appears when it is complete.
-    """
+    """Copy all collections, each as it is at one moment, into a new folder that appears when the copy is verified."""
     if folder.exists():
         raise InputError("folder", "a new folder", f"{folder}, which is there")
     catalog.check_exists()
@@ -137,10 +131,7 @@ def back_up(catalog: Catalog, folder: Path) -> Verdict:
 
 
 def restore(folder: Path, catalog: Catalog, collection: str | None = None) -> Verdict:
-    """Copy collections of a backup into a catalog, which may be new, and return what was found in them.
-
-    Each appears when all are copied and verified. Aliases come with their collections, unless they are taken.
-    """
+    """Copy collections of a backup, verified, into a catalog, with their aliases unless these are taken."""
     backup = Catalog(folder)
     names = backup.collections() if collection is None else [collection]
     with _unfinished(catalog.path / "restored") as made:
@@ -199,10 +190,7 @@ def _put_aliases(catalog: Catalog, found: Table, collections: Sequence[str]) -> 
 
 
 def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool) -> None:
-    """Copy a collection as it is at one moment: versions, log, the bank that waits, and the kept scan.
-
-    `changing` says if somebody may change it meanwhile.
-    """
+    """Copy versions, log, waiting bank and kept scan; `changing` says if somebody may change them meanwhile."""
     source = catalog.home(name)
     with storage_errors(home), ExitStack() as opened:
         make_folder(home / VERSIONS)

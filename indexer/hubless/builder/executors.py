@@ -37,10 +37,7 @@ T = TypeVar("T")
 
 @contextmanager
 def executing(executor: str, folder: Path) -> Iterator[None]:
-    """Let passes over shared vectors run on an executor (see `hubless.build`), inside the `with` block.
-
-    Vectors are put into a folder in `folder`, which all machines of the executor see; it is removed at the end.
-    """
+    """Let passes over shared vectors run on an executor inside the block, with a folder that all its machines see."""
     check_executor(executor, CPU)
     if executor == LOCAL:
         yield
@@ -63,10 +60,7 @@ def check_executor(executor: str, device: str) -> str:
 
 
 class RayExecutor:
-    """Stateless tasks on a Ray cluster: the one that this process is connected to, or that the name says.
-
-    A lost task is done again.
-    """
+    """Stateless tasks on a Ray cluster: the one that this process is connected to, or that the name says."""
 
     def __init__(self, name: str) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -28,10 +28,7 @@ def copied_rows(address: str, folder: Path) -> Path:
 
 
 def spool(database: Database, path: Path, *, lacking: str | None = None, payload: bool = False) -> int:
-    """Write the rows to a Parquet file, in pages. Return their number; 0 writes none.
-
-    Whole numbers as ids stay, others become text. A payload column with values of several types becomes text, too.
-    """
+    """Write the rows to a Parquet file, in pages, and return their number; 0 writes none. Mixed types become text."""
     folder = path.with_suffix(".pages")
     folder.mkdir()
     files: list[Path] = []

@@ -20,10 +20,7 @@ def address_of(path: str | Path) -> str | None:
 
 
 def copy_folder(address: str, purpose: str, home: Path | None = None) -> Path:
-    """Return the folder of copies of a catalog: another one for each address and purpose.
-
-    `home`: folder of all copies; by default that of `HUBLESS_CACHE`, or `~/.cache/hubless`.
-    """
+    """Return the folder of copies of a catalog, in `home`, `HUBLESS_CACHE` or `~/.cache/hubless`."""
     named = os.environ.get(CACHE_VARIABLE)
     home = home or (Path(named) if named else Path.home() / ".cache" / "hubless")
     return home / f"{purpose}-{hashlib.sha256(address.encode()).hexdigest()[:16]}"

@@ -49,11 +49,7 @@ class Table(_Record):
         return self.model_dump_json(indent=2) + "\n"
 
     def with_alias(self, alias: str, collection: str, expected: int | None) -> tuple["Table", Alias]:
-        """Set an alias. Return all aliases, and this one.
-
-        `expected`: revision that the alias must have; 0 if it must not exist, None for any. Raises `PreconditionFailed`
-        if it has another revision.
-        """
+        """Set an alias of the `expected` revision: 0 if it must not exist, None for any. Return all, and it."""
         self._check_revision(alias, expected)
         changed = Alias(collection=collection, revision=self.revision + 1)
         return Table(revision=changed.revision, aliases={**self.aliases, alias: changed}), changed

@@ -334,15 +334,7 @@ def record_of(path: Path) -> FileRecord:
 
 
 def seal(folder: Path, manifest: Manifest) -> Manifest:
-    """Make a folder of files a bundle: record the files, sync them, and write the manifest last.
-
-    Raises `OSError` if the disk refuses.
-
-    Parameters
-    ----------
-    folder : holds all files but the manifest
-    manifest : `files` is filled in here
-    """
+    """Make a folder of files a bundle: record the files, sync them, and write the manifest last."""
     files = {path.name: record_of(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST}
     complete = manifest.model_copy(update={"files": files})
     for name in files:
@@ -355,11 +347,7 @@ def seal(folder: Path, manifest: Manifest) -> Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a bundle.
-
-    Raises `BundleDamaged` if it is missing or was changed; `UnsupportedBundle` if an older or a newer hubless made it;
-    `StorageError` if the disk or the folder refuses.
-    """
+    """Return the manifest of a bundle. Raises `BundleDamaged`, or `UnsupportedBundle` of another hubless."""
     path = folder / MANIFEST
     with reading(path):
         if not path.exists():
@@ -386,11 +374,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
-    """Check that all files exist with the size and (with `hashes`) the content of the manifest.
-
-    Raises `BundleDamaged` if a file is missing or differs; names the first one; `StorageError` if the disk or the
-    folder refuses.
-    """
+    """Raise `BundleDamaged` naming the first file that is missing, or has another size or (with `hashes`) content."""
     for name, expected in manifest.files.items():
         path = folder / name
         with storage_errors(path):

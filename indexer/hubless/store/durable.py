@@ -59,10 +59,7 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Wait for a file's lock and hold it. The lock of a dead process is free.
-
-    Without `wait` raise `BlockingIOError` if another process holds it.
-    """
+    """Hold a file's lock; the lock of a dead process is free. Without `wait` raise `BlockingIOError` if it is taken."""
     with path.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
@@ -79,10 +76,7 @@ def is_locked(path: Path) -> bool:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replace a file's content atomically and durably: readers see the old or the new content, never a part.
-
-    Replace a file from one thread at a time: all use one temporary file, so that a kill leaves at most that.
-    """
+    """Replace a file's content atomically and durably. Do it from one thread at a time."""
     with replaced(path) as temporary:
         temporary.write_text(text, "utf-8")
 

@@ -40,10 +40,7 @@ class KeptScan(_Record):
 
 
 def keep_scan(home: Path, scan: KeptScan) -> Path:
-    """Write a scan into the folder of its collection, in the place of the last one. Return the file.
-
-    Raises `StorageError` if the disk refuses.
-    """
+    """Write a scan into the folder of its collection, in the place of the last one. Return the file."""
     path = home / SCAN
     with storage_errors(path):
         replace_text(path, scan.model_dump_json(indent=1))
@@ -51,10 +48,7 @@ def keep_scan(home: Path, scan: KeptScan) -> Path:
 
 
 def kept_scan(home: Path) -> KeptScan | None:
-    """The scan in the folder of a collection; None if none was kept.
-
-    Raises `BundleDamaged` if the file is no scan; `StorageError` if the disk refuses.
-    """
+    """Return the scan in the folder of a collection; None if none was kept."""
     path = home / SCAN
     with reading(path):
         return KeptScan.model_validate_json(path.read_bytes()) if path.exists() else None

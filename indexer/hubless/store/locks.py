@@ -24,11 +24,7 @@ _LEASE, _STAGING, _LOCK, _DELETED = ".lease", ".staging-", ".lock", ".deleted-"
 
 @contextmanager
 def lease(home: Path, work: str) -> Iterator[None]:
-    """Hold the lease of a collection, so that no other job changes it. The folder is made if it is not there.
-
-    `work`: what the job does, for the message that others get. Raises `JobRunning` if another job holds it;
-    `StorageError` if the disk refuses.
-    """
+    """Hold the lease of a collection, for `work`. Raises `JobRunning` naming the job that holds it."""
     path = home / _LEASE
     with ExitStack() as held:
         with storage_errors(home):

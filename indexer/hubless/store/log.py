@@ -94,18 +94,12 @@ class Log:
         return (before.st_dev, before.st_ino) != (now.st_dev, now.st_ino)
 
     def last(self) -> int:
-        """Return the number of the last write; 0 if there was none. Costs about 60 µs.
-
-        Times and sizes of files would not do for followers: two writes within a tick of the clock leave the same.
-        """
+        """Return the number of the last write; 0 if there was none. Costs about 60 µs."""
         with self._reading() as (connection, witness):
             return self._ended(connection, witness)
 
     def noted(self) -> int:
-        """Return the number of the last write that was answered, as noted beside the log; 0 if nobody can tell.
-
-        Costs a few µs.
-        """
+        """Return the number of the last answered write as noted beside the log; 0 if nobody can tell."""
         with suppress(OSError):
             return _noted(self._noted_at)
         return 0
@@ -312,10 +306,7 @@ class Log:
 
 
 class Appender:
-    """Appends to a log whose lock is held.
-
-    `last`: the number of the last write, those that are not committed yet included.
-    """
+    """Appends to a log whose lock is held. `last` is the last write, also one that is not committed yet."""
 
     def __init__(self, connection: sqlite3.Connection, last: int, check: Callable[[], None], notes: int | None) -> None:
         """Begin after a write. `check` is called after each commit, whose number goes to the file `notes`."""

@@ -118,14 +118,7 @@ def holds_sample(path: str | Path) -> bool:
 
 
 def read_sample(path: str | Path) -> QuerySample:
-    """Read the live queries of a collection, as the service keeps them.
-
-    A query that several files have is there once, with its counts added up. Files that are no such files, are damaged
-    or of another dimension or metric than the newest one are left out and named in `skipped`.
-
-    `path`: folder of the collection within the sample, or one file of it. Raises `InputError` if there is no file of
-    live queries; `StorageError` if the folder or a file cannot be read.
-    """
+    """Read the live queries of a folder or a file. Files that are damaged or unlike the newest are `skipped`."""
     folder = Path(path)
     with storage_errors(folder):
         found = [folder] if folder.is_file() else sorted(folder.iterdir())
@@ -244,10 +237,7 @@ class SampleWriter:
             drawn.thinned()
 
     def flush(self) -> dict[str, StorageError | None]:
-        """Add the recorded queries to their files. Return by collection why its queries are lost, None if they are not.
-
-        A file of another dimension or metric, or one that is damaged, is begun anew.
-        """
+        """Add the recorded queries to their files. Return by collection why they are lost; None if not."""
         outcomes: dict[str, StorageError | None] = {}
         drawn, self._drawn = self._drawn, {}
         for (collection, metric, dim, day), fresh in drawn.items():

@@ -48,10 +48,7 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return a NumPy array of another kind of array: a list, a tensor of torch, a column of lists of Arrow or polars.
-
-    Whole numbers in lists become float64. Raises `InputError` for what no array can be made of.
-    """
+    """Return lists, tensors of torch and columns of Arrow or polars as NumPy arrays. Whole numbers become float64."""
     if isinstance(values, np.ndarray):
         return values
     if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_array__") or _is_column(values):
@@ -126,10 +123,7 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
 
 
 def unit_row(vector: ArrayLike, dim: int) -> F32 | None:
-    """Return a single float32 vector (d,) or (1, d) divided by its length, as (1, d), in a third of `unit_rows`' time.
-
-    None for anything else, and for a vector without a finite length above 0: `as_vectors` and `unit_rows` say why.
-    """
+    """Return a float32 vector (d,) or (1, d) of length 1, as (1, d), quickly; None for anything else."""
     if not isinstance(vector, np.ndarray) or vector.dtype != np.float32:
         return None
     if vector.shape not in ((dim,), (1, dim)):

@@ -19,10 +19,7 @@ _SQUARES = 1e-20, 1e20
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Orthonormal directions (d, k), as columns. A reduced vector has k numbers, and length 1 under metric cosine.
-
-    Vectors of k dimensions count as reduced already, such as the stored ones.
-    """
+    """Orthonormal directions (d, k), as columns. Vectors of k dimensions count as reduced already."""
 
     directions: F32
     metric: str
@@ -45,10 +42,7 @@ class Basis:
         return found
 
     def reduced_row(self, vector: ArrayLike) -> F32 | None:
-        """Return a single float32 vector (d,) or (1, d) of any length, reduced to (1, k), by one product and scaling.
-
-        None for anything else, under metric dot, and for lengths that float32 cannot square: `reduced` does these.
-        """
+        """Return a float32 vector (d,) or (1, d) reduced to (1, k), quickly; None for what `reduced` has to do."""
         if self.metric != "cosine" or not isinstance(vector, np.ndarray) or vector.dtype != np.float32:
             return None
         dim = len(self.directions)

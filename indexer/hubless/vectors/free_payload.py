@@ -61,10 +61,7 @@ class OfKind(NamedTuple):
 
 
 class Values:
-    """The values of one key in n rows, by kind.
-
-    `there` (n,) says which rows have a value that is not null. `elements` are those of lists, `parents` their rows.
-    """
+    """The values of one key in n rows, by kind; `there` says which rows have one. `elements` are those of lists."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         kinds: dict[pa.DataType, tuple[list[int], list[Any]]] = {}

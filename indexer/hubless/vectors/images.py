@@ -13,10 +13,7 @@ LONGEST = 200_000
 
 
 def image_of(payload: dict[str, Any] | None) -> tuple[str, str] | None:
-    """Return column and address of the first image that a payload names; None without one.
-
-    A browser runs no script in an image, not even in SVG.
-    """
+    """Return column and address of the first image that a payload names; None without one."""
     for column, value in (payload or {}).items():
         if isinstance(value, str) and is_image(column, value):
             return column, value

@@ -100,10 +100,7 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 @dataclass(frozen=True)
 class NpyVectors:
-    """The rows of a `.npy` in C order, from byte `start` on, a source of vectors.
-
-    They are read, not mapped. A program that cuts a file kills each process that reads it through a map.
-    """
+    """The rows of a `.npy` in C order. They are read, not mapped: a cut file would kill each process that maps it."""
 
     path: Path
     start: int

@@ -47,10 +47,7 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the types without dictionaries, and without views of text and bytes, in a type or in its parts.
-
-    The dictionaries of a column would have to be the same in all batches. Arrow cannot look up rows of such a view.
-    """
+    """Return the types without dictionaries, which batches would share, and views, which Arrow cannot look up."""
     return pa.schema([_plain_field(field) for field in schema])
 
 

@@ -96,10 +96,7 @@ class HeldVectors(_ArrayRows):
 
 @dataclass(frozen=True)
 class SharedVectors(_ArrayRows):
-    """Rows `start` to `stop` of a file of float32 rows without a header, checked already, for several processes.
-
-    They are pickled as a path, and mapped.
-    """
+    """Checked float32 rows `start` to `stop` of a file without a header. They are pickled as a path, and mapped."""
 
     path: Path
     dim: int
@@ -265,10 +262,7 @@ class ShortVectors(_ChangedRows):
 
 
 def under_metric(source: VectorSource, metric: str) -> VectorSource:
-    """Return a source with its rows as they are compared: of length 1 under metric "cosine", unchanged under "dot".
-
-    Reading it raises `ZeroVector` under "cosine", and `NotFinite` under "dot" if a row is too long.
-    """
+    """Return a source with rows of length 1 under metric cosine; under dot unchanged, and refused if too long."""
     return UnitVectors(source) if metric == "cosine" else ShortVectors(source)
 
 

@@ -196,11 +196,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class MeasuringQueries:
-    """Queries (m, d) to measure with.
-
-    `held_out` says if the correction that is measured was fitted without them, and `fitted_queries` on how many bank
-    queries; None if nobody knows.
-    """
+    """Queries (m, d) to measure a fit of `fitted_queries` with. `held_out`: it has not seen them."""
 
     queries: F32
     held_out: bool
@@ -208,10 +204,7 @@ class MeasuringQueries:
 
 
 def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
-    """Return a query bank (b, d) of several, drawn at random from each by its share of the bank.
-
-    There are at most `size` queries, and as many as the shares allow: the smallest of rows / share.
-    """
+    """Return a query bank (b, d) drawn at random from several by their shares, of at most `size` queries."""
     shares = [share for _, share in parts]
     if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= ROUNDING):  # NaN is refused, too
         raise InputError("share", "shares above 0 that add up to 1", ", ".join(f"{share:g}" for share in shares))

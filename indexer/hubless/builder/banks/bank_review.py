@@ -90,11 +90,7 @@ def review(
     fresh: VectorSource | None = None,
     served: F32 | None = None,
 ) -> Review:
-    """Look at a query bank, and fit a correction with it to see what it does to fresh live queries.
-
-    These speak against the bank if their answers are spread most evenly at strength ¼ or less; or if they are less even
-    than with the offsets `served`, each at the strength that suits it best, by more than a standard error.
-    """
+    """Check a bank, and whether fresh live queries are answered more evenly with it than with the offsets `served`."""
     checked = check_bank(bank, targets, metric)
     record, against = checked.record, _against(checked.record)
     chosen = None
@@ -142,10 +138,7 @@ def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> li
 
 
 def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
-    """Return a bank (b, d) of sampled queries, thinned, with as many dimensions as vectors are given with.
-
-    A third of the queries, at most 200, stays out of it. They compare the correction with what is served.
-    """
+    """Return a bank (b, d) of sampled queries, thinned. A third, at most 200, stays out of it, to review it."""
     metric = parts.manifest.metric
     vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis))
     rows, others = held_out(len(vectors), parts.manifest.provenance.seed)

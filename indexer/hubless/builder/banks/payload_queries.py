@@ -16,11 +16,7 @@ _BATCH = 256
 
 
 def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST, seed: int = 0) -> F32:
-    """Return texts of the payload as query vectors (b, d), by the encoder of the collection.
-
-    Each text of each column, or of each key of free payload, is a query; of more than `most` a random part. Empty texts
-    are left out, and those of which the encoder knows no word.
-    """
+    """Return texts of payload columns as query vectors (b, d), at most `most`; without those of unknown words."""
     schema, table = collection.parts.payload_schema, collection.parts.payload_table
     if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")

@@ -136,10 +136,7 @@ def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
 
 
 def _most(counts: NDArray[np.integer], share: float) -> int:
-    """Return the highest c with c ≤ share · Σ min(count, c).
-
-    The smallest count always is, as no share is below 1/clients.
-    """
+    """Return the highest c with c ≤ share · Σ min(count, c). The smallest count always is."""
     for most in range(int(counts.max()), int(counts.min()), -1):
         if most <= share * np.minimum(counts, most).sum():
             return most

@@ -139,10 +139,7 @@ class _Piece:
 
 
 def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Piece]:
-    """Divide the kept rows of shards of these sizes, and others after them, into new shards of `count` rows in all.
-
-    The others fill up the last shard that is left, and then new ones.
-    """
+    """Divide kept rows, and others after them, into shards. The others fill up the last shard that is left first."""
     starts = np.cumsum([0, *sizes])
     bounds = np.searchsorted(kept, starts)
     found = [

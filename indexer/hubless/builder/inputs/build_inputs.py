@@ -221,10 +221,7 @@ def open_targets(targets: Path, ids: Path | None, payload: Path | None, payload_
 def _with_payload(
     items: Items, ids: Ids | None, payload: PayloadLike | None, payload_schema: PayloadTypes | None
 ) -> Items:
-    """Put the payload that was given in the place of that in the file of the vectors.
-
-    Its column `id` has the ids, unless they are given or in that file.
-    """
+    """Put the given payload in the place of the file's. Its column `id` has the ids, if nothing else has."""
     found, table, columns = items.ids, items.payload, list(items.payload_columns)
     if table is not None and payload is None:
         table = typed_payload(table, payload_schema, columns)

@@ -101,10 +101,7 @@ def _offsets(method: Correction, bank: F32, targets: F32) -> F32:
 
 
 def read_vectors(inputs: OpenInputs, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
-    """Read all vectors, each input once.
-
-    Temporary files go to the disk of `folder`; None for the system's place for such.
-    """
+    """Read all vectors, each input once. Temporary files go to the disk of `folder`."""
     given = inputs.vectors
     basis = fit_basis(recipe, given.targets, given.query_bank, given.target_bank)
     read: dict[str, Any] = {}
@@ -162,11 +159,7 @@ def _checked(
 
 
 def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None, name: str) -> VectorSource:
-    """Return blocks of rows (n, d), checked already, as rows in a temporary file.
-
-    The file has no name, so nothing is left of it, however a build ends. With an executor it has one, since other
-    processes read it.
-    """
+    """Return checked blocks of rows (n, d) in a temporary file, which has a name only if an executor has to open it."""
     if sharding.current() and folder is not None:
         with tempfile.NamedTemporaryFile(dir=folder / SHARED, delete=False) as shared:
             _write(rows, shared)

@@ -98,12 +98,7 @@ log = logging.getLogger("hubless.banks")
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The outcome of a run.
-
-    `manifest` is that of the version that was made, `deleted` the versions that were not to be kept, `cut` the last
-    write that left the log, `corrected` the databases that got the offsets, and `waited` says if the service serves the
-    version, if the run was to wait for that.
-    """
+    """The outcome of a run. `cut` is the last write that left the log, `corrected` are databases."""
 
     plan: Plan
     manifest: Manifest | None = None
@@ -340,10 +335,7 @@ def _carry(
 
 
 def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
-    """Return the queries that a fit on the bank would hold out, so that all versions are measured with the same ones.
-
-    The kept fit has seen them. None if the bank has changed since.
-    """
+    """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
     record = plan.base.job if plan.base else None
     names = [name for name in plan.banks if name.startswith("query_bank")]
     if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):

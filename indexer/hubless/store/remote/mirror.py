@@ -76,10 +76,7 @@ class Mirror:
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
     def pull(self, name: str, version: str | None = None, *, most_bytes: int | None = None) -> str:
-        """Make the current version at the address that of the folder, and return its id. Bring `version`, too.
-
-        What an interrupted pull has left is taken up again. Versions of more than `most_bytes` are refused.
-        """
+        """Make the current version at the address that of the folder, and return its id. Bring `version`, too."""
         current = self.current(name)
         home = self.folder / name
         if version is not None and not self.is_complete(name, version):
@@ -108,10 +105,7 @@ class Mirror:
         return self.objects.tag(f"{name}/{CURRENT}")
 
     def push(self, name: str, version: str, tag: str | None) -> None:
-        """Copy a version of the folder to the address, and make it the current one there.
-
-        Files that an interrupted push has brought there stay. `tag` is what `tag` gave before the version was made.
-        """
+        """Copy a version to the address, and make it current if `tag` is still what `Mirror.tag` gives."""
         folder = self.folder / name / VERSIONS / version
         manifest = read_manifest(folder)
         verify(folder, manifest)
@@ -337,11 +331,7 @@ def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[W
 
 
 def readable(catalog: str | Path | Catalog, name: str, version: str | None = None) -> Catalog:
-    """Return a catalog to open a collection from. From an address its current version is pulled.
-
-    `version`: pull this one too. Raises `InputError`, `StorageError`, `BundleError`, `CollectionNotFound`,
-    `VersionNotFound`.
-    """
+    """Return a catalog to open a collection from. From an address its current version and `version` are pulled."""
     if isinstance(catalog, Catalog):
         return catalog
     if (address := address_of(catalog)) is None:

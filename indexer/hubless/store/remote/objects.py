@@ -26,11 +26,7 @@ _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 
 
 class Objects:
-    """Objects below an address.
-
-    `address`: such as s3://bucket/prefix. Raises `InputError` if the extra for object storage is not installed;
-    `StorageError` from every method, if the store refuses or cannot be reached, also after some tries.
-    """
+    """Objects below an address. Every method raises `StorageError` if the store refuses or cannot be reached."""
 
     def __init__(self, address: str) -> None:
         self.address = address
