@@ -149,13 +149,15 @@ class TestNpz:
         assert problem in refusal(tmp_path / "rows.npz")
 
     @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-    def test_damaged_numbers(self, tmp_path, save):
+    def test_damage_that_shows_only_in_a_later_block(self, tmp_path, save, monkeypatch):
         path = tmp_path / "rows.npz"
         rows = normal(20_000, 4, seed=2)
         save(path, vectors=rows)
         content = bytearray(path.read_bytes())
         content[len(content) * 3 // 4] ^= 0xFF
         path.write_bytes(content)
+        monkeypatch.setattr("hubless.vectors.files.block_rows", lambda dim: 1000)
+        assert open_items(path, "query bank").vectors.shape == rows.shape
         assert "expected a readable .npz file, got " in refusal(path)
 
 

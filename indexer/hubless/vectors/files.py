@@ -152,12 +152,26 @@ def _open_npz(path: Path, name: str) -> Items:
             raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
         member = "vectors" if "vectors" in arrays else arrays[0]
         with archive.open(f"{member}.npy") as stream:
-            shape, _, dtype = read_header(stream)
+            shape, fortran_order, dtype = read_header(stream)
             size = archive.getinfo(f"{member}.npy").file_size - stream.tell()
         _check_matrix(shape, dtype, name)
         if size != shape[0] * shape[1] * dtype.itemsize:
             raise InputError(name, f"{shape[0]} rows of {shape[1]} numbers, as its header says", f"{size} bytes")
-        return Items(ArrayVectors(NpzArrays(archive)[member], name), ids, files=(path,))
+        if fortran_order:
+            return Items(ArrayVectors(NpzArrays(archive)[member], name), ids, files=(path,))
+    return Items(
+        StreamedVectors(lambda: _npz_chunks(path, member, name), (shape[0], shape[1]), name), ids, files=(path,)
+    )
+
+
+def _npz_chunks(path: Path, member: str, name: str) -> Chunks:
+    with _reading(path, name), zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
+        (rows, dim), _, dtype = read_header(stream)
+        step = block_rows(dim)
+        for start in range(0, rows, step):
+            count = min(step, rows - start)
+            chunk = stream.read(count * dim * dtype.itemsize)
+            yield np.frombuffer(chunk, dtype).reshape(count, dim)
 
 
 def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> None:
