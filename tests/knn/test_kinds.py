@@ -10,7 +10,7 @@ from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.vectors.arrays import half_rows
-from hubless.vectors.sources import HalfVectors, as_source
+from hubless.vectors.sources import as_source, half_vectors
 
 K = 10
 
@@ -26,7 +26,7 @@ def make(kind, problem, seed=0):
     offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
     half = kind.precision == "float16"
     pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
-    vectors = AugmentedVectors(HalfVectors(targets) if half else targets, offsets, pivot, half)
+    vectors = AugmentedVectors(half_vectors(targets) if half else targets, offsets, pivot, half)
     stored = half_rows(problem.targets, "targets") if half else problem.targets
     exact = problem.queries.astype(np.float64) @ stored.T - offsets
     return make_index(kind, vectors, seed, Silent()), augment_queries(problem.queries, 1.0, pivot), exact

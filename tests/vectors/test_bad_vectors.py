@@ -12,7 +12,7 @@ from support.problems import normal
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
 from hubless.vectors.files import open_items
-from hubless.vectors.sources import UnitVectors, as_source
+from hubless.vectors.sources import as_source, under_metric
 
 ROWS = normal(30, 4, seed=1)
 INPUTS = {"targets": ROWS, "query_bank": normal(30, 4, seed=2), "target_bank": normal(30, 4, seed=3)}
@@ -72,7 +72,7 @@ class TestEveryFormat:
         rows[23, 1] = 1
         source = open_items(WRITERS[suffix](tmp_path / f"rows{suffix}", rows), "targets").vectors
         with pytest.raises(ZeroVector, match="row 17"):
-            UnitVectors(source).take(np.array([2, 17, 1]))
+            under_metric(source, "cosine").take(np.array([2, 17, 1]))
 
     def test_missing_file_is_named_with_its_path(self, tmp_path, suffix):
         with pytest.raises(StorageError, match=f"nowhere{suffix}: query bank: there is no such file"):

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32, I64, check_dim
-from hubless.vectors.sources import VectorSource, _ChangedRows, in_memory, sample, under_metric
+from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, sample, under_metric
 
 SAMPLE = 10_000
 """So many rows of each side tell the directions."""
@@ -66,18 +66,9 @@ class Basis:
         return other is not None and np.array_equal(self.directions, other.directions)
 
 
-@dataclass(frozen=True)
-class ReducedVectors(_ChangedRows):
-    """A source with its rows reduced. They have been checked."""
-
-    basis: Basis
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.source.shape[0], self.basis.kept
-
-    def _changed(self, rows: F32, numbers: int | I64) -> F32:
-        return self.basis.reduced(rows)
+def reduced_vectors(source: VectorSource, basis: Basis) -> VectorSource:
+    """Return a source with its rows, which have been checked, reduced."""
+    return ChangedVectors(source, lambda rows, *_: basis.reduced(rows), basis.kept)
 
 
 def as_compared(source: VectorSource, metric: str, basis: Basis | None) -> VectorSource:
@@ -86,7 +77,7 @@ def as_compared(source: VectorSource, metric: str, basis: Basis | None) -> Vecto
     if basis is None or source.shape[1] == basis.kept:
         return checked
     check_dim(source.shape[1], basis.dim, source.name, "targets")
-    return ReducedVectors(checked, basis)
+    return reduced_vectors(checked, basis)
 
 
 def check_dims(dims: int | str | None, dim: int) -> None:

@@ -220,10 +220,12 @@ class SelectedVectors(TakenVectors):
 
 
 @dataclass(frozen=True)
-class _ChangedRows:
-    """A source with its rows changed, each by itself."""
+class ChangedVectors:
+    """A source with its rows changed, each by itself, by a function of rows, the name, and the numbers of the rows."""
 
     source: VectorSource
+    change: Callable[[F32, str, int | I64], F32]
+    dim: int | None = None
 
     @property
     def name(self) -> str:
@@ -231,46 +233,26 @@ class _ChangedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.source.shape
+        return self.source.shape[0], self.dim or self.source.shape[1]
 
     def blocks(self, rows: int) -> Iterator[F32]:
         start = 0
         for block in self.source.blocks(rows):
-            yield self._changed(block, start)
+            yield self.change(block, self.name, start)
             start += len(block)
 
     def take(self, rows: I64) -> F32:
-        return self._changed(self.source.take(rows), rows)
-
-    def _changed(self, rows: F32, numbers: int | I64) -> F32:
-        """The rows changed; `numbers` is the number of the first, or of each, for messages."""
-        raise NotImplementedError
-
-
-class UnitVectors(_ChangedRows):
-    """A source with its rows divided by their length, as metric "cosine" wants them."""
-
-    def _changed(self, rows: F32, numbers: int | I64) -> F32:
-        return unit_rows(rows, self.name, numbers)
-
-
-class ShortVectors(_ChangedRows):
-    """A source whose rows are short enough for metric "dot"."""
-
-    def _changed(self, rows: F32, numbers: int | I64) -> F32:
-        return short_rows(rows, self.name, numbers)
+        return self.change(self.source.take(rows), self.name, rows)
 
 
 def under_metric(source: VectorSource, metric: str) -> VectorSource:
     """Return a source with rows of length 1 under metric cosine; under dot unchanged, and refused if too long."""
-    return UnitVectors(source) if metric == "cosine" else ShortVectors(source)
+    return ChangedVectors(source, unit_rows if metric == "cosine" else short_rows)
 
 
-class HalfVectors(_ChangedRows):
-    """A source with its numbers rounded to float16, as some kinds of index store them."""
-
-    def _changed(self, rows: F32, numbers: int | I64) -> F32:
-        return half_rows(rows, self.name, numbers)
+def half_vectors(source: VectorSource) -> VectorSource:
+    """Return a source with its numbers rounded to float16, as some kinds of index store them."""
+    return ChangedVectors(source, half_rows)
 
 
 def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
@@ -301,7 +283,7 @@ def in_memory(source: VectorSource) -> F32:
         return source.array
     if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
         return as_float32(source.array, source.name)
-    if isinstance(source, ShortVectors):  # without a copy
+    if isinstance(source, ChangedVectors) and source.change is short_rows:  # without a copy
         return short_rows(in_memory(source.source), source.name)
     return np.concatenate(list(source.blocks(block_rows(source.shape[1]))))
 

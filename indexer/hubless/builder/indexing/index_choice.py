@@ -27,8 +27,8 @@ from hubless.search.engines.sharded import OwnTargets, embedded
 from hubless.store import bundle
 from hubless.store.bundle import AimsRecord, IndexRecord, SettingRecord
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import Basis, ReducedVectors
-from hubless.vectors.sources import HalfVectors, VectorSource, block_rows, in_memory
+from hubless.vectors.basis import Basis, reduced_vectors
+from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,15 @@ def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResu
     """
     targets, offsets, aims, bank, basis = order.targets, order.offsets, order.aims, order.bank, order.basis
     if basis is not None:
-        targets, bank = ReducedVectors(targets, basis), ReducedVectors(bank, basis)
+        targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
     kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
     pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
     best: list[IndexResult] = []
     for kind in kinds:
         half = kind.precision == "float16"
-        stored: VectorSource = HalfVectors(order.targets) if half else order.targets
-        rows = stored if basis is None else ReducedVectors(stored, basis)
+        stored: VectorSource = half_vectors(order.targets) if half else order.targets
+        rows = stored if basis is None else reduced_vectors(stored, basis)
         vectors = AugmentedVectors(rows, offsets, pivot if kind.pivoted else None, half)
         made = _filled(kind, vectors, order, path, steps)
         tried = _tuned(made if basis is None else FullTargets(made, stored, offsets, basis), order, steps)

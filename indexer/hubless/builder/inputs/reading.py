@@ -25,11 +25,11 @@ from hubless.vectors.sources import (
     ArrayVectors,
     HeldVectors,
     SharedVectors,
-    UnitVectors,
     VectorSource,
     block_rows,
     in_memory,
     sample,
+    under_metric,
 )
 
 SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)
@@ -135,7 +135,7 @@ def read_source(
     if basis is None and isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
             pass
-        read = UnitVectors(source) if metric == "cosine" else source
+        read = under_metric(source, metric) if metric == "cosine" else source
     elif held and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:

@@ -40,8 +40,8 @@ from hubless.store.bundle import IndexRecord
 from hubless.store.catalog import Catalog
 from hubless.store.durable import link
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import ReducedVectors
-from hubless.vectors.sources import ArrayVectors, HalfVectors, StackedVectors, TakenVectors, VectorSource, block_rows
+from hubless.vectors.basis import reduced_vectors
+from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, block_rows, half_vectors
 
 TARGETS = "targets"
 GROWN = 0.2
@@ -126,9 +126,9 @@ class NextTargets:
         in_index = self.base_rows[self.kept]
         in_index = in_index[in_index >= 0]
         if (more := self.since(len(in_index))) is not None and base.kind.precision == "float16":
-            more = HalfVectors(more)
+            more = half_vectors(more)
         if isinstance(base, FullTargets):
-            more = None if more is None else ReducedVectors(more, base.basis)
+            more = None if more is None else reduced_vectors(more, base.basis)
             base = base.index
         return IndexGrowth(base, file, in_index, more, offsets)
 
