@@ -18,7 +18,7 @@ from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.store import bundle
 from hubless.store.address import address_of
-from hubless.store.bundle import InputRecord
+from hubless.store.bundle import FileRecord, FileStamp, InputRecord
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
@@ -268,19 +268,21 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
 
 
 def files_record(files: Sequence[Path]) -> InputRecord:
-    """Return the record of a file, or of a folder by the hash of the hashes of its files."""
+    """Return the record of a file, or of a folder."""
     records = []
     for file in files:
         with storage_errors(file):
             records.append(bundle.record_of(file))
+    # a manifest is Unicode, the name of a file need not be
+    name = os.fsencode(files[0].name if len(files) == 1 else files[0].parent.name).decode("utf-8", "replace")
+    return input_record(name, records)
+
+
+def input_record(name: str, records: Sequence[FileRecord | FileStamp]) -> InputRecord:
+    """Return the record of the files of one input, of several by the hash of their hashes."""
     together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
-    name = files[0].name if len(files) == 1 else files[0].parent.name
-    return InputRecord(
-        # a manifest is Unicode, the name of a file need not be
-        name=os.fsencode(name).decode("utf-8", "replace"),
-        size=sum(record.size for record in records),
-        sha256=records[0].sha256 if len(records) == 1 else together,
-    )
+    sha256 = records[0].sha256 if len(records) == 1 else together
+    return InputRecord(name=name, size=sum(record.size for record in records), sha256=sha256)
 
 
 def _files(path: Path) -> list[Path]:

@@ -111,13 +111,10 @@ def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]
         for bound, limit in gate or ():
             if limit is not None and (known := values.get(f"{name}.{bound}")):
                 value, note = known
-                yield GateResult(f"{name}.{bound}", value, limit, _passed(bound, value, limit, note), note)
-
-
-def _passed(bound: str, value: float | None, limit: float, note: str) -> bool:
-    if value is None:
-        return note == NO_VERSION
-    return value >= limit if bound == "min" else value <= limit
+                passed = note == NO_VERSION
+                if value is not None:
+                    passed = value >= limit if bound == "min" else value <= limit
+                yield GateResult(f"{name}.{bound}", value, limit, passed, note)
 
 
 def _counted(count: int, before: Parts | None) -> dict[str, Value]:

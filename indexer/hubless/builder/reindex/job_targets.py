@@ -90,7 +90,9 @@ def _payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTarg
         tables = [_nothing(len(put.ids)) if put.payload is None else _cast(put.payload, known) for put in puts]
     first, last = (_nothing(len(rows)) if known is None else known.take(pa.array(rows)) for rows in (kept, bare))
     every = [*([] if before is None else [first]), *tables, *([last] if len(bare) else [])]
-    counted = [each if _COUNTED in each.column_names else each.append_column(_COUNTED, _nulls(each)) for each in every]
+    counted = [
+        each if _COUNTED in each.column_names else each.append_column(_COUNTED, pa.nulls(len(each))) for each in every
+    ]
     try:
         return pa.concat_tables(counted, promote_options="default").drop_columns([_COUNTED])
     except pa.ArrowException as error:
@@ -99,10 +101,6 @@ def _payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTarg
 
 def _nothing(count: int) -> pa.Table:
     return pa.table({_COUNTED: pa.nulls(count)})
-
-
-def _nulls(table: pa.Table) -> pa.Array:
-    return pa.nulls(len(table))
 
 
 def _cast(table: pa.Table, known: pa.Table | None) -> pa.Table:

@@ -1,6 +1,5 @@
 """A run: plan → work → gates → publish → keep what is to be kept."""
 
-import hashlib
 import logging
 import os
 import shutil
@@ -15,14 +14,13 @@ from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_ou
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.build_inputs import BuildVectors, input_record
 from hubless.builder.inputs.reading import fit_basis, read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
-from hubless.builder.recipe import Recipe
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import is_thinned, job_prior, job_targets, open_bank, open_vectors
@@ -31,7 +29,6 @@ from hubless.builder.reindex.source_files import same, write_table
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
-from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
 from hubless.search.engines.base import StoredVectors
@@ -273,7 +270,7 @@ def _fit(
     plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
 ) -> tuple[VersionDraft, list[str]]:
     """Fit the correction anew, and train the index anew. Return the version, and notes on the bank."""
-    metric, job = plan.job.metric, plan.job
+    metric, job, before = plan.job.metric, plan.job, rows.before
     given: dict[str, VectorSource | None] = {}
     for name in ("target_bank", "live_queries"):
         given[name], path = None, getattr(job, name)
@@ -296,16 +293,12 @@ def _fit(
         live_queries=given["live_queries"],
         target_prior=prior,
         prior_column=column,
-        calibrated=_calibrated(rows.before, plan.recipe),
+        # the calibration stays with the correction
+        calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
         basis=basis,
     )
     draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets)
     return draft.extended(rows.count), opened_bank.notes
-
-
-def _calibrated(before: Parts | None, recipe: Recipe) -> ConfidenceModel | None:
-    """Return the model whose calibration the next version keeps: that of the same correction."""
-    return None if before is None or before.manifest.correction.name != recipe.correction else before.confidence
 
 
 def _carry(
@@ -401,12 +394,8 @@ def _inputs(plan: Plan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRec
     inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
     for name, stamps in banks.items():
         inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)
-    return {name: input_record(stamps) for name, stamps in inputs.items() if stamps}
-
-
-def input_record(stamps: list[FileStamp]) -> InputRecord:
-    """Return the record of files that are one input."""
-    together = hashlib.sha256("".join(stamp.sha256 for stamp in stamps).encode()).hexdigest()
-    name = Path(stamps[0].path).name if len(stamps) == 1 else f"{len(stamps)} files"
-    sha256 = stamps[0].sha256 if len(stamps) == 1 else together
-    return InputRecord(name=name, size=sum(stamp.size for stamp in stamps), sha256=sha256)
+    return {
+        name: input_record(Path(some[0].path).name if len(some) == 1 else f"{len(some)} files", some)
+        for name, some in inputs.items()
+        if some
+    }
