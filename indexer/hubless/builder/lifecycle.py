@@ -64,12 +64,7 @@ def create(
     dims: int | None = None,
     keep_full: bool = False,
 ) -> bool:
-    """Create an empty collection, to be written to. Its ranking is raw until a query bank is given.
-
-    Return false if it is there already with these settings. Raises `CollectionExists` if it is there with others.
-
-    `dims`, `keep_full`: as for `hubless.build`, only together: a basis is fitted once there are vectors.
-    """
+    """Create an empty collection, or return false if it is there. Raises `CollectionExists` if its settings differ."""
     check_name(collection)
     if type(dim) is not int or not 1 <= dim <= MOST_DIM:
         raise InputError("dim", f"a whole number from 1 to {MOST_DIM}", dim)

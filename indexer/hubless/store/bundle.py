@@ -388,12 +388,7 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
 
 
 def warm(folder: Path, manifest: Manifest) -> None:
-    """Read the index of a version, and what is mapped beside it, from end to end.
-
-    Afterwards it is in the system's memory. Nothing is read if it would take more than half of the machine's.
-
-    Raises `StorageError`.
-    """
+    """Read what is mapped into the system's memory, unless that is more than half of the machine's."""
     mapped = [name for name in (*manifest.index.files, FULL, IDS, PAYLOAD) if name in manifest.files]
     if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():
         return

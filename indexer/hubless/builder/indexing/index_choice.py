@@ -41,11 +41,7 @@ class ExactAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexOrder:
-    """An index to build of targets (n, d) with their centred offsets (n,).
-
-    `bank` (b, d) has example queries without those of the answers. `shard_targets` is the most targets in a shard;
-    None for as many as take 4 GiB. `basis` reduces the vectors in the index, and whole ones are kept beside it.
-    """
+    """An index to build of targets (n, d) with centred offsets (n,), of reduced targets if there is a `basis`."""
 
     targets: VectorSource
     offsets: F32
@@ -69,10 +65,7 @@ class IndexResult:
 
 
 def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResult:
-    """Build, tune and write the index of targets with their offsets folded in.
-
-    Shards are written beside the path, as `index_paths` says. Without a path the index stays in memory.
-    """
+    """Build, tune and write the index of targets with their offsets folded in. Without a path it stays in memory."""
     targets, offsets, aims, bank, basis = order.targets, order.offsets, order.aims, order.bank, order.basis
     if basis is not None:
         targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)

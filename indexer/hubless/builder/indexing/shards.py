@@ -91,11 +91,7 @@ def write_whole(index: faiss.Index, path: Path) -> None:
 
 @dataclass(frozen=True)
 class IndexGrowth:
-    """The rows of a new index: the `kept` ones of a stored one, ascending, and then `more` (a, d), with all offsets.
-
-    `more` is rounded as the index stores it. `file` is that of the stored index, or that it would have in one file;
-    None for one in memory.
-    """
+    """The `kept` rows of a stored index in `file` (None: in memory), then `more` (a, d), with all offsets."""
 
     base: OwnTargets
     file: Path | None
