@@ -3,7 +3,7 @@
 Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md). All vectors are
 reduced by the basis that a build fits on the query bank and the target bank. `first half` keeps the first half of the
 coordinates instead, as models do that are trained for it. The column `dims="auto"` is what a build chooses without
-labels, by the banks; R@1 is that of other queries.
+labels, by the banks; R@1 is that of other queries. `¼, keep_full` has a quarter in the index, and whole vectors rank.
 
 Prints Markdown: R@1 in per cent, and the dimensions that `auto` takes. Everything is kept in
 `docs/images/dimensions.json`.
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+import hubless
 from benchmarks.gains import IMAGES, NAMES
 from benchmarks.real_sets import Set, add_sets, hits, sets_of, trial
 from hubless.builder.inputs.reading import fit_basis
@@ -27,6 +28,7 @@ from hubless.vectors.sources import ArrayVectors
 
 SHARES = {"½": 0.5, "¼": 0.25, "⅛": 0.125}
 FIRST = "first half"
+FULL = ", keep_full"
 SEEDS = 3
 KEPT = IMAGES / "dimensions.json"
 AUTO = Method("auto")
@@ -55,9 +57,17 @@ def right(given: Trial) -> tuple[float, float]:
     return 100 * float(found["none"].mean()), 100 * float(found[AUTO.label].mean())
 
 
+def kept_full(given: Trial, dims: int) -> float:
+    """R@1 in per cent by `auto` of an index of so many dimensions, of which whole vectors rank the candidates."""
+    index = hubless.Index("auto", "cosine", dims=dims, keep_full=True)
+    index.fit(given.query_bank, given.targets, target_bank=given.target_bank)
+    firsts = index.query(given.pairs.queries[given.rows], 1).ranked.rows[:, 0]
+    return 100 * float(np.mean([row in relevant for row, relevant in zip(firsts, given.relevant, strict=True)]))
+
+
 def measure(data: Set, seeds: int) -> dict[str, Any]:
     """Return the mean R@1 of the splits, raw and by `auto`, for each number of dimensions, and what `auto` takes."""
-    figures: dict[str, list[tuple[float, float]]] = {}
+    figures: dict[str, list[tuple[float, ...]]] = {}
     chosen, dim = [], data.pairs.targets.shape[1]
     for seed in range(seeds):
         given = trial(replace(data, bank=None), None, seed)
@@ -67,6 +77,7 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
             basis = basis_of(given, int(share * dim))
             assert basis is not None
             figures.setdefault(name, []).append(right(reduced(given, basis)))
+            figures.setdefault(name + FULL, []).append((kept_full(given, int(share * dim)),))
         first = Basis(np.eye(dim, dim // 2, dtype=np.float32), "cosine")
         figures.setdefault(FIRST, []).append(right(reduced(given, first)))
         found = basis_of(given, "auto")
@@ -78,11 +89,12 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A line a set: raw and `auto` with all dimensions, then raw / auto with fewer."""
-    yield f'| set | d | all | {" | ".join(SHARES)} | {FIRST} | `dims="auto"` | takes |'
-    yield "| --- | ---: |" + " ---: |" * (len(SHARES) + 4)
+    yield f'| set | d | all | {" | ".join(SHARES)} | ¼{FULL} | {FIRST} | `dims="auto"` | takes |'
+    yield "| --- | ---: |" + " ---: |" * (len(SHARES) + 5)
     for found in sets:
         figures = found["figures"]
         cells = [f"{raw:.1f} / {auto:.1f}" for raw, auto in (figures[name] for name in ("all", *SHARES, FIRST))]
+        cells.insert(-1, f"{figures['¼' + FULL][0]:.1f}")
         name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
         takes = " to ".join(str(value) for value in sorted({min(found["chosen"]), max(found["chosen"])}))
         yield f"| {name} | {found['dim']} | {' | '.join(cells)} | {figures['auto'][1]:.1f} | {takes} |"
