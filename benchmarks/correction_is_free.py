@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
+from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims, Setting, recall_curve
 from hubless.knn.augment import centre

@@ -19,7 +19,7 @@ import numpy as np
 import hubless
 from benchmarks.gains import IMAGES, NAMES
 from benchmarks.real_sets import Set, add_sets, hits, sets_of, trial
-from hubless.builder.inputs.reading import fit_basis
+from hubless.builder.inputs import fit_basis
 from hubless.builder.recipe import Recipe
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
+from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.filters import parse_filter
 from hubless.kernels.reductions import rankings
 from hubless.knn import Aims

@@ -18,8 +18,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
-from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths
+from hubless.builder.indexing import ExactAnswers, IndexGrowth, IndexOrder, build_index, grown_index, index_paths
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
 from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index

@@ -9,7 +9,7 @@ import pytest
 from support.problems import normal, with_hubs
 
 import hubless
-from hubless.builder.inputs import reading
+from hubless.builder import inputs as reading
 from hubless.knn import augment, fastscan
 from hubless.vectors.sources import ArrayVectors
 

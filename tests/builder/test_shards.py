@@ -9,7 +9,7 @@ from support.problems import normal
 from support.shards import inodes, same_answers
 
 import hubless
-from hubless.builder.indexing import shards as files
+from hubless.builder import indexing as files
 from hubless.errors import InputError
 
 KINDS = ["flat", "fastscan", "hnsw_sq8"]

@@ -4,7 +4,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder.indexing import shards
+from hubless.builder import indexing as shards
 
 
 def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder.pipeline import places as engines
+from hubless.builder.pipeline import draft as engines
 from hubless.errors import EngineUnavailable, InputError
 from hubless_milvus.names import alias_name, collection_name
 

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hubless.builder.executors import LOCAL, executing
-from hubless.builder.inputs.build_inputs import Inputs
-from hubless.builder.inputs.reading import read_vectors
+from hubless.builder.inputs import Inputs, read_vectors
+from hubless.builder.pipeline.draft import drafting, follow
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import drafting, follow
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder

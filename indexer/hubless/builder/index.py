@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payload
-from hubless.builder.inputs.reading import read_vectors
+from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vectors
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
-from hubless.builder.pipeline.draft import confidence_record
+from hubless.builder.pipeline.draft import InFile, Workbench, confidence_record, drafting, follow
 from hubless.builder.pipeline.fit import answers_of, fit_version
-from hubless.builder.pipeline.places import InFile, Workbench, drafting, follow
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.errors import BundleDamaged, InputError, VersionReplaced

@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
-from hubless.builder.inputs.build_inputs import BuildVectors, Contents
-from hubless.builder.inputs.reading import read_source
+from hubless.builder.inputs import BuildVectors, Contents, read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts
-from hubless.builder.pipeline.draft import empty_draft
+from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import drafting, follow, prune
 from hubless.builder.recipe import Metric, Recipe
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone

@@ -11,7 +11,7 @@ import numpy as np
 
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.executors import LOCAL, check_executor
-from hubless.builder.indexing.shards import check_shard_targets
+from hubless.builder.indexing import check_shard_targets
 from hubless.corrections import Correction
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import taking_prior

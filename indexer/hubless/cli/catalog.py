@@ -7,7 +7,7 @@ import typer
 
 from hubless.builder.backup import Verdict, back_up, restore, verify_catalog
 from hubless.builder.lifecycle import merge
-from hubless.builder.pipeline.places import delete, follow, prune
+from hubless.builder.pipeline.draft import delete, follow, prune
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.store.catalog import Catalog

@@ -9,7 +9,7 @@ from fastapi import Response
 
 import hubless
 from hubless.builder.lifecycle import create
-from hubless.builder.pipeline.places import delete
+from hubless.builder.pipeline.draft import delete
 from hubless.builder.recipe import Metric
 from hubless.errors import InputError
 from hubless.store.catalog import check_name

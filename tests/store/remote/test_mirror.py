@@ -3,7 +3,7 @@ from support import small
 from support.object_storage import ADDRESS, damaging, failing, late_listing
 
 import hubless
-from hubless.builder.indexing import shards
+from hubless.builder import indexing as shards
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
 from hubless.store.remote import objects

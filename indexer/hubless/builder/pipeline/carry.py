@@ -12,13 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import MeasuringQueries, bank_sample
-from hubless.builder.indexing.index_choice import IndexResult, index_record, kept_full, ladder
-from hubless.builder.indexing.shards import IndexGrowth, grown_index, index_paths, remove_files
-from hubless.builder.inputs.build_inputs import Contents
-from hubless.builder.inputs.reading import in_file
-from hubless.builder.pipeline.draft import VersionDraft, empty_draft
+from hubless.builder.indexing import (
+    IndexGrowth,
+    IndexResult,
+    grown_index,
+    index_paths,
+    index_record,
+    kept_full,
+    ladder,
+    remove_files,
+)
+from hubless.builder.inputs import Contents, in_file
+from hubless.builder.pipeline.draft import VersionDraft, Workbench, empty_draft
 from hubless.builder.pipeline.fit import index_version
-from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
 from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError

@@ -15,11 +15,9 @@ from hubless.builder.banks.bank_checks import (
     naming_held_out,
 )
 from hubless.builder.banks.bank_review import drawn, refuse_targets, warnings
-from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
-from hubless.builder.inputs.build_inputs import BuildVectors
-from hubless.builder.inputs.reading import fit_index_basis
-from hubless.builder.pipeline.draft import VersionDraft
-from hubless.builder.pipeline.places import Workbench
+from hubless.builder.indexing import ExactAnswers, IndexOrder
+from hubless.builder.inputs import BuildVectors, fit_index_basis
+from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import FittedCorrection, Gate
 from hubless.corrections.fits import fit_each

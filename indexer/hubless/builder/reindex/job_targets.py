@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import ThinnedQueries, demand, thin
-from hubless.builder.inputs.build_inputs import Contents, added_payload
-from hubless.builder.inputs.reading import in_file
+from hubless.builder.inputs import Contents, added_payload, in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.job_file import PriorChoice
 from hubless.builder.reindex.plan import Plan

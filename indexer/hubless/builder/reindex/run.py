@@ -14,13 +14,11 @@ from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_ou
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs.build_inputs import BuildVectors, input_record
-from hubless.builder.inputs.reading import fit_basis, read_source
+from hubless.builder.inputs import BuildVectors, fit_basis, input_record, read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.draft import VersionDraft
+from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import is_thinned, job_prior, job_targets, open_bank, open_vectors

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs.build_inputs import held_payload, open_targets, reading_payload
+from hubless.builder.inputs import held_payload, open_targets, reading_payload
 from hubless.builder.reindex.job_file import TargetFiles
 from hubless.databases.addresses import is_database, shown
 from hubless.databases.spool import copied_rows

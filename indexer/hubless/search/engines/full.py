@@ -80,7 +80,7 @@ class FullTargets(TargetsOver):
 
     @property
     def pivot(self) -> None:
-        """That of the index is for its queries only."""
+        """The pivot of the index, which is for its queries only."""
         return None
 
     def tuned(self, defaults: Mapping[str, Any]) -> "FullTargets":
