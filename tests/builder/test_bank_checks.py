@@ -1,5 +1,3 @@
-"""Query banks: what is noticed in one, and mixing several."""
-
 import logging
 
 import numpy as np
@@ -33,11 +31,6 @@ def test_bank_that_holds_targets_is_refused_with_advice(bank):
     with pytest.raises(InputError, match=r"example queries, got \d+% targets.*No queries yet\?.*bank_of_targets=true"):
         checked(bank)
     assert "are targets" in checked(bank, bank_of_targets=True).notes[0]
-
-
-def test_a_few_targets_in_the_bank_are_noted():
-    bank = np.concatenate([BANK[:240], TARGETS[:10]])
-    assert checked(bank).notes[0].startswith("4 % of the query bank are targets")
 
 
 def test_other_items_in_place_of_queries_are_noted():

@@ -1,5 +1,3 @@
-"""Collections that begin empty: created, written to, merged, deleted."""
-
 import numpy as np
 import pytest
 from support import small
@@ -52,24 +50,6 @@ def test_creating_again_changes_nothing_and_other_settings_are_named(catalog):
         "id_type is string, not int64; payload_schema is free JSON, not title string"
     ).replace("dim is 5", f"dim is {small.DIM}")
     assert catalog.current("notes") == before
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"dim": 0}, "dim"),
-        ({"dim": True}, "dim"),
-        ({"dim": 65_537}, "dim"),
-        ({"metric": "l2"}, "metric"),
-        ({"id_type": "uuid"}, "id_type"),
-        ({"payload_schema": {"a": "text"}}, "payload_schema.a"),
-    ],
-)
-def test_wrong_setting_is_named_and_nothing_is_created(tmp_path, change, named):
-    with pytest.raises(InputError) as refused:
-        create(tmp_path, "notes", **{**SETTINGS, **change})
-    assert refused.value.parameter == named
-    assert not (tmp_path / "notes").exists()
 
 
 def test_merge_makes_a_version_with_an_index_of_what_was_written(catalog):

@@ -1,5 +1,3 @@
-"""Versions of fewer dimensions: a basis is fitted, stored, and applied to all that comes after."""
-
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +12,9 @@ from hubless.builder.lifecycle import create
 from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS
 from hubless.errors import BundleDamaged, CollectionExists, InputError
-from hubless.lab.gallery import gallery_of
 from hubless.search.engines.external import engine_names
 from hubless.vectors.basis import Basis
-from hubless.vectors.sources import ArrayVectors, in_memory
+from hubless.vectors.sources import ArrayVectors
 
 D, K = 16, 6
 RNG = np.random.default_rng(4)
@@ -163,13 +160,6 @@ def test_job_reduces_new_targets_by_the_basis_of_its_first_version(tmp_path):
     assert first.parts.basis.same_as(hubless.open(tmp_path / "catalog", jobs.NAME).parts.basis)
     with pytest.raises(InputError, match="dims"):
         hubless.reindex(jobs.rewrite(tmp_path / "job", dims=K - 1), catalog=tmp_path / "catalog")
-
-
-def test_bank_of_a_sample_of_live_queries_has_all_dimensions(catalog):
-    gallery = gallery_of(hubless.open(catalog, "c"))
-    compared = in_memory(gallery.queries(GIVEN.queries, "queries"))
-    assert compared.shape == (len(GIVEN.queries), K)
-    assert gallery.restored(compared).shape == GIVEN.queries.shape
 
 
 def two_stages(targets, queries, offsets, way, limit, candidates):

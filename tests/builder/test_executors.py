@@ -85,12 +85,6 @@ def test_unknown_executors_are_refused(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
-def test_executors_do_not_compute_on_a_device(tmp_path):
-    targets, bank, _ = work.vectors()
-    with pytest.raises(InputError, match="executor: expected local with device cuda"):
-        hubless.build(tmp_path, "all", targets, bank, executor="ray", device="cuda")
-
-
 def test_a_job_names_its_executor(tmp_path):
     job = jobs.write(tmp_path, executor={"type": "ray"}, correction={"name": "nnn", "parameters": {"k": 3}})
     outcome = hubless.reindex(job, catalog=tmp_path / "catalog")

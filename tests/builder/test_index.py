@@ -1,5 +1,3 @@
-"""The library on arrays: an index that is fitted, changed and saved answers as the formula says."""
-
 import threading
 
 import numpy as np
@@ -11,7 +9,7 @@ from support.problems import centred, with_hubs
 
 import hubless
 from hubless.corrections import CORRECTIONS, QUERY_TIMES, corrected_scores
-from hubless.errors import DuplicateIds, InputError, PointNotFound, UnknownField
+from hubless.errors import DuplicateIds, InputError, UnknownField
 
 PROBLEM = with_hubs(targets=120, bank=90, target_bank=60, queries=8, dim=12, seed=3)
 FITTED = 60
@@ -32,7 +30,6 @@ def fitted(correction="csls", **options):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A catalog with an index of each correction, so that each example of a property begins with a fresh one."""
     path = tmp_path_factory.mktemp("saved")
     for name in CORRECTIONS:
         fitted(name).save(path, name)
@@ -137,7 +134,6 @@ class TestAnew:
 
 @pytest.fixture(scope="module")
 def index():
-    """Do not change it."""
     return fitted()
 
 
@@ -241,11 +237,6 @@ class TestAdd:
 
 
 class TestRemove:
-    def test_unknown_id_is_refused_and_nothing_removed(self, index):
-        with pytest.raises(PointNotFound, match="no target has the id 'x'"):
-            index.remove(["t3", "x"])
-        assert index.count == FITTED
-
     def test_index_without_targets_answers_with_no_hits_and_is_not_saved(self, own, tmp_path):
         own.remove(IDS[:FITTED])
         assert own.query(QUERIES).rows.shape == (8, 0)

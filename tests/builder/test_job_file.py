@@ -1,5 +1,3 @@
-"""A job file says what is wrong with it, and where."""
-
 import pytest
 
 from hubless.builder.reindex.job_file import read_job

@@ -1,5 +1,3 @@
-"""The default strength of a version, chosen by live queries."""
-
 import logging
 
 import numpy as np
@@ -49,11 +47,6 @@ def test_strength_is_the_default_of_queries_and_no_other():
     assert index.query(ids=ids).strength == 0
     assert index.side_by_side(query).corrected.strength == (index.strength or 1)
     assert index.query(query, explain=True)[0][0].explanation.strength == index.strength
-
-
-def test_without_live_queries_the_strength_is_1(tmp_path):
-    manifest = hubless.build(tmp_path, "c", TARGETS, FOREIGN)
-    assert (manifest.strength, manifest.strength_choice) == (1, None)
 
 
 def test_build_stores_the_choice_and_the_version_answers_by_it(tmp_path):

@@ -1,5 +1,3 @@
-"""Banks from live queries: what many ask counts once, nobody has too many, and outliers stay out."""
-
 import numpy as np
 import pytest
 from support.hubs import foreign, pairs, unit

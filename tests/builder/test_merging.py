@@ -1,5 +1,3 @@
-"""What was written becomes part of the next version."""
-
 from time import sleep
 
 import numpy as np
@@ -77,14 +75,6 @@ def test_log_keeps_what_a_stored_version_lacks(catalog):
     assert (log.first(), log.last()) == (3, 2)
     log.close()
     assert hubless.open(catalog, NAME).count == small.COUNT + 2
-
-
-def test_index_that_is_saved_elsewhere_begins_without_a_log(catalog, tmp_path):
-    with writing.writable(catalog) as client:
-        write(client, 1)
-    index = hubless.open(catalog, NAME)
-    assert index.save(tmp_path / "other", NAME).log_seq == 0
-    assert hubless.open(tmp_path / "other", NAME).count == small.COUNT + 1
 
 
 def test_targets_added_in_memory_come_on_top_of_the_log(catalog):

@@ -1,5 +1,3 @@
-"""Offsets, augmented vectors and the lab, as functions of arrays."""
-
 import ast
 import importlib
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A query bank from what the targets are called."""
-
 import numpy as np
 import pyarrow as pa
 import pytest

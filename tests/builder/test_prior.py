@@ -1,5 +1,3 @@
-"""Builds and indexes with a target prior: from a file, an array or a payload column, and for later targets."""
-
 import numpy as np
 import pyarrow as pa
 import pytest

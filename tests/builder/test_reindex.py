@@ -1,5 +1,3 @@
-"""`hubless reindex`: the collection follows the files and the log, and only through its gates."""
-
 import time
 from dataclasses import replace
 
@@ -38,7 +36,6 @@ def built(folder):
 
 
 def expected(*ids, **seeds):
-    """What the collection must hold: vectors by their ids, some of another seed."""
     return {each: unit(vector(each, seeds.get(each.replace("-", "_"), 0))) for each in ids}
 
 

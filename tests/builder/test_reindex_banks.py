@@ -1,5 +1,3 @@
-"""`hubless reindex` with samples of live queries, which it thins, and with target priors."""
-
 import numpy as np
 import pytest
 from support import jobs, small

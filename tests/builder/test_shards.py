@@ -1,5 +1,3 @@
-"""Builds, merges and jobs of a collection whose index is cut into shards."""
-
 import shutil
 
 import numpy as np
@@ -131,7 +129,6 @@ def test_version_that_was_merged_needs_no_older_one(catalog):
 
 @pytest.fixture
 def written(monkeypatch):
-    """Which files of an index were written."""
     names = []
 
     def write(index, path, kept=files.write_whole):

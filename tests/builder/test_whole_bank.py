@@ -1,5 +1,3 @@
-"""All of the query bank serves: shipped offsets are those of the full fit, and hubness is measured with another one."""
-
 import numpy as np
 import pytest
 from support.problems import with_hubs

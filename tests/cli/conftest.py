@@ -12,7 +12,6 @@ import hubless
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
-    """A folder of input files of every kind. Do not change it."""
     folder = tmp_path_factory.mktemp("files")
     np.save(folder / "targets.npy", small.targets())
     np.save(folder / "bank.npy", small.query_bank())
@@ -35,8 +34,6 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def build(run, files, tmp_path):
-    """Run `hubless build` with targets and a query bank, and with more if wanted."""
-
     def run_build(*words, catalog=tmp_path / "catalog", targets="targets.npy", name="photos"):
         given = ("--targets", files / targets, "--query-bank", files / "bank.npy")
         return run("build", "--catalog", catalog, "--collection", name, *given, *words)

@@ -1,5 +1,3 @@
-"""`hubless backup`, `restore` and `verify`: a copy that has all, and what is said of one that has not."""
-
 import shutil
 import threading
 
@@ -20,7 +18,6 @@ NAME = "photos"
 
 @pytest.fixture
 def catalog(tmp_path):
-    """A collection of two versions, with a write after the last one, and an alias."""
     made = hubless.Catalog(tmp_path / "catalog")
     small.build_full(made.path, NAME, correction="csls", parameters={"k": 3}, index="flat")
     remove(made, small.IDS[9])
@@ -36,8 +33,6 @@ def remove(catalog, wanted, name=NAME):
 
 @pytest.fixture
 def run(catalog, run):
-    """Run a command on the catalog; its exit code and its JSON."""
-
     def on_catalog(*arguments, on=catalog.path):
         ended = run(*arguments, "--catalog", str(on), "--json")
         return ended.code, ended.json if ended.out else None

@@ -1,5 +1,3 @@
-"""`hubless bank`: show, thin, check and forget, on real files."""
-
 import numpy as np
 import pytest
 from support import catalogs

@@ -1,5 +1,3 @@
-"""`hubless build`: every option, with real files."""
-
 import pytest
 from support import small
 

@@ -1,5 +1,3 @@
-"""Tables on narrow and on wide terminals."""
-
 import re
 
 import pytest
@@ -9,7 +7,6 @@ NUMBER = re.compile(r"[+<-]?\d[\d,.]*( ± [\d.]+| \[.+\]|%| %)?")
 
 
 def rows(printed):
-    """The cells of tables, line by line."""
     lines = [line for line in printed.splitlines() if line.startswith(("│", "┃"))]
     return [[cell.strip() for cell in re.split("[│┃]", line)[1:-1]] for line in lines]
 

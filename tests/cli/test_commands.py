@@ -1,5 +1,3 @@
-"""The commands that look at a collection, ask it, and change what is current."""
-
 import json
 import shutil
 from importlib import metadata
@@ -30,16 +28,6 @@ def test_list_shows_collections_and_versions_and_marks_the_current(run, catalog)
         ["photos", second, "✓", "40", "sn"],
         ["songs", small.entries(catalog, "songs")[0], "✓", "40", "none"],
     ]
-
-
-def test_list_as_json(run, catalog):
-    first, second = small.entries(catalog)
-    assert run("list", "--catalog", catalog, "--json").json == {
-        "photos": [
-            {"version": first, "current": False, "problem": None},
-            {"version": second, "current": True, "problem": None},
-        ]
-    }
 
 
 def test_list_says_what_is_wrong_with_a_damaged_version(run, catalog):

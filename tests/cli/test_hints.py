@@ -1,5 +1,3 @@
-"""What the commands tell people to do next, done as it is written."""
-
 import json
 import os
 import re
@@ -19,7 +17,6 @@ COUNT = 300
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder that commands run in, with targets, a bank and labels."""
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)
     named = {"targets": targets[:COUNT], "bank": queries[COUNT:], "queries": queries[:COUNT]}
     for name, rows in {**named, "right": np.arange(COUNT)}.items():
@@ -29,7 +26,6 @@ def folder(tmp_path, monkeypatch):
 
 
 def hinted(text):
-    """The commands that a text names, each as it is typed."""
     return [found.strip("`. ") for found in re.findall(r"hubless (?:[a-z]+ )?-.*|`hubless [^`]+`", text)]
 
 

@@ -1,5 +1,3 @@
-"""A column `id` of the payload has the ids, in each format and for each command that takes payload."""
-
 import json
 import os
 import shlex
@@ -45,16 +43,6 @@ def test_column_id_that_cannot_be_ids_is_refused_with_what_to_do(build, tmp_path
     assert "payload, column id: expected" in ended.err
     assert "rename the column, or give the ids apart (--ids)" in ended.err
     assert not (tmp_path / "catalog").exists() or small.entries(tmp_path / "catalog") == []
-
-
-def test_payload_of_ids_alone_leaves_no_payload_and_more_can_be_added(tmp_path):
-    index = hubless.Index(metric="cosine").fit(
-        small.query_bank(), small.targets(), payload=[{"id": name} for name in NAMES]
-    )
-    index.add(small.vectors(1, 5), payload=[{"id": "new"}])
-    assert index.query(ids=["new"], limit=1).ids
-    index.save(tmp_path, "photos")
-    assert hubless.open(tmp_path, "photos").manifest.payload_columns == []
 
 
 def test_targets_of_json_lines_are_refused_with_a_command_that_mends_it(build, files, tmp_path):

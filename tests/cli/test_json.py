@@ -1,5 +1,3 @@
-"""`--json` of every command: one document on standard output, and nothing else there."""
-
 import json
 import re
 import signal

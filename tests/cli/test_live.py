@@ -1,5 +1,3 @@
-"""Live queries on the command line."""
-
 import numpy as np
 import pytest
 from support.hubs import foreign, pairs
@@ -11,7 +9,6 @@ QUERIES, ITEMS, _ = pairs(900, apart=1.0, common=1.0)
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """A folder of targets, a bank that fits, one that does not, and live queries."""
     folder = tmp_path_factory.mktemp("given")
     arrays = {"targets": ITEMS[400:], "fitting": QUERIES[220:600], "foreign": foreign(), "live": QUERIES[:220]}
     for name, rows in arrays.items():

@@ -1,5 +1,3 @@
-"""A catalog is one catalog, whether its path is relative, absolute or a link, on every way in."""
-
 import os
 
 import pytest

@@ -1,5 +1,3 @@
-"""Options of `hubless query`: parameters, a filter, both rankings."""
-
 import json
 
 import numpy as np
@@ -15,7 +13,6 @@ PROBLEM = with_hubs(targets=60, bank=50)
 
 @pytest.fixture
 def built(run, tmp_path):
-    """Build a collection of a correction on the command line; the words that name it, and a file of queries."""
     for name in ("targets", "bank", "queries"):
         np.save(tmp_path / f"{name}.npy", getattr(PROBLEM, name))
 

@@ -1,5 +1,3 @@
-"""The command `reindex`: what people read, what machines read, and exit codes."""
-
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,7 +21,6 @@ def job(tmp_path):
 
 @pytest.fixture
 def reindex(run, job):
-    """Run the command on the job."""
     return lambda *words: run("reindex", job, "--catalog", job.parent / "catalog", *words)
 
 

@@ -1,5 +1,3 @@
-"""What a terminal, a pipe and a signal make of the command line: real processes."""
-
 import fcntl
 import os
 import pty

@@ -1,5 +1,3 @@
-"""Problems whose answer can be written down."""
-
 import numpy as np
 import pytest
 from support.problems import additive, centred, normal

@@ -1,5 +1,3 @@
-"""Bank queries that are near-duplicates count once in the shrinkage of `auto`."""
-
 import numpy as np
 import pytest
 from support.hubs import unit

@@ -13,7 +13,6 @@ from hubless import CORRECTIONS
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.rescored import globally_corrected
 from hubless.corrections.rescored.mutual_proximity import MutualProximities
-from hubless.errors import InputError
 
 
 def test_ranking_of_gc_is_that_of_the_published_formula(problem):
@@ -139,10 +138,6 @@ class TestGateOnTargets:
         near, far = problem.bank[:1], -problem.bank.mean(axis=0, keepdims=True)
         assert fitted.offsets(near)[0] != 0
         assert fitted.offsets(far)[0] == 0
-
-    def test_unknown_gate_is_refused(self):
-        with pytest.raises(InputError, match="gate: expected one of query, target, got 'both'"):
-            CORRECTIONS["dis"](gate="both")
 
 
 class TestRanksAmongTheBank:

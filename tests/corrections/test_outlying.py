@@ -1,5 +1,3 @@
-"""Outlying offsets, which `auto` does not shrink: by the formula, with planted hubs, and after storing."""
-
 import numpy as np
 import pytest
 from support.hubs import unit

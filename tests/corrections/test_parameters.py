@@ -1,5 +1,3 @@
-"""Parameters and banks of corrections that are not what they have to be."""
-
 import json
 
 import numpy as np

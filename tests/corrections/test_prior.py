@@ -1,5 +1,3 @@
-"""Target priors: how often each target should be found."""
-
 import json
 from unittest import mock
 
@@ -122,10 +120,6 @@ class TestEveryCorrectionThatTakesAPrior:
         restored = FITTED[method].from_state(fitted.state(), json.loads(json.dumps(fitted.details)))
         assert restored.details == fitted.details
         np.testing.assert_array_equal(restored.of_prior(UNEVEN), fitted.of_prior(UNEVEN))
-
-    def test_fit_without_a_prior_refuses_one_later(self, method):
-        with pytest.raises(InputError, match="target prior: expected none, as the correction was fitted without one"):
-            CentredCorrection(fit(method, None), 0.0).offsets(PROBLEM.targets, prior=UNEVEN)
 
 
 def test_prior_of_auto_is_shrunk_as_all_of_the_offset():

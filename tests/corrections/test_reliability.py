@@ -1,5 +1,3 @@
-"""Trust of `auto` in few bank queries: as far as halves of the bank agree."""
-
 import numpy as np
 import pytest
 from support.problems import normal, with_hubs

@@ -1,5 +1,3 @@
-"""The temperature from a perplexity, and `auto`, which relies on it."""
-
 import json
 
 import numpy as np

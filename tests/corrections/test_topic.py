@@ -1,5 +1,3 @@
-"""What `auto` makes of a bank of one topic: beside whole matrices, and on made-up topics."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The job reads targets from a database, and writes the offsets there."""
-
 import numpy as np
 import pytest
 from support import stores

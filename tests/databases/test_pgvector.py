@@ -1,5 +1,3 @@
-"""What PostgreSQL alone has: types of ids and vectors, SQL for new and changed rows, and an index that is used."""
-
 import json
 from pathlib import Path
 

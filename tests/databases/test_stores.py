@@ -1,5 +1,3 @@
-"""Corrections in the real databases, in their local modes: what they find is what hubless finds."""
-
 import itertools
 
 import numpy as np
@@ -128,20 +126,6 @@ def test_ids_that_the_database_lacks_are_left_out(store, whole, best, fitted):
 def test_wrong_options_are_named(store, options, said):
     with pytest.raises(InputError, match=said):
         correct(store, **options)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "option", "said"),
-    [
-        ("fotos", "", "expected one of .*photos.*, got fotos"),
-        ("photos", "vector=nothing", "vector: expected .*(nothing|got vector)"),
-        ("photos", "color=red", "option color: expected one of"),
-    ],
-)
-def test_address_of_nothing_is_named(store, wrong, option, said):
-    address = store.address.replace("photos", wrong)
-    with pytest.raises(InputError, match=said):
-        open_database(address + ("&" if "?" in address else "?") + option)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,6 @@ from hubless.demo.measuring import CORRECTED, rank, rank_by_all, split_pairs
 from hubless.demo.training import Encoders
 
 
-def test_split_holds_out_1500_pairs_and_loses_none():
-    pairs = make_pairs(5000)
-    parts = split_pairs(pairs, seed=0)
-    assert (len(parts.training), len(parts.held_out)) == (3500, 1500)
-    names = [pair.name for pair in parts.training + parts.held_out]
-    assert sorted(names) == sorted(pair.name for pair in pairs)
-
-
 def test_rank_measures_a_gallery_whose_answers_are_known():
     gallery = np.eye(20, dtype=np.float32)
     queries = gallery[[3, 4, 5]]

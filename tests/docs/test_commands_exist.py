@@ -9,7 +9,6 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 
 def code(text):
-    """The code of a page: its fenced blocks and its code spans."""
     fenced = re.findall(r"(?ms)^ *```.*?^ *```", text)
     return "\n".join([*fenced, *re.findall(r"`[^`\n]+`", re.sub(r"(?ms)^ *```.*?^ *```", "", text))])
 

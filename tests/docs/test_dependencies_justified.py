@@ -1,5 +1,3 @@
-"""Each dependency has its reason beside it."""
-
 import re
 from pathlib import Path
 

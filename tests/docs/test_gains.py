@@ -13,7 +13,6 @@ SETS = sorted(MEASURED["sets"], key=lambda found: -mean(found, "auto"))
 
 
 def page(name):
-    """The text of a page, its lines joined."""
     return " ".join((ROOT / name).read_text("utf-8").split())
 
 

@@ -1,5 +1,3 @@
-"""The glossary is used: pages link to each of its terms, and every link to it leads to a term."""
-
 import re
 from pathlib import Path
 
@@ -12,17 +10,14 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md")), ROOT
 
 
 def entries():
-    """Term -> what the glossary says of it."""
     return dict(re.findall(r"(?ms)^## (.+?)$\n+(.*?)\n*(?=^## |\Z)", GLOSSARY.read_text("utf-8")))
 
 
 def anchors():
-    """Anchor -> term."""
     return {slug(term): term for term in entries()}
 
 
 def links(page):
-    """Anchors of the glossary that a page links to."""
     text = page.read_text("utf-8")
     found = set(re.findall(r"\]\((?:[\w./]*/)?glossary\.md#([^)]*)\)", text))
     return found | set(re.findall(r"\]\(#([^)]*)\)", text)) if page == GLOSSARY else found
@@ -38,11 +33,6 @@ def test_terms_have_anchors_of_their_own():
 @pytest.mark.parametrize("anchor", anchors())
 def test_term_is_linked_from_another_page(anchor):
     assert anchor in LINKED
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_to_the_glossary_lead_to_a_term(page):
-    assert links(page) - set(anchors()) == set()
 
 
 @pytest.mark.parametrize("term", entries())

@@ -9,7 +9,6 @@ PAPERS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(R
 
 
 def anchors(page):
-    """The anchors of a page's headings."""
     text = re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text("utf-8"))
     return {slug(heading) for heading in re.findall(r"(?m)^#+ (.*)$", text)}
 

@@ -20,7 +20,6 @@ def rows(section, page=PAGE):
 
 
 def defaults(name):
-    """How the page writes the parameters of a correction, those without a default value bare."""
     return {
         field.name if field.default is None else f"{field.name}={field.default!r}".replace("'", '"')
         for field in fields(CORRECTIONS[name])

@@ -4,7 +4,6 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from hubless_service.app import create_app
-from hubless_service.http.trace import STAGES
 from hubless_service.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
@@ -12,7 +11,6 @@ ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
 
 
 def families(folder):
-    """Every family of metrics that a server has, by its name on the page."""
     settings = Settings(catalog="s3://bucket/catalog", cache=folder / "cache", query_sample=folder / "sample")
     page = create_app(settings).state.hubless.metrics.page()
     found = text_string_to_metric_families(page.decode())
@@ -25,8 +23,3 @@ def families(folder):
 
 def test_metrics_are_those_of_the_code(tmp_path):
     assert {name for name, _, _ in ROWS} == families(tmp_path)
-
-
-def test_stages_are_those_of_the_code():
-    (listed,) = re.findall(r"(?s)\nStages are (.*?), as in", PAGE)
-    assert re.findall(r"`(\w+)`", listed) == list(STAGES)

@@ -1,5 +1,3 @@
-"""The configuration of nginx in docs/security.md: nginx takes it, and its limits are those of the service."""
-
 import os
 import re
 import shutil

@@ -1,5 +1,3 @@
-"""The notebook of the docs runs, and what is stored of it is what it shows."""
-
 import importlib.util
 import re
 from pathlib import Path
@@ -45,9 +43,3 @@ def test_it_shows_the_picture_of_n10_and_warns_of_nothing(ran):
     pictures = [cell for cell, _, _, kinds, _ in shown(ran) if "image/svg+xml" in kinds]
     assert pictures == ["picture", "bars", "stored"]
     assert "stderr" not in [name for _, _, name, _, _ in shown(ran)]
-
-
-def test_pages_that_it_links_to_are_there():
-    linked = re.findall(r"\]\(([\w-]+\.md)\)", "".join(cell.source for cell in STORED.cells))
-    assert linked
-    assert [page for page in linked if not (DOCS / page).exists()] == []

@@ -1,5 +1,3 @@
-"""The names in docs/operations.md exist: alerts, settings and codes."""
-
 import re
 from pathlib import Path
 

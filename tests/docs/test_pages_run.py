@@ -1,5 +1,3 @@
-"""README, the pages and the clients' READMEs run as they are written: from the built wheel, in an empty folder."""
-
 import json
 import os
 import re
@@ -29,13 +27,10 @@ FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!
 
 
 def name(page):
-    """The name of a page, and for a client's that of its folder."""
     return page.stem if page.parent in (ROOT, ROOT / "docs") else f"clients/{page.parent.name}"
 
 
 def vectors(*names):
-    """Files of vectors: those of queries go with those of targets row by row, and differ from each other."""
-
     def write(folder, walk):
         queries, targets, _ = pairs(260, apart=1.5)
         for seed, wanted in enumerate(names):
@@ -48,7 +43,6 @@ def vectors(*names):
 
 
 def built(folder, walk):
-    """A collection of images."""
     walk.prepare(BUILD)
 
 
@@ -58,7 +52,6 @@ def built_raw(folder, walk):
 
 
 def demo(folder, walk):
-    """The server of the demo, with a second collection to move an alias to."""
     pages = "\n".join(page.read_text("utf-8") for page in PAGES)
     texts = [text.lower() for text in re.findall(r'\btext"?[=:] ?"([ \w]+)"', pages)]
     for collection in ("stdlib", "stdlib-next"):
@@ -67,7 +60,6 @@ def demo(folder, walk):
 
 
 def tables(folder, walk):
-    """Targets with payload, in Parquet and as lines of JSON."""
     images = np.load(folder / "images.npy")
     kinds = [("photo", "drawing")[row % 2] for row in range(len(images))]
     pq.write_table(
@@ -79,14 +71,12 @@ def tables(folder, walk):
 
 
 def scores(folder, walk):
-    """Similarities in place of vectors."""
     images, captions = (np.load(folder / f"{each}.npy") for each in ("images", "captions"))
     np.save(folder / "s.npy", captions @ images.T)
     np.save(folder / "bank.npy", captions[::-1] @ images.T)
 
 
 def sample(folder, walk):
-    """What the service keeps of live queries."""
     write_sample(folder / "queries", np.load(folder / "captions.npy"), collection="photos")
 
 
@@ -136,7 +126,6 @@ def written(folder, walk):
 
 
 def bucket(folder, walk):
-    """A bucket with the files of a build, and a collection that was built before."""
     from support import object_storage  # here, as it takes long to import
 
     store = walk.enter(object_storage.store())
@@ -174,7 +163,6 @@ GIVEN = {
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory):
-    """The folder of unpacked wheels, with that of hubless."""
     folder = tmp_path_factory.mktemp("wheels")
     build(ROOT, folder)
     return folder
@@ -199,7 +187,6 @@ def locked(client=None):
 
 
 def clone(folder):
-    """Copy what git keeps, for a page that installs from a clone."""
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for file in filter(None, files.split("\0")):
         if (ROOT / file).exists():

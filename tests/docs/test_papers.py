@@ -1,5 +1,3 @@
-"""Every command of the page of papers runs, on made-up data."""
-
 import json
 import re
 import sys
@@ -18,7 +16,6 @@ WRITTEN = dict.fromkeys(re.findall(r"`((?:hubless|paper) [^`]+)`", PAGE))
 
 
 def filled(written):
-    """Return a command with the page's shell function and variables filled in."""
     command = re.sub(r"^paper (\S+)", r"hubless evaluate --paper \1 --table", written)
     while "$" in command:
         command = re.sub(r"\$(\w)", lambda name: SHARED[name[1]], command)
@@ -66,7 +63,6 @@ def test_command_of_a_row_runs(command, folder, monkeypatch, capsys):
 
 
 def rows_by_paper():
-    """Return by the name of a paper its rows: table, what it shows, what is published, command."""
     papers = re.findall(r"(?ms)^## ([^\n,]*), [^\n]*20\d\d\n(.*?)(?=^## |\Z)", PAGE)
     lines = {name: [line for line in text.splitlines() if line.startswith("| ")][2:] for name, text in papers}
     return {name: [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[name]] for name in lines}

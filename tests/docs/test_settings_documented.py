@@ -8,7 +8,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
 
 
 def default(field):
-    """A setting's default as the page writes it."""
     if field.is_required():
         return "required"
     return "processors" if field.default_factory else f"`{str(field.default).lower()}`"

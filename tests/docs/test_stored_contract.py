@@ -12,7 +12,6 @@ STORED = Path(__file__).parents[2] / "docs" / "openapi.json"
 
 
 def lines(text):
-    """A document's lines, without the release that it was made of."""
     document = json.loads(text)
     del document["info"]["version"]
     return json.dumps(document, indent=2, ensure_ascii=False).splitlines()

@@ -116,8 +116,6 @@ def test_rows_of_another_number_type_or_shape_or_not_finite_are_refused(saved, r
 
 
 class Bomb:
-    """Notes that it was unpickled."""
-
     def __reduce__(self):
         return (pytest.fail, ("a pickle was loaded",))
 

@@ -1,5 +1,3 @@
-"""An encoder that is asked over HTTP, against a real server that is right, slow, down, or talks nonsense."""
-
 import contextlib
 import threading
 
@@ -24,7 +22,6 @@ def server():
 
 @pytest.fixture
 def encoder(server, tmp_path):
-    """Makes encoders of the server, with other fields if wanted."""
     return lambda **more: load_encoder(tmp_path, DIM, server.describe(**more))
 
 

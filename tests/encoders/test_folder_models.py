@@ -1,5 +1,3 @@
-"""What all encoders with a model in a folder share."""
-
 import importlib.util
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

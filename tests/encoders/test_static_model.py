@@ -1,5 +1,3 @@
-"""Static embeddings, with real tokenisers and tables made here."""
-
 from functools import partial
 
 import numpy as np
@@ -18,7 +16,6 @@ load = partial(load_model, "static")
 
 
 def mean(text, rows=ROWS, weights=None, mapping=None, unknown=False):
-    """The mean vector of a text, token by token."""
     total, count = np.zeros(small.DIM), 0
     for token in tokens(text):
         if WORDS[token] != "[UNK]" or unknown:

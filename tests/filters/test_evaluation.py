@@ -1,5 +1,3 @@
-"""Filters as Arrow evaluates them, beside the same in plain Python."""
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings

@@ -1,5 +1,3 @@
-"""The bitmap that Faiss asks, and the cache of those that were used lately."""
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -45,10 +43,6 @@ def test_pages_hold_the_matches_from_a_row_on(share, monkeypatch):
     for start in (0, 1, 8, 500, COUNT - 1):
         for limit in (1, 30, COUNT):
             np.testing.assert_array_equal(matches.page(start, limit), rows[rows >= start][:limit])
-
-
-def test_rows_are_those_of_the_whole_payload_whatever_its_batches(payload):
-    assert find_matches(below(payload, 250), payload).rows.tolist() == list(range(250))
 
 
 def test_cache_stays_within_its_room_and_forgets_what_was_used_longest_ago(payload):

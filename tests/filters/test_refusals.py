@@ -1,5 +1,3 @@
-"""What is wrong with a filter is said in full: where, what was expected, what came."""
-
 from datetime import datetime
 
 import pyarrow as pa

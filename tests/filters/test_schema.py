@@ -1,5 +1,3 @@
-"""The JSON schema of filters says what the parser takes."""
-
 import pyarrow as pa
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Filtered search: the same as comparing with every match, whatever the index, the correction and the share."""
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Several fits over the same targets: each gets what it would get alone, and the others cost no products."""
-
 import numpy as np
 import pytest
 from support.problems import normal, with_hubs

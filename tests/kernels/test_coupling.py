@@ -1,5 +1,3 @@
-"""Both sums of a Sinkhorn step from one product."""
-
 import numpy as np
 import pytest
 from support import naive

@@ -1,5 +1,3 @@
-"""Cores that a container lets its processes use, as its groups say."""
-
 import pytest
 
 from hubless.kernels import threads

@@ -1,5 +1,3 @@
-"""The kernels of gated and rescored corrections beside naive ones."""
-
 import numpy as np
 import pytest
 from support import naive

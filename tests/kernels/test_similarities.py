@@ -1,5 +1,3 @@
-"""What Sinkhorn needs of the similarities, and what it does with them."""
-
 import numpy as np
 import pytest
 from support import naive

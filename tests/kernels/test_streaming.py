@@ -1,5 +1,3 @@
-"""The engine: order, several reductions at once, threads, errors, and bounded memory."""
-
 import subprocess
 import sys
 import textwrap
@@ -83,18 +81,6 @@ def test_rankings_with_several_offsets_are_those_one_by_one():
 @pytest.mark.skipif(blas_threads() == {1}, reason="BLAS has one thread anyway")
 class TestThreadsOfBlas:
     """Their number is the whole process's. With `threadpool_limits` around these, no other thread could set it."""
-
-    def test_are_one_while_it_streams_and_what_they_were_afterwards(self):
-        class Looking(Maximum):
-            def add(self, rows, products, first):
-                seen.append(blas_threads())
-
-        seen = []
-        before = blas_threads()
-        streaming.stream(source(normal(4, 3, seed=1)), source(normal(9, 3, seed=2)), Looking)
-        assert blas_threads() == before
-        assert seen
-        assert all(threads == {1} for threads in seen)
 
     def test_are_restored_after_an_error_of_the_source(self):
         def broken():

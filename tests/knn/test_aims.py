@@ -48,10 +48,6 @@ def test_auto_scans_few_targets_exactly_and_codes_of_many():
     assert names("auto", 100_000) == (["fastscan", "flat"], [])
 
 
-def test_auto_with_a_latency_tries_faster_kinds_after_it():
-    assert names("auto", 100_000, Aims(latency_ms=1))[0] == ["fastscan", "ivf_fastscan", "hnsw", "flat"]
-
-
 def test_memory_for_half_precision_only_takes_half_precision():
     memory = int(1.1 * INDEXES["fastscan_fp16"].size(100_000, 528))
     assert names("auto", 100_000, Aims(memory=memory))[0] == ["fastscan_fp16", "flat_fp16"]

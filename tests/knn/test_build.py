@@ -1,5 +1,3 @@
-"""Indexes as a build makes them: aims, notes, the measured curve, and answers."""
-
 import numpy as np
 import pytest
 from support.problems import normal

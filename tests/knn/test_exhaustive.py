@@ -1,5 +1,3 @@
-"""Comparing with every vector: what a sorted list says, however the work is divided, and wherever the vectors lie."""
-
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 from support.naive import top_k
 
-from hubless.knn import exhaustive, is_shared, read_index, write_index
+from hubless.knn import exhaustive, read_index, write_index
 from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, openmp_threads, search_all, stored
 
 DIM = 80
@@ -94,12 +92,6 @@ def test_error_in_a_part_is_told_and_leaves_nothing_running(monkeypatch, in_smal
     assert calls
     assert faiss.omp_get_max_threads() > 0
     assert search_all(index, whole_numbers(1, 1), 10, None)[1].shape == (1, 10)
-
-
-def test_only_large_flat_indexes_are_shared_by_threads(in_small_parts):
-    assert is_shared(flat(whole_numbers(351, 0)))
-    assert not is_shared(flat(whole_numbers(350, 0)))
-    assert not is_shared(faiss.index_factory(DIM, "SQfp16", faiss.METRIC_INNER_PRODUCT))
 
 
 @pytest.mark.parametrize("dim", [16, 80, 528])

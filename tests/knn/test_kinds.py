@@ -1,5 +1,3 @@
-"""What every kind of index must hold: right scores, the same answers again, selectors, parameters."""
-
 import faiss
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-"""Exact search over some of the rows: the same hits whichever way, ties and too few matches included."""
-
 from dataclasses import dataclass, field
 
 import numpy as np

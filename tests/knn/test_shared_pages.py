@@ -1,5 +1,3 @@
-"""Several processes over one mapped index hold one copy of its vectors."""
-
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -45,7 +43,6 @@ def reader(catalog):
 
 
 def pages(process):
-    """Bytes of the index that others map too, and that only this process maps, after a query that scans all of it."""
     process.stdin.write("now\n")
     process.stdin.flush()
     return [int(number) for number in process.stdout.readline().split()]

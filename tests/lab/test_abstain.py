@@ -1,5 +1,3 @@
-"""Confidence on labelled queries: what is measured, by which queries, and how it is told."""
-
 import numpy as np
 import pytest
 from support.labelled import pairs, tune

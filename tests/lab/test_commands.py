@@ -1,5 +1,3 @@
-"""`hubless evaluate` and `hubless tune` as they are called: files in, tables and files out, and wrong usage."""
-
 import json
 
 import numpy as np
@@ -149,8 +147,6 @@ def matrices(tmp_path_factory):
 
 
 class TestSimilarities:
-    """Matrices in place of vectors, on the command line."""
-
     def given(self, matrices, *names):
         options = dict(zip(("similarities", "bank_similarities", "target_bank_similarities"), names, strict=False))
         return [word for option, name in options.items() for word in ("--set", f"{option}={matrices / name}.npy")]

@@ -1,5 +1,3 @@
-"""Comparisons beside ones by hand, and what they say of their input."""
-
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
@@ -9,7 +7,7 @@ from support.labelled import compare, pairs
 from hubless import measures
 from hubless.errors import InputError
 from hubless.lab.experiments import trials
-from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method, as_methods
+from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import strict_trial
 
@@ -165,20 +163,3 @@ def test_plans_of_the_whole_matrix_see_all_test_queries_at_once(held, monkeypatc
     rows, columns = linear_sum_assignment(GIVEN.queries @ GIVEN.targets.T, maximize=True)
     assert found.row("hn").quality["recall_at_1"] == pytest.approx(np.mean(rows == columns))
     assert found.notes == ["hn, sn_whole temperature=0.1: ranked with all test queries known, which no service has"]
-
-
-class TestMethods:
-    @pytest.mark.parametrize(
-        ("given", "message"),
-        [
-            (["foo"], r"correction: expected one of auto, none, .*, got foo"),
-            ({"nnn": {"temperature": 1}}, r"parameter of nnn: expected one of k, weight, got temperature"),
-            ({"hn": {"k": 1}}, r"parameter of hn: expected no parameters, got k"),
-            ({"l2n": {"k": 1}}, r"parameter of l2n: expected one of temperature, iterations, got k"),
-            ([("nnn", {"k": 0})], r"k: expected a whole number of at least 1, got 0"),
-            ("nnn", r"corrections: expected a list of names, got 'nnn'"),
-        ],
-    )
-    def test_what_is_unknown_is_refused_naming_the_known(self, given, message):
-        with pytest.raises(InputError, match=message):
-            as_methods(given)

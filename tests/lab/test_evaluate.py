@@ -1,5 +1,3 @@
-"""An evaluation beside one by brute force, and the queries and relevant targets that it refuses."""
-
 import json
 
 import numpy as np

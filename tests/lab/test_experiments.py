@@ -1,5 +1,3 @@
-"""Settings that papers vary: depth, draws of the bank, candidates, groups, and items that search for each other."""
-
 import json
 
 import numpy as np
@@ -131,7 +129,6 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def evaluate(files, run, monkeypatch):
-    """Run `hubless evaluate` on the files."""
     monkeypatch.chdir(files)
     given = ["--queries", "queries.npy", "--targets", "targets.npy", "--relevant", "relevant.npy"]
     return lambda *words: run("evaluate", *given, "--query-bank", "bank.npy", *words)

@@ -1,5 +1,3 @@
-"""Live queries in the lab: whether the bank is like them, and the strength that suits them."""
-
 import pytest
 from support.hubs import foreign, pairs
 

@@ -1,5 +1,3 @@
-"""Diagnoses, evaluations and comparisons as notebooks show them."""
-
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,7 +19,6 @@ def index():
 
 
 def shown(found):
-    """The page, and its tables as rows of texts."""
     page = ElementTree.fromstring(found._repr_html_())  # noqa: S314
     tables = [list(table.iter("tr")) for table in page.iter("table")]
     return page, [[["".join(cell.itertext()) for cell in row] for row in rows] for rows in tables]

@@ -1,8 +1,3 @@
-"""Plans of the whole matrix: those of the published code, and what every plan has to hold."""
-
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -138,12 +133,3 @@ class TestEveryPlan:
     def test_what_is_no_matrix_of_finite_numbers_is_refused(self, name, wrong, received):
         with pytest.raises(InputError, match=f"similarities: expected .*{received}"):
             plans.WHOLE_MATRIX[name](wrong)
-
-
-def test_library_and_service_load_nothing_of_the_lab():
-    code = (
-        "import sys, hubless, hubless_service.app\n"
-        "print(*(name for name in ('hubless.lab.plans', 'ot', 'scipy') if name in sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""

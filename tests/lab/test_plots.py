@@ -1,5 +1,3 @@
-"""Charts of diagnoses, evaluations, comparisons and indexes."""
-
 from xml.dom import minidom
 
 import numpy as np
@@ -24,12 +22,10 @@ def comparison():
 
 
 def curves(chart):
-    """Heights of the curves of a chart by name."""
     return {name: heights for name, (_, heights) in chart.lines.items()}
 
 
 def points(chart):
-    """Value and interval in each row of a chart, the uppermost first."""
     return [(value, low, high) for value, _, low, high in reversed(chart.points)]
 
 

@@ -1,5 +1,3 @@
-"""Target priors in comparisons and in `tune`, and the strength that `evaluate` measures at."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Protocols of the papers beyond one bank and one ranking, each with an answer that is known."""
-
 import os
 import pickle
 

@@ -19,8 +19,6 @@ PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 
 
 class Page(HTMLParser):
-    """A page: the addresses it loads, its images, and its words."""
-
     def __init__(self, text):
         super().__init__()
         self.loaded, self.words, self.images, self.handlers, self.cells = [], [], [], [], []

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import hubless
 from hubless.cli.application import app
 from hubless.errors import BundleDamaged, InputError
-from hubless.lab.gallery import gallery_of, open_gallery
+from hubless.lab.gallery import open_gallery
 from hubless.lab.scan.scanning import scan
 from hubless.lab.scan.sightings import Sightings, Topics, surprise
 from hubless.store.kept_scan import kept_scan
@@ -168,20 +168,6 @@ def test_table_is_sorted_by_score_and_keeps_the_places(files):
     assert [finding["place"] for finding in listed] == list(range(1, 31))
     by_place = {finding["place"]: finding["score"] for finding in listed}
     assert list(by_place.values()) != sorted(by_place.values(), reverse=True)
-
-
-def test_collection_gives_ids_payload_and_the_offsets_it_was_built_with(tmp_path):
-    queries, targets, _ = pairs(300, apart=1.5)
-    everything = planted(targets, queries.mean(axis=0), 1)
-    rows = [{"title": f"title {row}"} for row in range(301)]
-    ids = [f"item {row}" for row in range(301)]
-    hubless.build(tmp_path, "things", everything, queries[:200], ids=ids, payload=rows)
-    collection = hubless.open(tmp_path, "things")
-    found = scan(gallery_of(collection), queries[200:])
-    first = found.findings[0]
-    assert (first.target.id, first.target.payload) == ("item 300", {"title": "title 300"})
-    assert first.measured.offset == pytest.approx(float(collection.offsets[300]))
-    assert found.correction == "auto, of the collection"
 
 
 def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path):

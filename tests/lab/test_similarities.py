@@ -1,5 +1,3 @@
-"""Similarities in place of vectors: the same numbers, method by method, and bad matrices by name."""
-
 import numpy as np
 import pytest
 from support.labelled import pairs

@@ -1,5 +1,3 @@
-"""Broken inputs, each made of sound ones, are told from hubs."""
-
 import numpy as np
 import pytest
 from support.hubs import pairs

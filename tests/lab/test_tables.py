@@ -1,5 +1,3 @@
-"""Tables of a comparison: the same numbers in every format, and nothing that breaks a format."""
-
 import csv
 import io
 
@@ -38,7 +36,6 @@ def column(comparison, heading):
 
 
 def best(comparison, heading):
-    """The rows that are the best of a column."""
     table = table_of(comparison)
     return [row for row, place in table.best if table.headings[place] == heading]
 

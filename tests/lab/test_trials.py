@@ -1,5 +1,3 @@
-"""The strict protocol: halves, banks without a leak, the same similarities for all."""
-
 import numpy as np
 import pytest
 from support.labelled import pairs

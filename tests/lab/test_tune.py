@@ -1,5 +1,3 @@
-"""Tuning on pairs of which it is known whether there is anything to gain."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""How much of the targets a bank covers, on topics whose share is known."""
-
 import numpy as np
 import pytest
 from support.hubs import pairs

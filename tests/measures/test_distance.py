@@ -1,5 +1,3 @@
-"""Earth mover's distance on clouds whose distance is known."""
-
 import sys
 
 import numpy as np

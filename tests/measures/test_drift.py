@@ -16,8 +16,6 @@ def queries(count, seed, shift=0.0):
 
 
 def energy(x, y):
-    """The energy distance in the plainest way."""
-
     def mean(a, b):
         return np.mean([np.linalg.norm(p - q) for p in a for q in b])
 

@@ -1,5 +1,3 @@
-"""The strength that live queries speak for, against a plain reference."""
-
 import math
 from collections import Counter
 

@@ -1,5 +1,3 @@
-"""Bias: shares of groups among the first targets."""
-
 import numpy as np
 import pytest
 

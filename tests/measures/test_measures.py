@@ -1,5 +1,3 @@
-"""Ranks and hubness beside scipy's and naive ones, over inputs that nobody chose."""
-
 import numpy as np
 import pytest
 import scipy.stats

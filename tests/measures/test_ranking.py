@@ -1,5 +1,3 @@
-"""Measures of ranking quality against values worked out by hand, and against a naive, obviously right version."""
-
 import math
 
 import numpy as np

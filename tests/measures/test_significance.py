@@ -1,5 +1,3 @@
-"""Intervals that cover what they should, and paired tests against scipy's."""
-
 from math import comb
 
 import numpy as np

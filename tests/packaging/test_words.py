@@ -1,5 +1,3 @@
-"""Docstrings start with a verb or a noun that says what a thing is."""
-
 import ast
 
 import pytest

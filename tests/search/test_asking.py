@@ -1,5 +1,3 @@
-"""Queries by a stored target, from further down, and with reasons: what a naive ranking of all targets says."""
-
 import numpy as np
 import pytest
 from support import problems, small
@@ -23,7 +21,6 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def collections(path):
-    """A collection of each method, opened."""
     for method in METHODS:
         options = {"ids": IDS, "payload": PAYLOAD, "correction": method}
         options |= {"target_bank": PROBLEM.target_bank} if method == "dual_dis" else {}
@@ -124,11 +121,6 @@ def test_hits_after_some_that_are_skipped_are_those_of_a_longer_answer(collectio
     for column in ("rows", "scores", "similarities", "offsets"):
         np.testing.assert_array_equal(getattr(part, column), getattr(whole, column)[:, 7:])
     assert part.ids == [line[7:] for line in whole.ids]
-
-
-def test_beyond_the_last_target_there_are_no_hits(collections):
-    assert collections["csls"].query(PROBLEM.queries[0], limit=5, skip=118).rows.shape == (1, 2)
-    assert collections["csls"].query(PROBLEM.queries[0], limit=5, skip=500).rows.shape == (1, 0)
 
 
 @pytest.mark.parametrize("skip", [-1, 1.5, "1"])

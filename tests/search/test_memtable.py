@@ -1,5 +1,3 @@
-"""Targets beside an index: slots that are filled, emptied and moved together, compared with a plain list."""
-
 import numpy as np
 import pyarrow as pa
 import pytest

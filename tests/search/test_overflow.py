@@ -1,5 +1,3 @@
-"""Queries that are finite, but whose products with the targets are not."""
-
 from pathlib import Path
 
 import numpy as np

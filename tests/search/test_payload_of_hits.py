@@ -1,5 +1,3 @@
-"""Hits that bring their payload."""
-
 import numpy as np
 import pytest
 
@@ -22,12 +20,6 @@ def test_hits_bring_their_whole_payload_or_some_columns_or_none():
     some = index.query(BANK[0], limit=4, skip=1, with_payload=["price"])
     assert [hit.payload for hit in some[0]] == [{"price": float(hit.row)} for hit in some[0]]
     assert [hit.payload for hit in index.query(BANK[0], limit=2)[0]] == [None, None]
-
-
-def test_targets_that_were_added_bring_theirs():
-    index = fitted()
-    index.add(10 * BANK[:1], ids=[99], payload=[{"price": 7.5}])
-    assert index.query(BANK[0], limit=1, strength=0, with_payload=True)[0][0].payload == {"price": 7.5, "title": None}
 
 
 def test_without_payload_there_is_none_to_bring():

@@ -1,5 +1,3 @@
-"""The best hit of each group, and diverse hits: what the whole ranking says by plain loops."""
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,7 +21,6 @@ WHOLE = {"candidates": N}
 
 @pytest.fixture(scope="module", params=METHODS)
 def index(request):
-    """An index of each method, with a tenth of the targets written since and a few removed."""
     written = N - 15
     fitted = hubless.Index(correction=request.param, metric="cosine").fit(
         PROBLEM.bank, PROBLEM.targets[:written], ids=range(written), payload=PAYLOAD[:written]

@@ -1,5 +1,3 @@
-"""Targets in several indexes: they answer as targets in one do."""
-
 import numpy as np
 import pytest
 from support.problems import normal

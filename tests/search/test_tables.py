@@ -1,5 +1,3 @@
-"""Results as notebooks show them."""
-
 from xml.etree import ElementTree
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""A version and its log: every write is seen, however little it changes the files."""
-
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor

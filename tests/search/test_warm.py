@@ -1,5 +1,3 @@
-"""Warming a version: its files are read before the first query asks for them."""
-
 from pathlib import Path
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The log of writes: whole or not at all, in one order for all, and honest about damage."""
-
 import multiprocessing
 import sqlite3
 from contextlib import contextmanager, suppress
@@ -157,23 +155,6 @@ def test_processes_that_write_at_once_lose_nothing(log, tmp_path):
     assert len(found) == 60
     for name in "abc":
         assert [each for each in found if each[0] == name] == [f"{name}-{number}" for number in range(20)]
-
-
-def test_log_that_appears_while_it_is_read_is_whole(tmp_path):
-    spawn = multiprocessing.get_context("spawn")
-    for number in range(3):
-        home = tmp_path / str(number)
-        home.mkdir()
-        writer = spawn.Process(target=_write_some, args=[home, "a"])
-        writer.start()
-        seen = 0
-        while seen < 20:
-            reader = Log(home)
-            assert reader.last() >= seen
-            seen = len(reader.since(0))
-            reader.close()
-        writer.join(60)
-        assert writer.exitcode == 0
 
 
 def test_creation_that_was_killed_is_done_again(log):

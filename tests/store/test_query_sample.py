@@ -1,8 +1,5 @@
-"""The files of live queries: a uniform sample of the different queries, whoever writes it, whatever disturbs it."""
-
 import shutil
 import stat
-import threading
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -177,16 +174,3 @@ def test_forgetting_deletes_all_or_those_of_a_client(tmp_path):
     assert rows_of(read_sample(home).vectors) == rows_of(VECTORS[5:8])
     assert forget(home) == 3
     assert not list(home.glob("*.parquet"))
-
-
-def test_writers_of_one_process_lose_nothing_to_each_other(tmp_path):
-    writers = [writer(tmp_path) for _ in range(4)]
-    threads = [
-        threading.Thread(target=lambda n=n: [add(writers[n], VECTORS[k : k + 5]) for k in range(5 * n, 200, 20)])
-        for n in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert rows_of(read_sample(tmp_path / "sample" / "c").vectors) == rows_of(VECTORS[:200])

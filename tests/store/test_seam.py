@@ -24,7 +24,6 @@ CALLS = {
 
 
 def calls_of(text):
-    """The calls of functions of a module that stand in Python text, and of methods that rename."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             called = ast.unparse(node.func)

@@ -13,13 +13,7 @@ KEY = "key-of-the-adapters-tests"
 
 
 def run_in_environment(name, *command, folder=None, **variables):
-    """Run a command of an adapter's environment in its folder, or another; skip where `make NAME` has not made it.
-
-    Parameters
-    ----------
-    name : of the folder below clients/
-    command : a program of the environment and its arguments
-    """
+    """Run a command of an adapter's environment in its folder, or another; skip where `make NAME` has not made it."""
     home = ROOT / "clients" / name if folder is None else folder
     program = ROOT / f".venv-{name}" / "bin" / command[0]
     if not program.exists():
@@ -34,20 +28,12 @@ def run_in_environment(name, *command, folder=None, **variables):
 
 
 class AdapterTests:
-    """What every adapter has to pass. A subclass fills in what follows.
+    """What every adapter has to pass. A subclass fills in what follows."""
 
-    Attributes
-    ----------
-    name : of its folder below clients/, and of its environment
-    packages : what it can be imported as
-    least : how many tests there have to be, at least
-    skipped : how many of them the framework's own suite may skip
-    """
-
-    name: str
-    packages: tuple[str, ...]
-    least: int
-    skipped = 0
+    name: str  # of its folder below clients/, and of its environment
+    packages: tuple[str, ...]  # what it can be imported as
+    least: int  # how many tests there have to be
+    skipped = 0  # how many of them the framework's own suite may skip
 
     def test_tests_of_the_framework_and_its_own_pass(self, tmp_path):
         with served(tmp_path, admin_keys=KEY) as server:

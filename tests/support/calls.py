@@ -40,10 +40,8 @@ def run(folder, script, *arguments, **options):
 def watching(folder, told):
     """Tell a function of each call that changes a file below a folder, before it is made.
 
-    Parameters
-    ----------
-    told : gets the name of the call, the path, the descriptor (−1 for none) and how many bytes are written. It answers
-        0 to let the call pass, an errno to let it fail, or `SHORT`
+    It gets the name of the call, the path, the descriptor (−1 for none) and how many bytes are written. It answers 0 to
+    let the call pass, an errno to let it fail, or `SHORT`.
     """
     watch = ctypes.CDLL(os.environ["LD_PRELOAD"]).watch
 

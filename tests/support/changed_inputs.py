@@ -33,12 +33,7 @@ class Outcome:
 
 
 def run(kinds, root, moments):
-    """Build while inputs of these kinds change in all ways, at about so many moments spread over the reading.
-
-    Returns
-    -------
-    The outcomes by kind and change.
-    """
+    """Build while inputs of these kinds change, at about so many moments; the outcomes by kind and change."""
     command = [sys.executable, __file__, str(root), str(moments), *kinds]
     done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -19,12 +19,7 @@ def payload():
 
 
 def build(catalog, texts, name="stdlib"):
-    """Build it. Its encoder knows the words of the texts.
-
-    Parameters
-    ----------
-    texts : that will be asked for
-    """
+    """Build it. Its encoder knows the words of the texts, which will be asked for."""
     rng = np.random.default_rng(4)
     words = sorted(set(" ".join(texts).split()))
     encoder = BagOfWords({word: row for row, word in enumerate(words)}, rng.normal(size=(len(words), DIM)))

@@ -28,26 +28,17 @@ class Value(NamedTuple):
 
 @dataclass(eq=False)  # two clients may try the same at once
 class Attempt:
-    """A write as a client sends it. `points` holds id and key of vector, None to keep it; `title` is unlike all others.
+    """A write as a client sends it."""
 
-    Attributes
-    ----------
-    kind : "put", "insert", "patch", "delete" or "delete title"
-    expected : seq that the one target must have; None for any
-    floor : the last write of the version that is written to; its points have this seq, whatever write put them
-    after : the last write that was acknowledged when it began
-    seq, document : what was answered; None if no answer came
-    """
-
-    kind: str
-    points: list[tuple[str, str | None]]
-    title: str
-    expected: int | None = None
-    floor: int = 0
+    kind: str  # put, insert, patch, delete or delete title
+    points: list[tuple[str, str | None]]  # id and key of vector, None to keep it
+    title: str  # unlike all others
+    expected: int | None = None  # seq that the one target must have; None for any
+    floor: int = 0  # the last write of the version that is written to; its points have this seq, whatever put them
     durable: bool = True
     faulty: bool = False
-    after: int = 0
-    seq: int | None = None
+    after: int = 0  # the last write that was acknowledged when it began
+    seq: int | None = None  # what was answered, with the document; None if no answer came
     document: dict[str, Any] = field(default_factory=dict)
 
     def play(self, state, seq):
@@ -76,20 +67,13 @@ def vector(key):
 
 
 class History:
-    """All attempts at one collection, and what it must hold after each of its writes.
-
-    Attributes
-    ----------
-    last : the last write that was acknowledged
-    merged : the last writes of versions; all points of a version have this number
-    writes, reads : how many were checked
-    """
+    """All attempts at one collection, and what it must hold after each of its writes."""
 
     def __init__(self, state, last=0):
         self.states = {last: state}
-        self.base = self.last = self.durable = last
-        self.merged = {last}
-        self.writes = self.reads = 0
+        self.base = self.last = self.durable = last  # the last write that was acknowledged
+        self.merged = {last}  # the last writes of versions; all points of a version have this number
+        self.writes = self.reads = 0  # how many were checked
         self._open: list[Attempt] = []  # begun, and not answered
         self._done: list[Attempt] = []
         self._seen: list[tuple[int, int, Any, Any]] = []
@@ -140,15 +124,9 @@ class History:
     def settle(self, last=None, found=None, *, power_cut=False):
         """Play all that was answered; call it when nobody writes.
 
-        Parameters
-        ----------
-        last, found : the last write and all points, as they are now; None if nothing was lost since the last call.
-            What was never answered was done as a whole or not at all, which `found` tells
-        power_cut : whether writes may be gone whose clients did not want to wait for the disk
-
-        Raises
-        ------
-        Wrong
+        `last` and `found` are the last write and all points, as they are now; None if nothing was lost since the last
+        call. What was never answered was done as a whole or not at all, which `found` tells. After a power cut, writes
+        may be gone whose clients did not want to wait for the disk.
         """
         last = self.last if last is None else last
         least = self.durable if power_cut else self.last

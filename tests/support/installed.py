@@ -30,14 +30,7 @@ def build(project, folder):
 
 
 class Environment:
-    """A virtual environment that holds links to packages.
-
-    Parameters
-    ----------
-    home : its folder
-    built : the folder of unpacked wheels
-    locked : folders of packages that may be installed, the first that has one wins
-    """
+    """A virtual environment that holds links to packages: unpacked wheels, or else those of the first locked folder."""
 
     def __init__(self, home, built, locked):
         self.home, self._built, self._locked = Path(home), Path(built), locked
@@ -53,13 +46,7 @@ class Environment:
         return made
 
     def install(self, *wanted):
-        """Install projects by their folders, or packages by their names, with all that they declare.
-
-        Raises
-        ------
-        LookupError
-            if no locked environment has what is needed: a page that needs it has to install it.
-        """
+        """Install projects by their folders, or packages by their names, with all that they declare."""
         todo = [self._requirement(each) for each in wanted]
         done = set()
         while todo:

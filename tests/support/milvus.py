@@ -27,12 +27,7 @@ def _connect(uri, timeout):
 
 
 class Double:
-    """A running server.
-
-    Attributes
-    ----------
-    uri : where it listens, on the loopback
-    """
+    """A running server, on the loopback."""
 
     def __init__(self, folder, port):
         self.port = port
@@ -114,12 +109,7 @@ def _free_port():
 
 
 class Proxy:
-    """A way to a server that can be closed, or led nowhere.
-
-    Attributes
-    ----------
-    uri : where it listens, on the loopback
-    """
+    """A way to a server that can be closed, or led nowhere."""
 
     def __init__(self, port):
         self._port = port

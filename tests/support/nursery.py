@@ -62,13 +62,7 @@ class Nursery:
 
     @contextmanager
     def server(self, before="", **settings):
-        """A server that has just said that it listens.
-
-        Parameters
-        ----------
-        before : Python that the process runs first
-        settings : by their names in lower case
-        """
+        """A server that has just said that it listens; `before` is Python that the process runs first."""
         given = {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}
         environment = {"HUBLESS_WORKERS": "1"} | given
         pid = self.ask(catalog=str(self._catalog), log=str(self._fifo), environment=environment, before=before)["pid"]

@@ -18,17 +18,12 @@ VARIABLES = {
 
 
 class Faults:
-    """What goes wrong with which requests: the first one that takes a request answers it.
-
-    Attributes
-    ----------
-    asked : method and path of each request that came
-    """
+    """What goes wrong with which requests: the first one that takes a request answers it."""
 
     def __init__(self, app):
         self._app = app
         self._list = []
-        self.asked = []
+        self.asked = []  # method and path of each request that came
 
     def add(self, fault):
         """Add `fault(method, path, query, respond)`: None lets a request through, else it is the WSGI answer."""
@@ -110,49 +105,50 @@ def store():
         thread.join()
 
 
-def failing(times, wanted="", status="500 Internal Server Error", code="InternalError", method="GET"):
-    """A fault: the first requests of a kind get an error."""
+def _first(times, wanted, method, answer):
+    """A fault of the first requests of a kind."""
     left = [times]
 
     def fault(asked, path, query, respond, start_response):
         if asked != method or wanted not in path or not left[0]:
             return None
         left[0] -= 1
+        return answer(respond, start_response)
+
+    return fault
+
+
+def failing(times, wanted="", status="500 Internal Server Error", code="InternalError", method="GET"):
+    """A fault: the first requests of a kind get an error."""
+
+    def answer(respond, start_response):
         body = f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
         start_response(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
         # after the answer to a HEAD, a client takes a body for the beginning of the next answer, if it comes in time
-        return [] if asked == "HEAD" else [body]
+        return [] if method == "HEAD" else [body]
 
-    return fault
+    return _first(times, wanted, method, answer)
 
 
 def truncating(times, wanted):
     """A fault: of the first bodies only the half comes, and then the connection ends."""
-    left = [times]
 
-    def fault(asked, path, query, respond, start_response):
-        if asked != "GET" or wanted not in path or not left[0]:
-            return None
-        left[0] -= 1
+    def answer(respond, start_response):
         body = b"".join(respond())
         return [body[: len(body) // 2]]  # the head, with the whole length, is sent already
 
-    return fault
+    return _first(times, wanted, "GET", answer)
 
 
 def damaging(times, wanted):
     """A fault: the first bodies come whole, with one byte wrong."""
-    left = [times]
 
-    def fault(asked, path, query, respond, start_response):
-        if asked != "GET" or wanted not in path or not left[0]:
-            return None
-        left[0] -= 1
+    def answer(respond, start_response):
         body = bytearray(b"".join(respond()))
         body[len(body) // 2] ^= 1
         return [bytes(body)]
 
-    return fault
+    return _first(times, wanted, "GET", answer)
 
 
 def hanging(event, wanted=""):

@@ -58,20 +58,13 @@ def slug(heading):
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code of a page.
+    """A block of code of a page."""
 
-    Attributes
-    ----------
-    name : page and line
-    note : the HTML comment before it: `not run: WHY`, `file: NAME`, or nothing
-    title : of an example of HTTP: the name of its schema
-    """
-
-    name: str
+    name: str  # page and line
     language: str
-    title: str
+    title: str  # of an example of HTTP: the name of its schema
     text: str
-    note: str
+    note: str  # the HTML comment before it: `not run: WHY`, `file: NAME`, or nothing
 
     @property
     def says_why(self):
@@ -103,11 +96,7 @@ def blocks(path):
 class Walk:
     """A reader of one page: a shell, and a Python that is started from it. Close it to stop all that they started.
 
-    Parameters
-    ----------
-    folder : where the reader is
-    programs : the folder of programs that the reader has, in front of the system's
-    given : that of programs for what the page takes as given
+    The reader is in a folder, and has `programs` in front of the system's; `given` are for what a page takes as given.
     """
 
     def __init__(self, folder, programs, given):
@@ -137,13 +126,7 @@ class Walk:
         return (self._home / "printed").read_text("utf-8", "replace")
 
     def run(self, block):
-        """Run a block, or write it where its note says so.
-
-        Raises
-        ------
-        AssertionError
-            with all that was printed, if it fails or takes too long.
-        """
+        """Run a block, or write it where its note says so; it fails with all that was printed."""
         text = re.sub(r"\b8000\b", self.port, block.text).replace("0.0.0.0", "127.0.0.1")  # noqa: S104
         text = text.replace("=/var/", f"={self.folder}/var/")
         if name := re.match(r"file: (\S+)", block.note):

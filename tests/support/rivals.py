@@ -32,15 +32,10 @@ def build(catalog):
 
 
 class Rival:
-    """A client that writes points that others write, too.
-
-    Attributes
-    ----------
-    writes, refused : how many writes it sent, and how many the disk refused
-    """
+    """A client that writes points that others write, too."""
 
     def __init__(self, number, history, kinds=("put", "if match", "insert", "patch", "delete", "delete title")):
-        self.writes = self.refused = 0
+        self.writes = self.refused = 0  # how many writes it sent, and how many the disk refused
         self._name, self._history, self._kinds = f"c{number}", history, kinds
         self._rng = random.Random(number)  # noqa: S311
 

@@ -51,12 +51,8 @@ class Served:
 def served(catalog, *options, before="", ready=True, **settings):
     """Serve a catalog until the block ends; killed then, with its workers, unless it has ended by itself.
 
-    Parameters
-    ----------
-    options : of the command line
-    before : Python that the process runs first
-    ready : wait until everything is loaded
-    settings : by their names in lower case; also limits that no setting changes, in a server of one process
+    `before` is Python that the process runs first. `settings` may be limits that no setting changes, too, in a server
+    of one process.
     """
     constants = {name: settings.pop(name) for name in list(settings) if name not in Settings.model_fields}
     if constants:

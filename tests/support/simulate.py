@@ -18,14 +18,7 @@ _CHUNK = 1000
 
 
 def simulate(first, count, attack=None, jobs=None, report=lambda line: None):
-    """Play the histories of some seeds. Return what is wrong, by seed, and how much was done.
-
-    Parameters
-    ----------
-    attack : a function that puts a fault back, as module:name
-    jobs : how many processes to use; by default one a core
-    report : called with each failure, and with what each process has done
-    """
+    """Play the histories of some seeds. Return what is wrong, by seed, and how much was done."""
     wrong, done = {}, Counter()
     more = [] if attack is None else [attack]
     with tempfile.TemporaryDirectory(dir=MEMORY, prefix="hubless-") as made:

@@ -51,13 +51,7 @@ def writable(catalog, **settings):
 
 
 def check(client, stored, correction, page=7):
-    """Fail unless count, scroll, points, filters and searches agree with the model.
-
-    Parameters
-    ----------
-    correction : of the collection, which gives the offsets of any vectors
-    page : limit of a page of scroll
-    """
+    """Fail unless count, scroll, points, filters and searches agree with the model."""
     assert client.post("/count").json()["count"] == len(stored)
     pages = scrolled(client, limit=page, **{"with": ["payload", "vector"]})
     found = {each["id"]: each for each in pages}

@@ -1,5 +1,3 @@
-"""Arrays of other kinds are taken for what NumPy makes of them."""
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -1,5 +1,3 @@
-"""The checks that every vector and every parameter passes."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""Ids: strings or whole numbers of 64 bits, one a target, each once."""
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -82,11 +80,6 @@ def test_missing_id_is_refused(given):
 
 
 class TestFiles:
-    @pytest.mark.parametrize("ids", [np.arange(5) * LARGEST // 5, np.array(["a", "ä", "b/c", " d", "e"])])
-    def test_npy(self, tmp_path, ids):
-        np.save(tmp_path / "ids.npy", ids)
-        assert read_ids(tmp_path / "ids.npy").to_pylist() == ids.tolist()
-
     @pytest.mark.parametrize(
         ("content", "expected"),
         [
@@ -174,12 +167,6 @@ class TestTable:
         with pytest.raises(DuplicateIds) as caught:
             write_ids(id_array(ids, "ids"), tmp_path / "ids.arrow")
         assert str(caught.value) == f"ids: expected unique ids, got {twice}"
-
-    @pytest.mark.parametrize(("ids", "wanted"), [([1, 2], "1"), (["1", "2"], 1), ([1, 2], True), ([1, 2], 1.0)])
-    def test_id_of_another_type_is_not_found(self, tmp_path, ids, wanted):
-        write_ids(id_array(ids, "ids"), tmp_path / "ids.arrow")
-        with pytest.raises(PointNotFound, match="no target has the id"):
-            IdTable.open(tmp_path / "ids.arrow").row(wanted)
 
     @pytest.mark.parametrize("text", ["x", "", "1.0", " 1", "01", "1_0", "+1", "\u0661", "9" * 5000])
     def test_text_that_is_no_number_as_it_is_written_is_no_id(self, tmp_path, text):

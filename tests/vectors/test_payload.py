@@ -1,5 +1,3 @@
-"""Payload: one row a target, from a file, a table, or a list of dicts."""
-
 import json
 
 import pyarrow as pa
@@ -9,7 +7,7 @@ from support.files import write_parquet
 from support.problems import normal
 
 import hubless
-from hubless.errors import InputError, StorageError
+from hubless.errors import InputError
 
 ROWS = normal(12, 4, seed=1)
 
@@ -20,7 +18,6 @@ def build(folder, payload, targets=ROWS):
 
 
 def written(folder, suffix, count=12):
-    """A file of so many rows."""
     path, rows = folder / f"payload{suffix}", [{"title": f"title {row}", "year": row} for row in range(count)]
     if suffix == ".parquet":
         pq.write_table(pa.Table.from_pylist(rows), path)
@@ -51,10 +48,6 @@ class TestFiles:
                 build(tmp_path, path)
             assert str(caught.value).startswith("payload")
             assert "\n" not in str(caught.value)
-
-    def test_missing_file_is_named(self, tmp_path, suffix):
-        with pytest.raises(StorageError, match=f"nowhere{suffix}: payload: there is no such file"):
-            build(tmp_path, tmp_path / f"nowhere{suffix}")
 
 
 def test_unknown_ending_is_refused(tmp_path):

@@ -9,7 +9,6 @@ from hubless.vectors.payload_text import LINES
 
 
 def csv(folder, *values, types=None):
-    """Type and values of a column of a CSV."""
     path = folder / "payload.csv"
     quoted = ('"{}"'.format(value.replace('"', '""')) for value in values)
     path.write_text("\n".join(["c,beside", *(f"{value},x" for value in quoted)]))
@@ -18,7 +17,6 @@ def csv(folder, *values, types=None):
 
 
 def jsonl(folder, *rows, types=None):
-    """The table of a file of such lines."""
     path = folder / "payload.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
     return open_payload(path, types).to_table()

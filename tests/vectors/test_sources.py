@@ -1,5 +1,3 @@
-"""Views on sources: whatever is chosen, stacked or sampled is the rows that it says."""
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,18 +36,6 @@ def test_stack_gives_the_rows_of_its_parts_one_after_the_other(cuts, block, chun
     np.testing.assert_array_equal(read_all(stack, block), ROWS)
     rows = np.array(data.draw(st.lists(st.integers(0, 39), max_size=9)), np.int64)
     np.testing.assert_array_equal(stack.take(rows), ROWS[rows])
-
-
-def test_stack_reads_only_the_parts_that_hold_what_is_taken():
-    opened = []
-
-    def chunks(part):
-        opened.append(part)
-        yield ROWS[:20]
-
-    parts = [StreamedVectors(lambda part=part: chunks(part), (20, 3), "part") for part in range(3)]
-    np.testing.assert_array_equal(StackedVectors(parts, "stack").take(np.array([25, 21])), ROWS[[5, 1]])
-    assert opened == [1]
 
 
 def test_sample_is_some_rows_in_order_and_the_same_ones_for_the_same_seed():

@@ -1,5 +1,3 @@
-"""Reading vectors from files: the same rows from every format, whatever the blocks, and never all at once."""
-
 import os
 import tracemalloc
 
@@ -113,15 +111,6 @@ def test_parquet_brings_ids_and_payload(tmp_path):
     assert items.payload.count_rows() == 53
     assert items.payload.to_table(columns=["year"]).column("year").to_pylist() == NUMBERS
     assert items.files == (path,)
-
-
-def test_parquet_shards_bring_ids_and_payload_one_after_the_other(tmp_path):
-    for shard, part in enumerate((slice(0, 20), slice(20, 53))):
-        write_parquet(tmp_path / f"{shard}.parquet", ROWS[part], id=NUMBERS[part], year=NUMBERS[part])
-    items = open_items(tmp_path, "targets")
-    assert items.ids.to_pylist() == NUMBERS
-    assert items.payload.to_table(columns=["year"]).column("year").to_pylist() == NUMBERS
-    assert [path.name for path in items.files] == ["0.parquet", "1.parquet"]
 
 
 def test_parquet_in_a_folder_named_like_a_partition_is_read_by_its_own_columns(tmp_path):

@@ -1,5 +1,3 @@
-"""Confidence in answers of an index: it cuts, and changes no ranking."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Labelled pairs make confidence a probability: at build, later, and over what follows a version."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The model of confidence, against closed forms, a naive reference, and made sets whose answers are known."""
-
 import math
 
 import numpy as np

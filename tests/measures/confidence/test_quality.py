@@ -1,5 +1,3 @@
-"""Measures of confidence, against closed forms and counts one by one."""
-
 import numpy as np
 import pytest
 

@@ -14,12 +14,10 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def catalog(template, tmp_path):
-    """A copy of it, to damage."""
     return shutil.copytree(template, tmp_path / "catalog")
 
 
 @pytest.fixture
 def folder(catalog):
-    """The folder of its version."""
     (version,) = small.entries(catalog)
     return catalog / "photos" / "versions" / version

@@ -1,5 +1,3 @@
-"""Any damage to any file is an error that names the file, and nothing is half open."""
-
 from contextlib import suppress
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What a manifest says of a bundle, and that builds can be repeated."""
-
 import hashlib
 import json
 from datetime import UTC, datetime
@@ -83,18 +81,6 @@ def test_provenance_names_each_input_with_the_size_and_hash_that_others_compute(
             assert (record.size, record.sha256) == (path.stat().st_size, sha256sum(path))
     hashes = "".join(sha256sum(inputs["encoder"] / name) for name in ("encoder.json", "encoder.npy"))
     assert records["encoder"].sha256 == hashlib.sha256(hashes.encode()).hexdigest()
-
-
-def test_provenance_of_a_folder_of_shards_counts_all_of_them(tmp_path):
-    (tmp_path / "shards").mkdir()
-    for shard in range(3):
-        np.save(tmp_path / "shards" / f"{shard}.npy", small.vectors(20, shard))
-    manifest = hubless.build(tmp_path / "catalog", "photos", tmp_path / "shards", small.query_bank())
-    record = manifest.provenance.inputs["targets"]
-    hashes = "".join(sha256sum(tmp_path / "shards" / f"{shard}.npy") for shard in range(3))
-    assert record.sha256 == hashlib.sha256(hashes.encode()).hexdigest()
-    assert record.size == sum(file.stat().st_size for file in (tmp_path / "shards").iterdir())
-    assert record.name == "shards"
 
 
 def build_with(catalog, correction):

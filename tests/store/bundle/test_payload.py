@@ -1,5 +1,3 @@
-"""Payload: what is given comes back, whatever its type, and what cannot is refused when it is built."""
-
 import datetime
 import decimal
 
@@ -72,18 +70,6 @@ def test_category_of_other_words_in_each_part_of_a_file_comes_back(tmp_path):
     pq.write_table(table, tmp_path / "payload.parquet", row_group_size=N // 2)
     small.build(tmp_path / "catalog", payload=tmp_path / "payload.parquet")
     assert hubless.open(tmp_path / "catalog", "photos").payload([0, N - 1]) == [{"word": "x"}, {"word": "y"}]
-
-
-def test_payload_beside_the_targets_in_their_file_is_kept_in_its_rows(tmp_path):
-    vectors = pa.array(small.targets().tolist(), pa.list_(pa.float32()))
-    titles = [f"title {row}" for row in range(N)]
-    ids = [f"id {row}" for row in range(N)]
-    pq.write_table(pa.table({"title": titles, "vector": vectors, "id": ids}), tmp_path / "t.parquet", row_group_size=7)
-    hubless.build(tmp_path / "catalog", "photos", tmp_path / "t.parquet", small.query_bank())
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    for row in (0, 6, 7, 39):
-        assert opened.point(f"id {row}").payload == {"title": f"title {row}"}
-        assert opened.point(f"id {row}", vector=True).row == row
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""A bundle whose index is several files: what is in it, and what is refused."""
-
 import shutil
 
 import numpy as np
@@ -33,7 +31,6 @@ def refused(catalog, name, **options):
 
 
 def sealed(catalog, **index):
-    """Change what the manifest says of the index, and make its hashes right."""
     home = shards.folder(catalog)
     manifest = read_manifest(home)
     small.reseal(home, index=manifest.index.model_copy(update=index))

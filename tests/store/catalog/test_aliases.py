@@ -1,5 +1,3 @@
-"""Other names of collections: set, moved and removed at once, by one at a time, and never in a collection's way."""
-
 import shutil
 import threading
 

@@ -1,12 +1,9 @@
-"""What builds and deletions leave when they are killed is removed by the next change."""
-
 from support import small
 
 import hubless
 
 
 def lock_of(catalog, version):
-    """Leave the lock of a build, as its process does when it dies."""
     (catalog / "photos" / "versions" / f".staging-{version}.lock").touch()
 
 

@@ -1,5 +1,3 @@
-"""The disk or the folder refuses: an error in plain words that names the path, and nothing changed."""
-
 import errno
 import os
 import shutil
@@ -8,17 +6,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import faiss
-import numpy as np
-import pyarrow as pa
 import pytest
 from support import processes, small
 
 import hubless
 from hubless.errors import StorageError, storage_errors
-from hubless.knn import write_index
-from hubless.vectors import npy
-from hubless.vectors.ids import write_ids
 
 AS_NOBODY = """
 import os, sys
@@ -156,28 +148,3 @@ def test_refusal_of_the_disk_is_said_in_words_with_the_path(number, words):
         raise OSError(number, os.strerror(number), "folder/file")
     assert str(caught.value) == f"folder/file: {words}"
     assert caught.value.code == "storage"
-
-
-def write_small_index(path):
-    index = faiss.IndexFlatIP(8)
-    index.add(small.targets())
-    write_index(index, path)
-
-
-WRITERS = {
-    "small array": lambda path: npy.write_array(path, small.targets()),
-    "large array": lambda path: npy.write_array(path, np.zeros(10**6)),
-    "small index": write_small_index,
-    "ids": lambda path: write_ids(pa.array(small.IDS), path),
-    "encoder.json": lambda path: small.encoder().save(path.parent),
-    "encoder.npy": lambda path: small.encoder().save(path.parent),
-}
-
-
-@pytest.mark.parametrize("what", WRITERS)
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_is_noticed_by_whatever_writes(tmp_path, what):
-    path = tmp_path / what
-    path.symlink_to("/dev/full")
-    with pytest.raises(StorageError, match="the disk is full"), storage_errors(tmp_path):
-        WRITERS[what](path)

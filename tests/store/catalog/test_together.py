@@ -1,5 +1,3 @@
-"""Several that change a collection at once."""
-
 import subprocess
 import sys
 import threading
@@ -114,29 +112,6 @@ def test_prune_waits_for_a_rollback_and_then_spares_its_version(tmp_path, monkey
     pruning.join()
     assert small.entries(tmp_path) == [ids[0], ids[2]]
     assert small.check_complete(tmp_path).version == ids[0]
-
-
-def test_reader_that_looks_while_versions_are_published_sees_whole_versions_only(tmp_path):
-    small.build(tmp_path)
-    done = threading.Event()
-    problems = []
-
-    def read():
-        while not done.is_set():
-            try:
-                small.check_complete(tmp_path)
-            except Exception as problem:
-                problems.append(problem)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    try:
-        for data in range(10):
-            small.build(tmp_path, data=data)
-    finally:
-        done.set()
-        reader.join()
-    assert problems == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""Publish, list, roll back, delete."""
-
 import itertools
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +13,6 @@ NO_NAMES = ["", ".", "..", "../photos", "photos/..", "a/b", "/photos", "a.b", ".
 
 @pytest.fixture
 def three(tmp_path):
-    """A catalog of a collection of three versions, and their ids, oldest first."""
     return hubless.Catalog(tmp_path), [small.build(tmp_path, data=data).version for data in range(3)]
 
 
@@ -41,14 +38,6 @@ def test_versions_sort_by_age_though_the_clock(tmp_path, monkeypatch, back):
     assert catalog.rollback("photos") == built[1]
     catalog.rollback("photos", built[2])
     assert catalog.prune("photos", 3) == built[:1]  # what stands there counts as the newest
-
-
-def test_version_is_opened_by_its_id(three):
-    catalog, ids = three
-    for data, version in enumerate(ids):
-        expected = small.targets(data)[3]
-        vector = hubless.open(catalog, "photos", version=version).point(3, vector=True).vector
-        assert vector == pytest.approx(expected / (expected @ expected) ** 0.5, abs=1e-6)
 
 
 def test_collection_without_a_published_version_is_not_listed_and_not_found(tmp_path):

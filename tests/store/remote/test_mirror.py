@@ -13,7 +13,6 @@ from hubless.store.remote.objects import Objects
 
 @pytest.fixture
 def built(store, tmp_path):
-    """A mirror whose folder has a version that was pushed, and its id."""
     made = small.build_full(tmp_path / "here")
     pushed = Mirror(Objects(ADDRESS), tmp_path / "here")
     pushed.push("photos", made.version, None)
@@ -23,7 +22,6 @@ def built(store, tmp_path):
 
 @pytest.fixture
 def other(tmp_path, built):
-    """A mirror of the same address with an empty folder."""
     return Mirror(Objects(ADDRESS), tmp_path / "there")
 
 

@@ -12,7 +12,6 @@ from hubless.store.remote.objects import Objects
 
 @pytest.fixture
 def there(store):
-    """An address with one object."""
     store.put("some/catalog/one", b"0123456789")
     store.faults.clear()
     return Objects(ADDRESS)
@@ -25,14 +24,6 @@ def test_objects_are_read_whole_and_in_parts(there):
     assert there.read("other") is None
     assert there.size("other") is None
     assert there.tag("other") is None
-
-
-def test_names_are_those_of_objects_and_folders(there, store):
-    store.put("some/catalog/a/b/c", b"")
-    assert there.names() == ["a", "one"]
-    assert there.names("a") == ["b"]
-    assert there.names("nothing") == []
-    assert there.size("a") is None
 
 
 def test_object_is_replaced_only_if_it_is_as_it_was(there):
@@ -98,15 +89,6 @@ def test_missing_permission_is_named_and_not_tried_again(there, store):
     with pytest.raises(StorageError, match=rf"{ADDRESS}/one: no permission"):
         there.read("one")
     assert store.faults.asked.count(("GET", "/hubless/some/catalog/one")) == 1
-
-
-def test_bucket_that_is_not_there_is_named(store, tmp_path):
-    gone = Objects("s3://nobody-has-it/catalog")
-    with pytest.raises(StorageError, match=r"s3://nobody-has-it/catalog: there is no such bucket"):
-        gone.names()
-    (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(StorageError, match="there is no such bucket"):
-        gone.put("file", tmp_path / "file")
 
 
 def test_missing_extra_says_how_to_install_it(monkeypatch):

@@ -1,5 +1,3 @@
-"""Aliases, roll back and prune at an address, with faults in between."""
-
 import pytest
 from support import small
 from support.object_storage import ADDRESS, failing
@@ -21,14 +19,12 @@ HOME = "some/catalog/photos"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A folder with three versions, and their ids."""
     folder = tmp_path_factory.mktemp("made")
     return folder, [small.build(folder, data=data).version for data in range(3)]
 
 
 @pytest.fixture
 def there(store, made):
-    """The ids of three versions at the address, the last one current."""
     folder, versions = made
     store.put_folder(folder / "photos" / "versions", f"{HOME}/versions")
     store.put(f"{HOME}/CURRENT", versions[-1].encode())
@@ -63,18 +59,6 @@ def test_roll_back_to_a_version_that_lacks_a_file_changes_nothing(remote, there,
     with pytest.raises(BundleDamaged, match=r"offsets.npy: is not there"):
         remote.rollback("photos", there[0])
     assert remote.current("photos") == there[2]
-
-
-def test_roll_back_that_somebody_overtakes_is_refused(remote, there, store):
-    def overtake(method, path, query, respond, start_response):
-        if method == "PUT" and path.endswith("CURRENT"):
-            store.faults.clear()
-            store.put(f"{HOME}/CURRENT", there[1].encode())
-
-    store.faults.add(overtake)
-    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
-        remote.rollback("photos", there[0])
-    assert remote.current("photos") == there[1]
 
 
 def test_roll_back_to_a_version_that_is_pruned_at_that_moment_is_undone(remote, there, store):

@@ -1,12 +1,10 @@
-"""What users call, with an address in the place of a folder."""
-
 import numpy as np
 import pytest
 from support import jobs, small
 from support.object_storage import ADDRESS, failing
 
 import hubless
-from hubless.errors import InputError, PreconditionFailed, StorageError
+from hubless.errors import InputError, StorageError
 from hubless.store.remote.mirror import working
 
 
@@ -26,22 +24,6 @@ def test_build_publishes_at_the_address_and_open_finds_it(store, tmp_path):
     local = small.build(tmp_path / "local")
     same = hubless.open(tmp_path / "local", local.collection).query(small.query_bank(), limit=5)
     np.testing.assert_array_equal(found.query(small.query_bank(), limit=5).rows, same.rows)
-
-
-def test_build_that_was_overtaken_is_refused(store, monkeypatch):
-    build()
-    from hubless.builder import build as job
-
-    made = job.fit_version
-
-    def overtaken(*args, **kwargs):
-        store.put("some/catalog/photos/CURRENT", b"another")
-        return made(*args, **kwargs)
-
-    monkeypatch.setattr(job, "fit_version", overtaken)
-    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
-        build(data=1)
-    assert store.objects()["some/catalog/photos/CURRENT"] == b"another"
 
 
 def test_build_without_permission_or_bucket_fails_before_the_long_work(store, monkeypatch):
