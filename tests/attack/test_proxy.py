@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import pytest
 from support import catalogs
+from support.processes import free_port
 from support.raw import connect, read_to_end, request, send
 from support.server_process import resources, served
 
@@ -86,11 +87,6 @@ class Proxied:
     def connect(self):
         """A connection with TLS, and nothing said yet."""
         return self.trust.wrap_socket(connect(self.url), server_hostname="127.0.0.1")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from support.hubs import pairs, unit
 
 import hubless
 from hubless.builder.banks.bank_checks import check_bank, mix, refuse_targets_for_queries
-from hubless.errors import DimensionMismatch, InputError
+from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors
 
 BANK, TARGETS, _ = pairs(400, apart=1.5)
@@ -112,8 +112,3 @@ def test_mixed_bank_has_its_parts_by_their_shares(share, size, of_given, of_live
 def test_shares_that_do_not_add_up_are_refused(shares):
     with pytest.raises(InputError, match="shares above 0 that add up to 1"):
         mix([(GIVEN, shares[0]), (LIVE, shares[1])])
-
-
-def test_parts_of_two_dimensions_are_refused():
-    with pytest.raises(DimensionMismatch):
-        mix([(GIVEN, 0.5), (ArrayVectors(np.ones((30, 3), np.float32), "live"), 0.5)])

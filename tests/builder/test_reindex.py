@@ -39,6 +39,10 @@ def expected(*ids, **seeds):
     return {each: unit(vector(each, seeds.get(each.replace("-", "_"), 0))) for each in ids}
 
 
+def of_three(path):
+    np.savez(path, vectors=np.ones((2, 3), np.float32), ids=["x-1", "x-2"])
+
+
 def check(folder, wanted):
     found = stored(folder)
     assert found.keys() == wanted.keys()
@@ -304,27 +308,15 @@ def test_old_versions_are_deleted_by_number(built):
     ("change", "error", "told"),
     [
         (lambda folder: jobs.rewrite(folder, targets="missing/*.parquet"), StorageError, "targets.0: there is no such"),
-        (
-            lambda folder: jobs.rewrite(folder, targets="http://bucket/items"),
-            InputError,
-            "a path: copy the files here first",
-        ),
+        (lambda folder: jobs.rewrite(folder, targets="http://bucket/items"), InputError, "a path: copy the files"),
         (lambda folder: jobs.rewrite(folder, targets=["items", "items/a.parquet"]), InputError, "no other entry names"),
         (lambda folder: jobs.rewrite(folder, query_bank="nowhere.npy"), StorageError, "query_bank.0: there is no such"),
         (lambda folder: jobs.rewrite(folder, encoder="nowhere.toml"), StorageError, "nowhere.toml"),
-        (
-            lambda folder: write_targets(folder / "items/c.parquet", ["item-5"]),
-            DuplicateIds,
-            "a.parquet and in c.parquet",
-        ),
+        (lambda folder: write_targets(folder / "items/c.parquet", ["item-5"]), DuplicateIds, "t and in c.parquet"),
         (lambda folder: write_targets(folder / "items/c.parquet", [5]), InputError, "ids of one type"),
         (lambda folder: write_targets(folder / "items/c.parquet", ["x-1"], title=[5]), InputError, "payload"),
         (lambda folder: np.save(folder / "items/c.npy", small.targets()), InputError, "ids, as row numbers of several"),
-        (
-            lambda folder: np.savez(folder / "items/c.npz", vectors=np.ones((2, 3), "f4"), ids=["x-1", "x-2"]),
-            InputError,
-            "8 dimensions, as targets (b.parquet) has",
-        ),
+        (lambda folder: of_three(folder / "items/c.npz"), InputError, "8 dimensions, as targets (b.parquet) has"),
     ],
 )
 def test_bad_input_is_refused_in_words_and_changes_nothing(folder, change, error, told):
@@ -337,7 +329,7 @@ def test_bad_input_is_refused_in_words_and_changes_nothing(folder, change, error
 
 
 def test_other_dimension_or_metric_than_the_collection_is_refused(built):
-    np.savez(built / "items" / "c.npz", vectors=np.ones((2, 3), "f4"), ids=["x-1", "x-2"])
+    of_three(built / "items" / "c.npz")
     jobs.rewrite(built, targets="items/*")
     with pytest.raises(DimensionMismatch, match="8 dimensions, as the collection has"):
         run(built)

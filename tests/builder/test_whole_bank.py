@@ -31,6 +31,12 @@ def fit(name, bank):
     return correction(name, PARAMETERS.get(name, {})).fit(bank, TARGETS, extra)
 
 
+def best(queries, fitted):
+    given = fitted.offsets(TARGETS), fitted.query_time(TARGETS), TARGETS.__getitem__
+    scores = corrected_scores(queries, queries @ TARGETS.T, 1.0, *given)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :10]
+
+
 @pytest.mark.parametrize("name", CORRECTIONS)
 class TestShipped:
     def test_offsets_and_top_10_are_those_of_a_fit_on_all_of_the_bank(self, tmp_path, name):
@@ -40,10 +46,7 @@ class TestShipped:
         offsets = full.offsets(TARGETS)
         exact = offsets.astype(np.float64)
         np.testing.assert_array_equal(opened.offsets, (exact - exact.mean()).astype(np.float32))
-        scores = corrected_scores(
-            QUERIES, QUERIES @ TARGETS.T, 1.0, offsets, full.query_time(TARGETS), TARGETS.__getitem__
-        )
-        expected = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :10], axis=1)
+        expected = np.sort(best(QUERIES, full), axis=1)
         np.testing.assert_array_equal(np.sort(opened.query(QUERIES, 10).rows, axis=1), expected)
         assert manifest.bank.queries == 120
 
@@ -53,16 +56,7 @@ class TestShipped:
         others, measuring = hold_out(ArrayVectors(BANK, "bank"), 0)
         assert not {row.tobytes() for row in measuring.queries} & {row.tobytes() for row in others.take(np.arange(108))}
         without = fit(name, others)
-        scores = corrected_scores(
-            measuring.queries,
-            measuring.queries @ TARGETS.T,
-            1.0,
-            without.offsets(TARGETS),
-            without.query_time(TARGETS),
-            TARGETS.__getitem__,
-        )
-        found = np.argsort(-scores, axis=1, kind="stable")[:, :10]
-        occurrence = measures.k_occurrence(found, len(TARGETS))
+        occurrence = measures.k_occurrence(best(measuring.queries, without), len(TARGETS))
         assert measured.hubness_corrected.most == occurrence.max()
         assert measured.hubness_corrected.skewness == pytest.approx(measures.skewness(occurrence), abs=1e-9)
 

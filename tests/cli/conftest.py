@@ -55,14 +55,8 @@ def _printed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("printed")
     printed.write_files(folder)
     for index in ("flat", "hnsw"):
-        hubless.build(
-            folder / "catalog",
-            "things",
-            folder / "targets.npy",
-            folder / "bank.npy",
-            payload=folder / "payload.csv",
-            index=index,
-        )
+        given = (folder / "catalog", "things", folder / "targets.npy", folder / "bank.npy")
+        hubless.build(*given, payload=folder / "payload.csv", index=index)
     return folder
 
 

@@ -27,8 +27,8 @@ def catalog(tmp_path):
     return made
 
 
-def remove(catalog, wanted, name=NAME):
-    return small.record(catalog.log(name), Remove(pa.array([wanted])))
+def remove(catalog, wanted):
+    return small.record(catalog.log(NAME), Remove(pa.array([wanted])))
 
 
 @pytest.fixture
@@ -94,14 +94,6 @@ def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog,
             thread.join()
 
 
-def change_array(folder, name, change):
-    """Change an array of a version, and seal the version anew: all hashes are right."""
-    values = np.load(folder / name)
-    change(values)
-    np.save(folder / name, values)
-    bundle.seal(folder, bundle.read_manifest(folder))
-
-
 def flip(catalog):
     path = catalog.folder(NAME) / bundle.OFFSETS
     path.write_bytes(path.read_bytes()[:-1] + b"!")
@@ -109,7 +101,9 @@ def flip(catalog):
 
 
 def change_offsets(catalog):
-    change_array(catalog.folder(NAME), bundle.OFFSETS, lambda offsets: offsets.__iadd__(0.5))
+    folder = catalog.folder(NAME)
+    np.save(folder / bundle.OFFSETS, np.load(folder / bundle.OFFSETS) + np.float32(0.5))
+    small.reseal(folder)
     return "canary query 0"
 
 
@@ -118,19 +112,8 @@ def swap_correction(catalog):
     folder = catalog.folder(NAME)
     small.build_full(catalog.path, "other", data=5, correction="csls", parameters={"k": 9}, index="flat")
     shutil.copyfile(catalog.folder("other") / bundle.CORRECTION, folder / bundle.CORRECTION)
-    bundle.seal(folder, bundle.read_manifest(folder))
+    small.reseal(folder)
     return "offsets differ from those of the stored correction"
-
-
-def swap_index(catalog):
-    folder = catalog.folder(NAME)
-    small.build_full(catalog.path, "other", data=5, correction="csls", parameters={"k": 3}, index="flat")
-    remove(catalog, small.IDS[9], "other")
-    hubless.merge(catalog.path, "other")
-    shutil.copyfile(catalog.folder("other") / bundle.INDEX, folder / bundle.INDEX)
-    (folder / bundle.CANARY).write_bytes((catalog.folder("other") / bundle.CANARY).read_bytes())
-    bundle.seal(folder, bundle.read_manifest(folder))
-    return "another score|canar|scores"
 
 
 def damage_log(catalog):
@@ -163,14 +146,14 @@ def lose_collection(catalog):
 
 
 @pytest.mark.parametrize(
-    "damage", [flip, change_offsets, swap_correction, swap_index, damage_log, lose_log, lose_version, lose_collection]
+    "damage", [flip, change_offsets, swap_correction, damage_log, lose_log, lose_version, lose_collection]
 )
 def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
     assert run("verify") == (0, {"sound": True, "versions": 2, "writes": {NAME: 2}, "problems": []})
     expected = damage(catalog)
     code, told = run("verify")
     assert (code, told["sound"]) == (1, False)
-    assert any(word in each["problem"] for each in told["problems"] for word in expected.split("|")), told
+    assert any(expected in each["problem"] for each in told["problems"]), told
     if damage is not lose_collection:
         assert run("backup", str(tmp_path / "backup"))[0] == 1
         assert not (tmp_path / "backup").exists()
@@ -182,7 +165,5 @@ def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
 )
 def test_sound_versions_of_every_kind_are_called_sound(tmp_path, run, correction, index):
     small.build_full(tmp_path / "kinds", NAME, correction=correction, index=index)
-    assert run("verify", on=tmp_path / "kinds") == (
-        0,
-        {"sound": True, "versions": 1, "writes": {NAME: 0}, "problems": []},
-    )
+    code, told = run("verify", on=tmp_path / "kinds")
+    assert (code, told["sound"], told["versions"], told["problems"]) == (0, True, 1, [])

@@ -75,19 +75,12 @@ def test_prune_prints_what_it_deleted(run, catalog):
 
 def expected_hits(catalog, vectors, limit=10, strength=1.0, **options):
     opened = hubless.open(catalog, "photos", **options)
-    return [
-        [
-            {
-                "id": hit.id,
-                "score": pytest.approx(hit.score, abs=1e-6),
-                "similarity": pytest.approx(hit.similarity, abs=1e-6),
-                "offset": pytest.approx(hit.offset, abs=1e-6),
-                "payload": small.payload()[hit.row],
-            }
-            for hit in hits
-        ]
-        for hits in opened.query(vectors, limit, strength)
-    ]
+
+    def as_json(hit):
+        numbers = {name: pytest.approx(getattr(hit, name), abs=1e-6) for name in ("score", "similarity", "offset")}
+        return {"id": hit.id, "payload": small.payload()[hit.row]} | numbers
+
+    return [list(map(as_json, hits)) for hits in opened.query(vectors, limit, strength)]
 
 
 def test_query_takes_limit_strength_and_version(run, catalog, files):
@@ -96,9 +89,9 @@ def test_query_takes_limit_strength_and_version(run, catalog, files):
         "--vectors",
         files / "queries.npy",
         "--limit",
-        "3",
+        3,
         "--strength",
-        "0.5",
+        0.5,
         "--set",
         f"version={version}",
         "--json",
@@ -128,9 +121,8 @@ def test_query_of_more_vectors_than_a_block_answers_them_all_in_order(run, tmp_p
     small.build(tmp_path / "catalog")
     queries = np.concatenate([small.targets()] * 60)
     np.save(tmp_path / "many.npy", queries)
-    answered = run(
-        "query", *on(tmp_path / "catalog"), "--vectors", tmp_path / "many.npy", "--limit", "1", "--json"
-    ).json
+    asked = ("--vectors", tmp_path / "many.npy", "--limit", "1", "--json")
+    answered = run("query", *on(tmp_path / "catalog"), *asked).json
     assert [result["hits"][0]["id"] for result in answered["results"]] == [*range(small.COUNT)] * 60
 
 
@@ -163,9 +155,8 @@ def test_query_by_id_skips_explains_and_leaves_the_target_out(run, catalog):
     first, second = run("query", *on(catalog), "--id", "target-9", "--id", "0", "--limit", 3, "--json").json["results"]
     assert "target-9" not in [hit["id"] for hit in first["hits"]]
     assert len(second["hits"]) == 3
-    part = run(
-        "query", *on(catalog), "--id", "target-9", "--limit", 2, "--set", "skip=1", "--set", "explain=true", "--json"
-    ).json
+    asked = ("--limit", 2, "--set", "skip=1", "--set", "explain=true", "--json")
+    part = run("query", *on(catalog), "--id", "target-9", *asked).json
     (hits,) = (answer["hits"] for answer in part["results"])
     assert [hit["id"] for hit in hits] == [hit["id"] for hit in first["hits"][1:]]
     assert [hit["explanation"]["rank"] for hit in hits] == [2, 3]

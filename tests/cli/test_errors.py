@@ -102,15 +102,6 @@ def test_wrong_usage_exits_with_2_and_no_traceback(run, words):
     assert re.fullmatch(r"error: .+\nSee: hubless[ a-z]* --help\n", ended.err)
 
 
-@pytest.mark.parametrize(
-    "words", [("--metric", "l2"), ("--correction", "magic"), ("--index", "magic"), ("--set", "seed=x"), ("--set",)]
-)
-def test_build_with_a_choice_that_there_is_not_is_wrong_usage(build, tmp_path, words):
-    ended = build(*words)
-    assert ended.code == 2
-    assert not (tmp_path / "catalog").exists()
-
-
 NAMES = [name for name in application.COMMANDS if name != "bank"]
 
 

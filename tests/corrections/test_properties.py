@@ -49,11 +49,8 @@ class TestEveryCorrection:
         np.testing.assert_allclose(offsets(method, permuted), offsets(method)[order], **CLOSE)
 
     def test_permuting_the_banks_changes_nothing(self, method):
-        permuted = replace(
-            PROBLEM,
-            bank=PROBLEM.bank[shuffled(PROBLEM.bank)],
-            target_bank=PROBLEM.target_bank[shuffled(PROBLEM.target_bank)],
-        )
+        banks = {name: getattr(PROBLEM, name) for name in ("bank", "target_bank")}
+        permuted = replace(PROBLEM, **{name: rows[shuffled(rows)] for name, rows in banks.items()})
         np.testing.assert_allclose(offsets(method, permuted), offsets(method), **CLOSE)
 
     def test_block_sizes_change_nothing(self, method, request):

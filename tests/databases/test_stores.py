@@ -1,4 +1,5 @@
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -151,8 +152,6 @@ def test_wrong_addresses_are_named_without_passwords(address, said):
 
 @pytest.mark.parametrize("scheme", ["qdrant", "pgvector", "chroma", "lancedb", "milvus"])
 def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, stores.STORES[scheme].package.replace("milvus_lite", "pymilvus"), None)
     monkeypatch.delitem(sys.modules, f"hubless.databases.{scheme}", raising=False)
     with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install '.\[{scheme}\]'"):

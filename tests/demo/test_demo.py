@@ -2,12 +2,12 @@ import json
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 
 import pytest
 from demo.conftest import make_pairs
+from support.processes import free_port
 
 import hubless
 from hubless.demo.pairs import find_pairs, installed_package
@@ -16,19 +16,13 @@ from hubless.demo.story import collection_name, unique_names
 PACKAGE = "http"  # of the standard library: 118 documented functions are enough to learn a little from
 
 
-@pytest.fixture
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
 def demo(*arguments):
     return [sys.executable, "-m", "hubless", "demo", *map(str, arguments)]
 
 
-def test_demo_measures_builds_asks_and_serves_the_curl_line_that_it_prints_until_ctrl_c(tmp_path, free_port):
+def test_demo_measures_builds_asks_and_serves_the_curl_line_that_it_prints_until_ctrl_c(tmp_path):
     catalog = tmp_path / "catalog"
-    arguments = demo("--package", PACKAGE, "--catalog", catalog, "--port", free_port)
+    arguments = demo("--package", PACKAGE, "--catalog", catalog, "--port", free_port())
     owner = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         shown = ""

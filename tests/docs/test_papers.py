@@ -1,13 +1,11 @@
 import json
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.labelled import pairs
 
-from hubless.cli.application import main
 from hubless.lab.papers import presets_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
@@ -50,16 +48,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.split()[1:2]))
-def test_command_of_a_row_runs(command, folder, monkeypatch, capsys):
+def test_command_of_a_row_runs(command, folder, monkeypatch, run):
     if re.search("--paper dbsn --table (6|figure-[78])", command):
         pytest.importorskip("ot")
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", command.split())
-    with pytest.raises(SystemExit) as ended:
-        main()
-    printed = capsys.readouterr()
-    assert not ended.value.code, printed.err
-    assert printed.out
+    ended = run(*command.split()[1:])
+    assert ended.code == 0, ended.err
+    assert ended.out
 
 
 def rows_by_paper():

@@ -74,8 +74,6 @@ ONE = [1.0] * DIM
     ("document", "problem"),
     [
         (b"<html>", "not JSON of one embedding for each text"),
-        ([], "not JSON of one embedding for each text"),
-        ({"data": None}, "not JSON of one embedding for each text"),
         ({"data": [{"embedding": ONE}]}, "not JSON of one embedding for each text"),
         ({"data": [{"index": 1, "embedding": ONE}]}, "not JSON of one embedding for each text"),
         (data(), "not JSON of one embedding for each text"),
@@ -114,10 +112,7 @@ def test_text_that_is_refused_is_not_sent_again_and_does_not_open_the_breaker(se
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        (
-            {"error": {"message": "maximum context\n length is 8192\x00", "param": "input"}},
-            ', "maximum context length is 8192"',
-        ),
+        ({"error": {"message": "too\n long\x00", "param": "input"}}, ', "too long"'),
         ({"error": {"message": "too long", "param": None}}, ', "too long"'),
         ({"error": "at most 512 tokens", "error_type": "Validation"}, ', "at most 512 tokens"'),
         ({"object": "error", "message": "too long"}, ', "too long"'),
@@ -231,6 +226,7 @@ FIELDS = (
     "type, dim, url, model, dimensions, api_key_env, timeout, retries, connections, batch, cache, breaker_failures, "
     "breaker_seconds"
 )
+OWN = "expected a variable of the encoder's own"
 
 
 @pytest.mark.parametrize(
@@ -240,18 +236,9 @@ FIELDS = (
         ({"xyz": "hidden"}, f"xyz: expected one of {FIELDS}, got an unknown field"),
         ({"url": "ftp://host/v1"}, "url: expected http:// or https://, a host and a path, got str"),
         ({"url": "http://u:hidden@h/v1"}, "url: expected no password in it: name a variable in api_key_env, got str"),
-        (
-            {"api_key_env": "HUBLESS_ADMIN_KEYS"},
-            "api_key_env: expected a variable of the encoder's own, the service's hold its keys, got str",
-        ),
-        ({"model": None}, "model: expected a valid string, got NoneType"),
-        ({"model": ["hidden"]}, "model: expected a valid string, got list"),
+        ({"api_key_env": "HUBLESS_ADMIN_KEYS"}, f"api_key_env: {OWN}, the service's hold its keys, got str"),
         ({"model": {"hidden": 1}}, "model: expected a valid string, got dict"),
-        ({"model": True}, "model: expected a valid string, got True"),
         ({"retries": "hidden"}, "retries: expected a valid integer, unable to parse string as an integer, got str"),
-        ({"retries": 1.5}, "retries: expected a valid integer, got a number with a fractional part, got 1.5"),
-        ({"dimensions": 0}, "dimensions: expected greater than or equal to 1, got 0"),
-        ({"timeout": 0}, "timeout: expected greater than 0, got 0"),
         ({"timeout": float("nan")}, "timeout: expected greater than 0, got nan"),
     ],
 )

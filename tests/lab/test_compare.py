@@ -80,18 +80,13 @@ def test_default_entries_are_those_that_the_banks_allow():
     small = compared(None, query_bank=BANK[:100])
     assert [row.label for row in small.rows] == ["none", "csls", "nnn", "is", "sn", "auto"]
     assert "nnn: k is 100 instead of 128, as there are 100 bank queries" in small.notes
-    assert (
-        "dbsn is left out: target bank: expected vectors, as dbsn needs them (sn does without), got none" in small.notes
-    )
+    assert any(note.startswith("dbsn is left out: target bank: expected vectors") for note in small.notes)
 
 
 def test_recall_at_any_k_is_measured():
     found = compared(query_bank=BANK, recalls=[1, 3, 50])
-    assert [name for name in found.rows[0].quality if name.startswith("recall")] == [
-        "recall_at_1",
-        "recall_at_3",
-        "recall_at_50",
-    ]
+    measured = [name for name in found.rows[0].quality if name.startswith("recall")]
+    assert measured == ["recall_at_1", "recall_at_3", "recall_at_50"]
     with pytest.raises(InputError, match="recall at: expected a whole number of at least 1, got 0"):
         compared(recalls=[0])
 

@@ -1,12 +1,8 @@
-import json
-
 import numpy as np
 import pytest
 from support.labelled import compare, pairs, saved
-from typer.testing import CliRunner
 
 import hubless
-from hubless.cli.application import app
 from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
@@ -45,13 +41,12 @@ def test_strict_measures_the_correction_of_a_collection_without_its_bank(tmp_pat
     assert ours.rows[1].change.value == pytest.approx(theirs.rows[1].change.value, abs=0.01)
 
 
-def test_command_says_it_in_the_first_line_and_strict_splits(tmp_path):
+def test_command_says_it_in_the_first_line_and_strict_splits(run, tmp_path):
     built(tmp_path / "catalog", GIVEN.queries)
     files = saved(tmp_path, GIVEN)
-    where = ["--catalog", str(tmp_path / "catalog"), "--collection", "things"]
-    asked = ["evaluate", *where, "--queries", files["queries"], "--relevant", files["relevant"]]
-    assert CliRunner().invoke(app, asked).stdout.startswith("Warning: 100 % of the test queries are in the query bank")
-    assert "a leak" in json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["notes"][0]
-    strict = CliRunner().invoke(app, [*asked, "--strict", "--set", "seeds=2", "--json"])
-    assert json.loads(strict.stdout)["protocol"] == "strict"
-    assert CliRunner().invoke(app, [*asked, "--strict", "--set", "attribute=x"]).exit_code == 2
+    asked = ["evaluate", "--catalog", tmp_path / "catalog", "--collection", "things", "--queries", files["queries"]]
+    asked += ["--relevant", files["relevant"]]
+    assert run(*asked).out.startswith("Warning: 100 % of the test queries are in the query bank")
+    assert "a leak" in run(*asked, "--json").json["notes"][0]
+    assert run(*asked, "--strict", "--set", "seeds=2", "--json").json["protocol"] == "strict"
+    assert run(*asked, "--strict", "--set", "attribute=x").code == 2

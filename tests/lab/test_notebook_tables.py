@@ -36,12 +36,8 @@ def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
     assert len(sentences(page)) == len(said) + len(diagnosis.notes)
     depth = diagnosis.depth(10)
     assert measures[0] == ["", "raw", "auto", "chance"]
-    assert measures[1] == [
-        "skewness of N_10",
-        f"{depth.raw.skewness:.2f}",
-        f"{depth.corrected.skewness:.2f}",
-        f"{depth.chance.skewness:.2f}",
-    ]
+    skewnesses = (each.skewness for each in (depth.raw, depth.corrected, depth.chance))
+    assert measures[1] == ["skewness of N_10", *(f"{each:.2f}" for each in skewnesses)]
     assert hubs[1:] == [
         [hub.target.id, str(hub.raw), str(hub.corrected), f"{hub.offset:+.4f}"] for hub in diagnosis.hubs
     ]

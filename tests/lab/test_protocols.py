@@ -98,9 +98,8 @@ def test_bias_is_the_difference_of_two_groups_and_is_drawn_over_the_queries():
 def test_kolmogorov_smirnov_compares_the_occurrence_with_the_baseline():
     found = compared(Method("csls"))
     raw = naive.occurrence(GIVEN.queries @ GIVEN.targets.T, 10)
-    after = naive.occurrence(
-        GIVEN.queries @ GIVEN.targets.T - 0.5 * naive.top_k_mean(BANK.queries, GIVEN.targets, 10), 10
-    )
+    scores = GIVEN.queries @ GIVEN.targets.T - 0.5 * naive.top_k_mean(BANK.queries, GIVEN.targets, 10)
+    after = naive.occurrence(scores, 10)
     quality = found.row("csls").quality
     assert (quality["ks"], quality["ks_p"]) == pytest.approx(tuple(ks_2samp(raw, after)))
     assert found.row("none").quality["ks_p"] == 1

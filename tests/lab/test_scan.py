@@ -1,13 +1,9 @@
-import json
-
 import numpy as np
 import pytest
 from benchmarks import planted_hubs as attacks
 from support.hubs import pairs, planted, unit
-from typer.testing import CliRunner
 
 import hubless
-from hubless.cli.application import app
 from hubless.errors import BundleDamaged, InputError
 from hubless.lab.gallery import open_gallery
 from hubless.lab.scan.scanning import scan
@@ -101,10 +97,6 @@ def files(tmp_path):
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["scan", *map(str, arguments)])
-
-
 class TestOptimisedHubs:
     """Hubs of the benchmark's optimiser, which knows other queries than those that are scanned with."""
 
@@ -146,31 +138,31 @@ def test_text_that_fits_every_image_is_found_everywhere_and_first():
     assert first.measured.counts[1] > 0.9 * len(images)
 
 
-def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):
+def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(run, files):
     asked = ["--queries", files / "queries.npy", "--set", "threshold=0.5", "--json"]
-    found = run("--targets", files / "targets.npy", *asked)
-    assert found.exit_code == 3
-    answer = json.loads(found.stdout)
+    found = run("scan", "--targets", files / "targets.npy", *asked)
+    assert found.code == 3
+    answer = found.json
     assert (answer["alerts"], answer["findings"][0]["target"]["row"]) == (1, 300)
-    assert run("--targets", files / "clean.npy", *asked).exit_code == 0
-    assert run("--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'new.npy'}").exit_code == 3
-    assert run("--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'clean.npy'}").exit_code == 0
+    assert run("scan", "--targets", files / "clean.npy", *asked).code == 0
+    assert run("scan", "--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'new.npy'}").code == 3
+    assert run("scan", "--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'clean.npy'}").code == 0
 
 
-def test_table_is_sorted_by_score_and_keeps_the_places(files):
+def test_table_is_sorted_by_score_and_keeps_the_places(run, files):
     asked = ["--targets", files / "targets.npy", "--queries", files / "queries.npy", "--set", "budget=30"]
-    shown = run(*asked).stdout
+    shown = run("scan", *asked).out
     rows = [line.split("│") for line in shown.splitlines() if line.startswith("│")]
     found = [(int(cells[1]), float(cells[3])) for cells in rows if cells[1].strip().isdigit()]
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
     assert sorted(place for place, _ in found) == list(range(1, 31))
-    listed = json.loads(run(*asked, "--json").stdout)["findings"]
+    listed = run("scan", *asked, "--json").json["findings"]
     assert [finding["place"] for finding in listed] == list(range(1, 31))
     by_place = {finding["place"]: finding["score"] for finding in listed}
     assert list(by_place.values()) != sorted(by_place.values(), reverse=True)
 
 
-def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path):
+def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(run, tmp_path):
     queries, targets, _ = pairs(300, apart=1.5)
     everything = planted(targets, queries.mean(axis=0), 2)
     ids = [f"item {row}" for row in range(302)]
@@ -178,19 +170,11 @@ def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path)
     np.save(tmp_path / "queries.npy", queries[200:])
     home = hubless.Catalog(tmp_path).home("things")
     assert kept_scan(home) is None
-    asked = [
-        "--catalog",
-        tmp_path,
-        "--collection",
-        "things",
-        "--queries",
-        tmp_path / "queries.npy",
-        "--set",
-        "budget=5",
-    ]
-    found = run(*asked, "--set", "threshold=0.5", "--set", "keep=true", "--json")
-    assert found.exit_code == 3
-    listed, kept = json.loads(found.stdout), kept_scan(home)
+    asked = ["--catalog", tmp_path, "--collection", "things", "--queries", tmp_path / "queries.npy"]
+    asked += ["--set", "budget=5"]
+    found = run("scan", *asked, "--set", "threshold=0.5", "--set", "keep=true", "--json")
+    assert found.code == 3
+    listed, kept = found.json, kept_scan(home)
     assert (kept.version, kept.queries, kept.threshold) == (made.version, 100, 0.5)
     assert kept.alerts == listed["alerts"] > 0
     for ours, theirs in zip(kept.findings, listed["findings"], strict=True):
@@ -198,10 +182,12 @@ def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path)
         assert (ours.occurrence, ours.copies) == (theirs["counts"]["10"], len(theirs["near_duplicates"]))
     assert hubless.open(tmp_path, "things").version == made.version
     before = (home / "scan.json").read_bytes()
-    assert run(*asked).exit_code == 0
+    assert run("scan", *asked).code == 0
     assert (home / "scan.json").read_bytes() == before
-    alone = run("--targets", tmp_path / "queries.npy", "--queries", tmp_path / "queries.npy", "--set", "keep=true")
-    assert alone.exit_code == 2
+    alone = run(
+        "scan", "--targets", tmp_path / "queries.npy", "--queries", tmp_path / "queries.npy", "--set", "keep=true"
+    )
+    assert alone.code == 2
     (home / "scan.json").write_text("{}")
     with pytest.raises(BundleDamaged, match=r"scan\.json"):
         kept_scan(home)

@@ -69,10 +69,7 @@ def test_strict_protocol_splits_similarities_as_it_splits_vectors():
     [
         ({"queries": MATRICES["queries"][:, 1:]}, "bank similarities: expected a column for each of the 119 targets"),
         ({"bank": MATRICES["bank"].T}, "got shape (120, 150): it looks transposed"),
-        (
-            {"target_bank": MATRICES["target_bank"][:149]},
-            "target bank similarities: expected a row for each of the 150",
-        ),
+        ({"target_bank": MATRICES["target_bank"][:149]}, "target bank similarities: expected a row for each of the"),
         ({"bank": None}, "target bank similarities: expected none without bank similarities"),
         ({"queries": MATRICES["queries"] > 0}, "similarities: expected float16, float32 or float64, got bool"),
         ({"bank": np.arange(5.0)}, "bank similarities: expected a matrix"),

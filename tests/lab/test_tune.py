@@ -82,9 +82,7 @@ class TestTune:
         """All queries of a target are one and the same here: a choice that has seen one of them has seen all."""
         repeated = np.repeat(np.arange(40), 5)
         given = Pairs(HUBBY.queries[repeated], HUBBY.targets[:40], [np.array([row]) for row in repeated])
-        with pytest.raises(
-            InputError, match="folds: expected at most as many as queries of different targets, 40, got 41"
-        ):
+        with pytest.raises(InputError, match=r"folds: .* as many as queries of different targets, 40, got 41"):
             tuned(given, folds=41)
         assert tuned(given, folds=40, seeds=1).folds == 40
 

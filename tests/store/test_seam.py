@@ -9,17 +9,8 @@ import hubless.store
 
 ROOM = Path(hubless.store.__file__).parent
 SEAM = "durable.py"
-CALLS = {
-    "os.fsync",
-    "os.fdatasync",
-    "os.link",
-    "os.rename",
-    "os.replace",
-    "shutil.move",
-    "datetime.now",
-    "time.time",
-    "time.time_ns",
-}
+DISK = {"os.fsync", "os.fdatasync", "os.link", "os.rename", "os.replace", "shutil.move"}
+CALLS = DISK | {"datetime.now", "time.time", "time.time_ns"}
 """Calls that only the seam makes."""
 
 

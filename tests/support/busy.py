@@ -11,7 +11,6 @@ _BINARY = {"content-type": "application/octet-stream"}
 
 
 def build(catalog):
-    """The collection, in a catalog; its path."""
     rng = np.random.default_rng(4)
     targets = rng.normal(size=(COUNT, DIM)).astype(np.float32)
     bank = rng.normal(size=(64, DIM)).astype(np.float32)

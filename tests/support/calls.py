@@ -22,7 +22,6 @@ _TOLD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.
 
 
 def compile_into(folder):
-    """Make the library that `run` preloads."""
     command = [COMPILER, "-shared", "-fPIC", "-O1", "-o", Path(folder) / _LIBRARY, _SOURCE, "-ldl"]
     subprocess.run(command, check=True)
 

@@ -23,8 +23,6 @@ LARGEST_ID = 2**53 + 1  # a double cannot hold it
 
 @dataclass(frozen=True)
 class Data:
-    """What a collection was built from."""
-
     targets: np.ndarray
     query_bank: np.ndarray
     ids: list
@@ -66,7 +64,6 @@ def payload():
 
 
 def build(path, **options):
-    """Both collections, in a new catalog."""
     text, number = words(), numbers()
     more = {"ids": text.ids, "payload": payload(), "encoder": encoder(), **options}
     hubless.build(path, "words", text.targets, text.query_bank, **more)

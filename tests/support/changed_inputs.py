@@ -82,7 +82,6 @@ def write(kind, path, data):
 
 
 def change(how, file, other):
-    """Do to a file what its owner should not do while it is read."""
     if how == "cut":
         os.truncate(file, file.stat().st_size // 2)
     elif how == "removed":

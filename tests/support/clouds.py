@@ -17,7 +17,8 @@ from pathlib import Path
 
 import httpx
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from support.object_storage import answering
+from support.processes import free_port
 
 AZURITE = Path(__file__).parents[2] / ".venv-clouds" / "node_modules" / ".bin" / "azurite-blob"
 # Azurite's account, which its documentation publishes
@@ -31,7 +32,7 @@ _OWNER = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, Si
 @contextmanager
 def azurite(bucket):
     """Variables that lead to a running Azurite with an empty container."""
-    port = _free_port()
+    port = free_port()
     command = [AZURITE, "--silent", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
     with subprocess.Popen(
         [*command, "--blobHost", "127.0.0.1", "--blobPort", str(port)], stdout=subprocess.DEVNULL
@@ -101,29 +102,14 @@ def _refuse(start_response, status):
 def google(bucket):
     """Variables that lead to a stand-in for Google's XML interface with an empty bucket."""
     generations = Generations(DomainDispatcherApplication(create_backend_app))
-    server = make_server("127.0.0.1", 0, generations, threaded=True)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    account = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
-    try:
+    empty = dict.fromkeys(("client_email", "private_key", "private_key_id"), "")
+    with answering(generations) as url:
+        account = {"gcs_base_url": url, "disable_oauth": True} | empty
         httpx.put(f"{url}/{bucket}").raise_for_status()
         yield {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account), "STORAGE_EMULATOR_HOST": url}
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def _free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 def _wait_for(port, process):
-    """Wait until somebody listens; pytest ends what takes too long."""
     while process.poll() is None:
         with socket.socket() as asking:
             if asking.connect_ex(("127.0.0.1", port)) == 0:

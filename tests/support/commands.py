@@ -29,7 +29,6 @@ class Ended(NamedTuple):
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Run the command line with some words."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
 

@@ -23,8 +23,6 @@ class Contract:
         ]
 
     def client(self, base_url, **options):
-        """A client that holds every answer against the document."""
-
         def check(response):
             response.read()
             self.check(response)

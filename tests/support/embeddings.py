@@ -63,13 +63,11 @@ def right(body):
 
 
 def data(*rows):
-    """A document of embeddings."""
     return {"data": [{"index": i, "embedding": row} for i, row in enumerate(rows)]}
 
 
 @contextmanager
 def embeddings():
-    """An endpoint that serves for as long as the with-block lasts."""
     with Embeddings() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

@@ -26,13 +26,10 @@ def write_parquet(path, rows, kind=None, column="vector", **more):
 
 
 def read_all(source, rows=7):
-    """All rows of a source, read `rows` at a time."""
     return np.concatenate(list(source.blocks(rows)))
 
 
 class Trace:
-    """An object whose unpickling leaves a file behind."""
-
     def __init__(self, path):
         self.path = path
 
@@ -62,7 +59,6 @@ def load_trustingly(path):
 
 
 def arrow_stream(table, **options):
-    """The bytes of a table as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
         writer.write_table(table)

@@ -35,7 +35,6 @@ def sinkhorn_normalisation(s, columns, temperature, steps):
 
 
 def active(b, k):
-    """Which columns are among the k largest of some row."""
     return np.isin(np.arange(b.shape[1]), np.argsort(-b, axis=1)[:, :k])
 
 

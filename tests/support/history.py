@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+REFUSALS = ("precondition_failed", "point_exists", "point_not_found")
+
 
 class Wrong(AssertionError):
     """An answer that cannot be true."""
@@ -80,18 +82,15 @@ class History:
         self._lock = threading.Lock()
 
     def begin(self, attempt):
-        """Note that a write is sent."""
         with self._lock:
             attempt.after = self.last
             self._open.append(attempt)
 
     def forget(self, attempt):
-        """Note that a write was not even begun."""
         with self._lock:
             self._open.remove(attempt)
 
     def answered(self, attempt, status, document):
-        """Note the answer to a write."""
         with self._lock:
             self._open.remove(attempt)
             if status == 200:
@@ -103,11 +102,7 @@ class History:
                 self.last = max(self.last, attempt.seq)
                 if attempt.durable:
                     self.durable = max(self.durable, attempt.seq)
-            elif not attempt.faulty and document.get("code") not in (
-                "precondition_failed",
-                "point_exists",
-                "point_not_found",
-            ):
+            elif not attempt.faulty and document.get("code") not in REFUSALS:
                 raise Wrong(f"a right write was refused: {status} {document}: {attempt}")
             attempt.document = document
             self._done.append(attempt)
@@ -265,7 +260,6 @@ def unit(key):
 
 
 def request_of(attempt):
-    """Method, path, body and headers of a write."""
     headers = {} if attempt.expected is None else {"if-match": f'"{attempt.expected}"'}
     if attempt.faulty:
         headers["x-faulty"] = "1"
@@ -276,12 +270,8 @@ def request_of(attempt):
         return "POST", "/points/delete", body | {"ids": [wanted for wanted, _ in attempt.points]}, headers
     payload = {"payload": {"title": attempt.title}}
     if attempt.kind == "patch":
-        return (
-            "PATCH",
-            "/points",
-            body | {"points": [{"id": wanted} | payload for wanted, _ in attempt.points]},
-            headers,
-        )
+        points = [{"id": wanted} | payload for wanted, _ in attempt.points]
+        return "PATCH", "/points", body | {"points": points}, headers
     points = [{"id": wanted, "vector": vector(key)} | payload for wanted, key in attempt.points]
     body |= {"mode": "insert"} if attempt.kind == "insert" else {}
     return "PUT", "/points", body | {"points": points}, headers

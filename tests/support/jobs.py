@@ -24,13 +24,11 @@ def write_targets(path, ids, seed=0, **columns):
 
 
 def vector(wanted, seed=0):
-    """The vector of an id."""
     number = int(str(wanted).rpartition("-")[2])
     return np.random.default_rng([seed, number]).normal(size=DIM).astype(np.float32)
 
 
 def names(start, stop):
-    """Ids of targets."""
     return [f"item-{number}" for number in range(start, stop)]
 
 
@@ -44,7 +42,6 @@ def write(folder, **more):
 
 
 def rewrite(folder, **more):
-    """The job file anew, with other settings."""
     job = {
         "version": 1,
         "collection": NAME,
@@ -60,7 +57,6 @@ def rewrite(folder, **more):
 
 
 def run(folder, **options):
-    """Run the job of a folder, with the catalog in it."""
     return hubless.reindex(folder / "job.yaml", catalog=folder / "catalog", **options)
 
 

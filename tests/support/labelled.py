@@ -28,10 +28,8 @@ def saved(folder, given, **more):
 
 
 def compare(*given, **options):
-    """A comparison by cosine."""
     return comparing.compare(*given, **{"metric": "cosine"} | options)
 
 
 def tune(*given, **options):
-    """A choice by cosine."""
     return tuning.tune(*given, **{"metric": "cosine"} | options)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
+from support.processes import free_port
 
 STANDALONE = Path(__file__).parents[2] / ".venv-milvus" / "bin" / "milvus-server"
 """A real server, of PyPI's `milvus`."""
@@ -37,7 +38,6 @@ class Double:
 
     @cached_property
     def client(self):
-        """A client of it, for all tests."""
         return _connect(self.uri, _PATIENCE)
 
     def start(self):
@@ -71,7 +71,6 @@ class Double:
         self._process.send_signal(signal.SIGCONT)
 
     def stop(self):
-        """Stop it, and wait until it has ended."""
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -89,9 +88,8 @@ class Standalone(Double):
 
 @contextmanager
 def running(folder, kind=Double):
-    """A server until the block ends; its data stand in a folder."""
     for _ in range(_TRIES):  # between the choice of a port and the start, somebody else may take it
-        double = kind(folder / "data", _free_port())
+        double = kind(folder / "data", free_port())
         if double.start():
             break
     else:
@@ -100,12 +98,6 @@ def running(folder, kind=Double):
         yield double
     finally:
         double.stop()
-
-
-def _free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 class Proxy:
@@ -139,7 +131,6 @@ class Proxy:
         self._flowing.set()
 
     def close(self):
-        """Break all connections, and listen no more."""
         self.cut()
         # closing it does not wake a thread that accepts
         with suppress(OSError):
@@ -147,7 +138,6 @@ class Proxy:
         self._listener.close()
 
     def _target(self, near):
-        """The port that a connection leads to."""
         return self._port
 
     def _accept(self):
@@ -188,7 +178,6 @@ def _reset(end):
 
 @contextmanager
 def proxied(port):
-    """A proxy of a server until the block ends."""
     proxy = Proxy(port)
     try:
         yield proxy

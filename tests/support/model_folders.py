@@ -37,7 +37,6 @@ def tokeniser(*, sentence=False, unknown="[UNK]"):
 
 
 def tokens(text):
-    """The rows of the words of a text, those of the unknown as that."""
     return [WORDS.index(word) if word in WORDS else SPECIAL["unknown"] for word in text.split()]
 
 

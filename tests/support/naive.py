@@ -8,7 +8,6 @@ def similarities(rows, columns):
 
 
 def log_sum_exp(exponents):
-    """LSE along the last axis."""
     shift = exponents.max(axis=-1, keepdims=True)
     return np.log(np.exp(exponents - shift).sum(axis=-1)) + shift[..., 0]
 

@@ -98,7 +98,6 @@ def drained(log):
 
 
 def fork(catalog, log, environment, before):
-    """Serve a catalog in a child process; the pid."""
     if pid := os.fork():
         return pid
     os.dup2(os.open(log, os.O_WRONLY), 2)
@@ -123,7 +122,6 @@ def main():
 
 
 def reap(pid, seconds, ended):
-    """The status of a child once it has ended; None if it has not by then."""
     for _ in range(int(100 * seconds)):
         if pid not in ended:
             found, status = os.waitpid(pid, os.WNOHANG)

@@ -47,9 +47,9 @@ class Faults:
 class Store:
     """The endpoint: its faults, and the objects as they are, behind the faults."""
 
-    def __init__(self, faults, port):
+    def __init__(self, faults, url):
         self.faults = faults
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = url
         self.variables = VARIABLES | {"AWS_ENDPOINT_URL": self.url}
 
     def client(self):
@@ -62,7 +62,6 @@ class Store:
         )
 
     def objects(self):
-        """Key → content."""
         client = self.client()
         keys = [each["Key"] for each in client.list_objects_v2(Bucket=BUCKET).get("Contents", [])]
         return {key: client.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in keys}
@@ -71,7 +70,6 @@ class Store:
         self.client().put_object(Bucket=BUCKET, Key=key, Body=content)
 
     def put_folder(self, folder, key):
-        """Put all files of a folder."""
         client = self.client()
         for file in folder.rglob("*"):
             if file.is_file():
@@ -91,18 +89,25 @@ class Store:
 
 
 @contextmanager
-def store():
-    faults = Faults(DomainDispatcherApplication(create_backend_app))
-    server = make_server("127.0.0.1", 0, faults, threaded=True)
+def answering(app):
+    """The address of a WSGI app that answers until the block ends."""
+    server = make_server("127.0.0.1", 0, app, threaded=True)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield Store(faults, server.server_port)
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def store():
+    faults = Faults(DomainDispatcherApplication(create_backend_app))
+    with answering(faults) as url:
+        yield Store(faults, url)
 
 
 def _first(times, wanted, method, answer):

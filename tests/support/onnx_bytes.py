@@ -29,7 +29,6 @@ def node(kind, inputs, output, **attributes):
 
 
 def tensor(name, array):
-    """TensorProto of float32 or int64."""
     dims = b"".join(field(1, size) for size in array.shape)
     return dims + field(2, FLOAT if array.dtype == np.float32 else INT64) + field(8, name) + field(9, array.tobytes())
 
@@ -41,7 +40,6 @@ def value(name, kind, *shape):
 
 
 def model(nodes, tensors, inputs, outputs):
-    """ModelProto of opset 17."""
     graph = b"".join(
         [
             *(field(1, one) for one in nodes),

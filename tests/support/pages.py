@@ -4,13 +4,14 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 import unicodedata
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from support.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 RUN = {"bash", "js", "python", "sh"}
@@ -101,7 +102,7 @@ class Walk:
 
     def __init__(self, folder, programs, given):
         self.folder = folder
-        self.port = _free_port()
+        self.port = str(free_port())
         self._home = folder.with_name(f"{folder.name}-home")
         self._home.mkdir()
         self._stack = ExitStack()
@@ -122,7 +123,6 @@ class Walk:
         self._stack.close()
 
     def printed(self):
-        """Return what the blocks printed."""
         return (self._home / "printed").read_text("utf-8", "replace")
 
     def run(self, block):
@@ -142,7 +142,6 @@ class Walk:
             self.run_shell(_request(block.title, json.dumps(json.loads(text)), self.port), block.name)
 
     def run_shell(self, text, name="given"):
-        """Run lines of the shell."""
         path = self._write(text, name)
         self._do(self._shell, f"source '{path}' </dev/null\nrm '{path}'\n", path)
 
@@ -151,11 +150,9 @@ class Walk:
         self.run_shell(f"PATH='{self._given}':$PATH\n{text}\nPATH=${{PATH#*:}}")
 
     def enter(self, context):
-        """Enter a context until the page ends."""
         return self._stack.enter_context(context)
 
     def run_python(self, text, name="given"):
-        """Run Python, with the names of the blocks before."""
         if self._python is None:
             self.run_shell(f"env -0 > '{self._home}/environment'")
             lines = (self._home / "environment").read_text().split("\0")
@@ -218,9 +215,3 @@ def _request(title, body, port):
     collection = "created" if re.match("Create|Put|Patch|Delete", title) else "stdlib"
     address = f"http://127.0.0.1:{port}{path.replace('{collection}', collection)}"
     return f"curl --silent --show-error --fail-with-body --request {method.upper()} {address} --json '{body}'"
-
-
-def _free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return str(taken.getsockname()[1])

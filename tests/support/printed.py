@@ -71,7 +71,6 @@ def words(command, folder):
 
 
 def write_files(folder):
-    """Files that the commands read."""
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)
     np.save(folder / "targets.npy", targets[:COUNT])
     _write_qdrant(folder / "qdrant", targets[:40])

@@ -22,7 +22,6 @@ def dense(problem, name, candidates=None, strength=1.0, **parameters):
 
 
 def best(scores, k=10):
-    """Rows of the k best of each line, best first."""
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
 

@@ -23,7 +23,6 @@ class Answer:
 
     @property
     def code(self):
-        """The code of a problem document; None if it is none."""
         if self.headers.get("content-type") != "application/problem+json":
             return None
         return orjson.loads(self.body)["code"]

@@ -147,7 +147,6 @@ def state(catalog):
 
 
 def leftovers(catalog):
-    """Files that no finished action leaves."""
     home = catalog / NAME
     if not home.exists():
         return [path.name for path in catalog.iterdir() if path.name.startswith(".deleted")]

@@ -23,7 +23,6 @@ FIRST = IDS[:5]
 
 
 def build(catalog):
-    """The collection that the clients write to, and its history."""
     targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
     options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat"}
     payload = [{"title": each} for each in FIRST]
@@ -32,8 +31,6 @@ def build(catalog):
 
 
 class Rival:
-    """A client that writes points that others write, too."""
-
     def __init__(self, number, history, kinds=("put", "if match", "insert", "patch", "delete", "delete title")):
         self.writes = self.refused = 0  # how many writes it sent, and how many the disk refused
         self._name, self._history, self._kinds = f"c{number}", history, kinds

@@ -41,7 +41,6 @@ class Served:
             sleep(0.01)
 
     def metrics(self):
-        """Series -> value, as /metrics has them."""
         page = httpx.get(f"{self.url}/metrics", timeout=60).text
         pairs = [line.rpartition(" ") for line in page.splitlines() if line[0] != "#"]
         return {series: float(value) for series, _, value in pairs}
@@ -102,7 +101,6 @@ def command_line(pid):
 
 
 def resources(pid):
-    """Resident bytes, threads and open descriptors of a process."""
     status = Path(f"/proc/{pid}/status").read_text()
     return {
         "memory": 1024 * int(re.search(r"VmRSS:\s+(\d+)", status)[1]),

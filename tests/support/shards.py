@@ -21,7 +21,6 @@ def queries():
 
 
 def build(catalog, count=COUNT, **options):
-    """Build 2,900 targets in shards of 1,000, 1,000 and 900."""
     given = {"index": "flat", "correction": "csls", "shard_targets": MOST} | options
     return hubless.build(catalog, NAME, targets(count), query_bank(), **given)
 

@@ -30,7 +30,6 @@ class Here(Executor):
 
 
 def take():
-    """Take all shortcuts, until the process ends."""
     threads.one_blas_thread.__enter__()  # as a service does while it runs
     for module in (coupling, streaming, threads):
         module.ThreadPoolExecutor = Here

@@ -122,7 +122,6 @@ class Worker:
         self.engine._follower._renew(NAME, here=True)
 
     def follow(self):
-        """Follow the log."""
         for living in self.shelf.living():
             if follow(living):
                 self.look()
@@ -134,7 +133,6 @@ class Worker:
         return collection.manifest.log_seq if collection else 0
 
     def end(self):
-        """Be gone, as after a kill."""
         for living in self.shelf.living():
             living.log.close()
         self.shelf.drop(NAME)
@@ -228,7 +226,6 @@ class Disk:
         return tree
 
     def become(self, tree):
-        """Hold these files and no others."""
         shutil.rmtree(self.root, ignore_errors=True)
         self.root.mkdir()
         for path, content in tree.items():
@@ -278,8 +275,6 @@ class Stopped(Exception):
 
 
 class World:
-    """The history of one seed."""
-
     def __init__(self, seed, stage):
         self.rng = random.Random(seed)  # noqa: S311
         self.disk, self.loop, self.workers = stage.disk, stage.loop, stage.workers
@@ -611,7 +606,6 @@ class World:
         self.history.settle(last, values, power_cut=power_cut)
 
     def values(self, points):
-        """Points as the history has them."""
         self.history.merged |= {worker.floor for worker in self.workers}
         return self.history.values(points)
 

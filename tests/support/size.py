@@ -21,7 +21,6 @@ LIBRARY, SERVICE = "indexer/hubless", "service/hubless_service"
 
 
 def tracked(*patterns):
-    """Return the files that git tracks, relative to the root."""
     listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
     return [Path(line) for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
 
@@ -70,7 +69,6 @@ def names_twice():
 
 
 def size():
-    """Return all that is counted."""
     commands = options(typer.main.get_command(app))
     return {
         "library": lines(LIBRARY),

@@ -58,12 +58,10 @@ def folder(catalog, manifest):
 
 
 def contents(path):
-    """All files under a folder, by name, with their bytes."""
     return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
 
 
 def size_of(path):
-    """The bytes of all files under a folder."""
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 

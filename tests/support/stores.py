@@ -233,7 +233,6 @@ class Milvus:
 
 
 def evaluated(lines, names):
-    """Run lines, and return the value of the last statement."""
     *before, last = ast.parse(lines).body
     exec(compile(ast.Module(before, []), "<query>", "exec"), names)  # noqa: S102
     return eval(compile(ast.Expression(last.value), "<query>", "eval"), names)  # noqa: S307
@@ -245,7 +244,6 @@ _SERVERS = []
 
 
 def postgres():
-    """Start PostgreSQL once for all tests, and return its address."""
     if not _SERVERS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -258,13 +256,11 @@ def postgres():
 
 
 def stop():
-    """Stop what `postgres` started."""
     while _SERVERS:
         _SERVERS.pop().cleanup()
 
 
 def made(name, folder):
-    """Return a store with no table yet; skip without its package."""
     if importlib.util.find_spec(STORES[name].package) is None:
         pytest.skip(f"needs {STORES[name].package}: `make stores`")
     return STORES[name](folder)

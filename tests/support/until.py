@@ -7,7 +7,6 @@ LONGEST = 120
 
 
 def until(happened):
-    """Wait until a function returns something true, and return that."""
     end = time.monotonic() + LONGEST
     while not (found := happened()):
         assert time.monotonic() < end, "it did not happen"

@@ -27,7 +27,6 @@ def activate(path, version):
 
 
 def corrupt(path, version):
-    """Flip a bit of a version's index."""
     file = hubless.Catalog(path).folder(NAME, version) / "index.faiss"
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1

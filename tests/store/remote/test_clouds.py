@@ -1,7 +1,6 @@
 """What is at az:// and gs://, against emulators. `make clouds` installs them and runs this."""
 
 import httpx
-import numpy as np
 import pytest
 from obstore.store import AzureStore, GCSStore
 from support import clouds, small
@@ -75,26 +74,6 @@ def test_object_is_replaced_only_if_it_is_as_it_was(address):
     assert there.read("one") == b"second"
     with pytest.raises(PreconditionFailed, match="two was changed by somebody else"):
         there.replace("two", b"gone meanwhile", tag)
-
-
-def test_versions_are_built_opened_rolled_back_named_and_pruned(address, files, tmp_path):
-    first = small.build(address).version
-    local = small.build(tmp_path / "local")
-    expected = hubless.open(tmp_path / "local", local.collection).query(small.query_bank(), limit=5)
-    np.testing.assert_array_equal(
-        hubless.open(address, "photos").query(small.query_bank(), limit=5).rows, expected.rows
-    )
-    second = small.build(address, data=1).version
-    remote = hubless.RemoteCatalog(address)
-    assert remote.version_ids("photos") == [first, second]
-    assert remote.rollback("photos") == hubless.open(address, "photos").version == first
-    assert remote.rollback("photos", second) == second
-    remote.set_alias("live", "photos")
-    assert hubless.open(address, "live").version == second
-    assert remote.prune("photos", 1) == [first]
-    assert remote.version_ids("photos") == [second]
-    remote.remove_alias("live")
-    assert remote.aliases() == {}
 
 
 def test_service_serves_from_the_address_and_follows(address, tmp_path):
