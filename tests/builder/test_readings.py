@@ -15,7 +15,7 @@ from hubless.vectors.sources import ArrayVectors
 
 TARGETS, DIM = 24_000, 16
 """With the bank, more than a fit takes without a sample."""
-PROBLEM = with_hubs(targets=3000, bank=300, target_bank=200, queries=5, dim=16, seed=2)
+PROBLEM = with_hubs(targets=1000, bank=300, target_bank=200, queries=5, dim=16, seed=2)
 
 
 class Counted:
@@ -95,7 +95,7 @@ def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric)
     opened = [hubless.open(tmp_path / "catalog", name) for name in given]
     for other in opened[1:]:
         np.testing.assert_allclose(other.offsets, opened[0].offsets, atol=1e-6)
-        np.testing.assert_array_equal(other.vectors(np.arange(3000)), opened[0].vectors(np.arange(3000)))
+        np.testing.assert_array_equal(other.vectors(np.arange(1000)), opened[0].vectors(np.arange(1000)))
 
 
 def test_nothing_is_left_of_the_rows_that_were_kept(tmp_path):

@@ -15,7 +15,7 @@ def matching(table, document):
     return [row for row, meets in enumerate(flag for mask in masks for flag in mask.to_pylist()) if meets]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_any_filter_selects_the_rows_that_it_selects_in_plain_python(data):
     table = data.draw(tables())

@@ -103,7 +103,7 @@ def test_ids_with_any_flipped_bit_are_refused_or_safe_to_read_even_without_hashe
     whole = (folder / "ids.arrow").read_bytes()
     rng = np.random.default_rng(0)
     refused = 0
-    for place, bit in zip(rng.integers(len(whole), size=200), rng.integers(8, size=200), strict=True):
+    for place, bit in zip(rng.integers(len(whole), size=100), rng.integers(8, size=100), strict=True):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(bit)
         (folder / "ids.arrow").unlink()  # the old file may still be mapped
@@ -117,7 +117,7 @@ def test_ids_with_any_flipped_bit_are_refused_or_safe_to_read_even_without_hashe
             for wanted in small.IDS:
                 with suppress(PointNotFound):
                     assert 0 <= opened.point(wanted).row < small.COUNT
-    assert 20 < refused < 180
+    assert 10 < refused < 90
 
 
 @pytest.mark.parametrize("name", [*FILES, "manifest.json"])
