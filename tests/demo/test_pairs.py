@@ -63,6 +63,9 @@ def repeated():
 '''
 
 
+FILES = ["__init__.py", "broken.py", "latin.py", "module.py", "undeclared.py", "sub/__init__.py"]
+
+
 @pytest.fixture
 def tree(tmp_path):
     """A made package, with files that must not be read among those that must."""
@@ -84,11 +87,8 @@ def tree(tmp_path):
 
 @pytest.fixture
 def pairs(tree):
-    files = [
-        tree / name
-        for name in ("__init__.py", "broken.py", "latin.py", "module.py", "undeclared.py", "sub/__init__.py")
-    ]
-    return {pair.name: pair for pair in find_pairs(Library("made", tree.parent, tuple(files)))}
+    library = Library("made", tree.parent, tuple(tree / name for name in FILES))
+    return {pair.name: pair for pair in find_pairs(library)}
 
 
 def test_functions_methods_async_and_nested_functions_are_found_by_qualified_name(pairs):
@@ -128,11 +128,8 @@ def installed(tree, monkeypatch):
 
 def test_package_is_read_without_its_tests_and_without_being_imported(installed):
     library = installed_package(installed)
-    names = {file.relative_to(library.root).as_posix() for file in library.files}
-    assert names == {
-        f"made/{name}"
-        for name in ("__init__.py", "broken.py", "latin.py", "module.py", "undeclared.py", "sub/__init__.py")
-    }
+    names = {file.relative_to(library.root / "made").as_posix() for file in library.files}
+    assert names == set(FILES)
     assert "made.module.plain" in {pair.name for pair in find_pairs(library)}
     assert installed not in sys.modules
 
