@@ -50,7 +50,7 @@ def test_banks_stand_side_by_side_with_their_geometric_mean():
     banks = {"own": BANK.queries, "far": OTHER.queries}
     asked = [Method("none"), Method("csls")]
     found = compare_banks(banks, GIVEN.queries, GIVEN.targets, RIGHT, asked, metric="cosine")
-    assert found.labels == ["none", "csls (own)", "csls (far)", "csls (geometric mean)"]
+    assert [row.label for row in found.rows] == ["none", "csls (own)", "csls (far)", "csls (geometric mean)"]
     each = [compared(Method("csls"), query_bank=bank).row("csls").quality for bank in banks.values()]
     both, mean = [one["recall_at_1"] for one in each], found.rows[-1].quality["recall_at_1"]
     assert [row.quality["recall_at_1"] for row in found.rows[1:3]] == both

@@ -33,7 +33,7 @@ from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.store.remote.mirror import readable
-from hubless.vectors.arrays import F64, I64, check_dim
+from hubless.vectors.arrays import F64, check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
@@ -191,9 +191,10 @@ class Index(Collection):
         with self._changing:
             parts = self.parts
             plain = [wanted.item() if isinstance(wanted, np.generic) else wanted for wanted in ids]
-            rows: I64 = np.unique(np.array([parts.ids.row(wanted) for wanted in plain], np.int64))
+            for wanted in plain:
+                parts.ids.row(wanted)
             changes = self._changes or Delta.of(parts, self.filter_cache)
-            self._change(changes.removing(rows))
+            self._change(changes.without(plain))
 
     def calibrate(self, queries: Vectors, relevant: RelevantIds) -> None:
         """Make confidence and presence probabilities, by labelled queries that are not in the query bank.

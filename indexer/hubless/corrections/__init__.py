@@ -4,17 +4,26 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from hubless.corrections.base import Correction, FittedCorrection, Rows
+from hubless.corrections.base import Correction as Correction
+from hubless.corrections.base import FittedCorrection as FittedCorrection
+from hubless.corrections.base import Rows as Rows
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
-from hubless.corrections.folded.neighbours import Csls, FittedNeighbours, Nnn
+from hubless.corrections.folded.neighbours import Csls, Nnn
+from hubless.corrections.folded.neighbours import FittedNeighbours as FittedNeighbours
 from hubless.corrections.folded.none import FittedNone, NoCorrection
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
-from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
+from hubless.corrections.folded.softmax import FittedSoftmax as FittedSoftmax
+from hubless.corrections.folded.softmax import InvertedSoftmax
 from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
-from hubless.corrections.query_time import Details, Gate, QueryTime, Rescorer, State, corrected_scores
+from hubless.corrections.query_time import Details as Details
+from hubless.corrections.query_time import Gate as Gate
+from hubless.corrections.query_time import QueryTime as QueryTime
+from hubless.corrections.query_time import Rescorer as Rescorer
+from hubless.corrections.query_time import State as State
+from hubless.corrections.query_time import corrected_scores as corrected_scores
 from hubless.corrections.rescored.dual_softmax_loss import (
     DualSoftmaxLoss,
     FittedDualSoftmaxLoss,
@@ -51,24 +60,6 @@ _METHODS: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescore
 CORRECTIONS: dict[str, Any] = {name: method for name, (method, _, _) in _METHODS.items()}
 FITTED = {name: fitted for name, (_, fitted, _) in _METHODS.items()}
 QUERY_TIMES = {name: query_time for name, (_, _, query_time) in _METHODS.items() if query_time}
-
-__all__ = [
-    "CORRECTIONS",
-    "FITTED",
-    "QUERY_TIMES",
-    "Correction",
-    "Details",
-    "FittedCorrection",
-    "FittedNeighbours",
-    "FittedSoftmax",
-    "Gate",
-    "QueryTime",
-    "Rescorer",
-    "Rows",
-    "State",
-    "corrected_scores",
-    "correction",
-]
 
 
 def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:

@@ -5,6 +5,7 @@ const. So it folds, and only ratios count. Source: Shin et al., "OTTER: Effortle
 Zero-shot Models", NeurIPS 2024, which solves it exactly for a batch of items.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -58,14 +59,6 @@ class TakesPrior(Protocol):
         """As `Correction.fit`, with how often each target should be found."""
 
 
-@runtime_checkable
-class FittedWithPrior(Protocol):
-    """A fitted correction that may have been fitted with a target prior."""
-
-    def of_prior(self, values: F64) -> F64:
-        """Return the part that a prior adds to offsets, (m,)."""
-
-
 def fit(
     method: Correction,
     query_bank: Rows,
@@ -81,9 +74,10 @@ def fit(
 
 def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:
     """Return the part that a target prior (m,) adds to offsets, or raise `InputError` if it was fitted without one."""
-    if not isinstance(fitted, FittedWithPrior):
+    of_prior: Callable[[F64], F64] | None = getattr(fitted, "of_prior", None)
+    if of_prior is None:
         raise InputError(TARGET_PRIOR, "none, as the correction was fitted without one", "one")
-    return fitted.of_prior(values)
+    return of_prior(values)
 
 
 def taking_prior(method: Correction) -> TakesPrior:

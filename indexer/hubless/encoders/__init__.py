@@ -6,30 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hubless.encoders.bag_of_words import WORDS_FILE, BagOfWords, tokenise
-from hubless.encoders.base import ENCODER_FILE, DescribedEncoder, Encoder, Unusable, brief
-from hubless.encoders.endpoint import Endpoint
-from hubless.encoders.folder_model import FolderModel
-from hubless.encoders.onnx_model import OnnxModel
-from hubless.encoders.sentence_model import SentenceModel
-from hubless.encoders.static_model import StaticModel
+from hubless.encoders.bag_of_words import WORDS_FILE as WORDS_FILE
+from hubless.encoders.bag_of_words import BagOfWords as BagOfWords
+from hubless.encoders.bag_of_words import tokenise as tokenise
+from hubless.encoders.base import ENCODER_FILE as ENCODER_FILE
+from hubless.encoders.base import DescribedEncoder, brief
+from hubless.encoders.base import Encoder as Encoder
+from hubless.encoders.base import Unusable as Unusable
+from hubless.encoders.endpoint import Endpoint as Endpoint
+from hubless.encoders.folder_model import FolderModel as FolderModel
+from hubless.encoders.onnx_model import OnnxModel as OnnxModel
+from hubless.encoders.sentence_model import SentenceModel as SentenceModel
+from hubless.encoders.static_model import StaticModel as StaticModel
 from hubless.errors import InputError, one_line
-
-__all__ = [
-    "ENCODERS",
-    "ENCODER_FILE",
-    "WORDS_FILE",
-    "BagOfWords",
-    "Encoder",
-    "Endpoint",
-    "FolderModel",
-    "OnnxModel",
-    "SentenceModel",
-    "StaticModel",
-    "Unusable",
-    "load_encoder",
-    "tokenise",
-]
 
 ENCODERS: dict[str, type[BagOfWords] | type[DescribedEncoder]] = {
     "bag-of-words": BagOfWords,

@@ -48,7 +48,9 @@ class SentenceModel(DescribedEncoder):
         with self._lock:  # one call at a time: several would take several times the memory
             try:
                 if self._model is None:
-                    self._model = _load(wanted)
+                    from sentence_transformers import SentenceTransformer
+
+                    self._model = SentenceTransformer(wanted.model, device=wanted.device)
                 # models with prompts have one of their own for queries
                 encode = getattr(self._model, "encode_query", self._model.encode)
                 answer = encode(list(texts), prompt=wanted.prompt, batch_size=wanted.batch, show_progress_bar=False)
@@ -68,9 +70,3 @@ class SentenceModel(DescribedEncoder):
         if beside.is_dir():
             found.description = found.description.model_copy(update={"model": str(beside)})
         return found
-
-
-def _load(wanted: SentenceModelDescription) -> Any:
-    from sentence_transformers import SentenceTransformer
-
-    return SentenceTransformer(wanted.model, device=wanted.device)

@@ -1,24 +1,34 @@
 """Kinds of index over Faiss' inner product, a file each; folding offsets into vectors; tuning search parameters."""
 
 from hubless.errors import InputError
-from hubless.knn.aims import Aims, kinds_to_try, parse_aims
-from hubless.knn.base import IndexType, SearchParameters
-from hubless.knn.exhaustive import in_turn, is_shared, openmp_threads, rows_of_a_part, storage_of
+from hubless.knn.aims import Aims as Aims
+from hubless.knn.aims import kinds_to_try as kinds_to_try
+from hubless.knn.aims import parse_aims as parse_aims
+from hubless.knn.base import IndexType as IndexType
+from hubless.knn.base import SearchParameters as SearchParameters
+from hubless.knn.exhaustive import in_turn as in_turn
+from hubless.knn.exhaustive import is_shared as is_shared
+from hubless.knn.exhaustive import openmp_threads as openmp_threads
+from hubless.knn.exhaustive import rows_of_a_part as rows_of_a_part
+from hubless.knn.exhaustive import storage_of as storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
-from hubless.knn.index_files import (
-    add_stored,
-    add_vectors,
-    make_index,
-    read_index,
-    structure,
-    trained_index,
-    write_index,
-)
+from hubless.knn.index_files import add_stored as add_stored
+from hubless.knn.index_files import add_vectors as add_vectors
+from hubless.knn.index_files import make_index as make_index
+from hubless.knn.index_files import read_index as read_index
+from hubless.knn.index_files import structure as structure
+from hubless.knn.index_files import trained_index as trained_index
+from hubless.knn.index_files import write_index as write_index
 from hubless.knn.ivf import Ivf
-from hubless.knn.selected import is_scanned, search_selected
-from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, cheapest_setting, recall_curve
+from hubless.knn.selected import is_scanned as is_scanned
+from hubless.knn.selected import search_selected as search_selected
+from hubless.knn.tuning import SCORE_TOLERANCE as SCORE_TOLERANCE
+from hubless.knn.tuning import Setting as Setting
+from hubless.knn.tuning import agreement as agreement
+from hubless.knn.tuning import cheapest_setting as cheapest_setting
+from hubless.knn.tuning import recall_curve as recall_curve
 
 INDEXES: dict[str, IndexType] = {
     "flat": Flat(),
@@ -33,35 +43,6 @@ INDEXES: dict[str, IndexType] = {
     "hnsw_fp16": Hnsw("hnsw_fp16", "float16"),
     "hnsw_sq8": HnswSq8(),
 }
-
-__all__ = [
-    "INDEXES",
-    "SCORE_TOLERANCE",
-    "Aims",
-    "IndexType",
-    "SearchParameters",
-    "Setting",
-    "add_stored",
-    "add_vectors",
-    "agreement",
-    "cheapest_setting",
-    "in_turn",
-    "index_type",
-    "is_scanned",
-    "is_shared",
-    "kinds_to_try",
-    "make_index",
-    "openmp_threads",
-    "parse_aims",
-    "read_index",
-    "recall_curve",
-    "rows_of_a_part",
-    "search_selected",
-    "storage_of",
-    "structure",
-    "trained_index",
-    "write_index",
-]
 
 
 def index_type(name: str) -> IndexType:

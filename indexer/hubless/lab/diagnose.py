@@ -106,7 +106,10 @@ def diagnose(
         steps.step("examining the bank")
         health, noted = _examine(bank, gallery, held, record, seed)
     notes += noted
-    depths = [_depth(held, k, count) for k in DEPTHS if k <= count]
+    depths = []
+    for k in (k for k in DEPTHS if k <= count):
+        uneven, evened = (Shape.of(measures.k_occurrence(rows[:, :k], count)) for rows in (held.raw, held.corrected))
+        depths.append(Depth(k, uneven, evened, Chance.of(len(held.raw), count, k)))
     main = next((depth for depth in depths if depth.k == min(MAIN_DEPTH, count)), depths[-1])
     raw, corrected = (measures.k_occurrence(rows[:, : main.k], count) for rows in (held.raw, held.corrected))
     if np.ptp(held.similarities, axis=1).max() < CONSTANT:
@@ -195,11 +198,6 @@ def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
         reason = "none is stored with it" if gallery.collection else "none"
         raise InputError("query bank", f"a query bank for {gallery.name}", reason)
     return ArrayVectors(state["bank"], "query bank")
-
-
-def _depth(held: HeldOut, k: int, targets: int) -> Depth:
-    raw, corrected = (Shape.of(measures.k_occurrence(rows[:, :k], targets)) for rows in (held.raw, held.corrected))
-    return Depth(k, raw, corrected, Chance.of(len(held.raw), targets, k))
 
 
 def _examine(

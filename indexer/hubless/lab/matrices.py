@@ -45,40 +45,24 @@ class SimilarityMatrices:
         sources = {name: _opened(matrix, name) for name, matrix in given.items() if matrix is not None}
         _check_shapes({name: source.shape for name, source in sources.items()})
         held = {name: _held(source) for name, source in sources.items()}
-        return OpenMatrices(*(held.get(name) for name in given))
+        return OpenMatrices(held[QUERIES], held.get(BANK), held.get(TARGET_BANK))
 
 
 @dataclass(frozen=True)
 class OpenMatrices:
     """Similarities that fit each other, of float32. A `.npy` of float32 stays in its file."""
 
-    queries: F32 | None
+    queries: F32
     bank: F32 | None
     target_bank: F32 | None
 
-    @property
-    def targets(self) -> int:
-        """Number of targets, n."""
-        first = self.queries if self.queries is not None else self.bank
-        return 0 if first is None else first.shape[1]
-
-    def target_vectors(self) -> F32:
-        """Return the targets as unit vectors: (n, n), or (n, n + g) with a target bank."""
-        return unit_basis(self._dim)[: self.targets]
-
-    def bank_vectors(self) -> F32 | None:
-        """Return the bank queries as rows of similarities: (b, n), or (b, n + g) with a target bank."""
-        if self.bank is None or self.target_bank is None:
-            return self.bank
-        return np.concatenate([self.bank, self.target_bank], axis=1)
-
-    def target_bank_vectors(self) -> F32 | None:
-        """Return the target bank as unit vectors, (g, n + g); None without one."""
-        return None if self.target_bank is None else unit_basis(self._dim)[self.targets :]
-
-    @property
-    def _dim(self) -> int:
-        return self.targets + (0 if self.target_bank is None else self.target_bank.shape[1])
+    def vectors(self) -> tuple[F32, F32 | None, F32 | None]:
+        """Return targets and target bank as unit vectors, and the bank queries as rows of similarities, (·, n + g)."""
+        count, bank = self.queries.shape[1], self.bank
+        if bank is None or self.target_bank is None:
+            return unit_basis(count), bank, None
+        basis = unit_basis(count + self.target_bank.shape[1])
+        return basis[:count], np.concatenate([bank, self.target_bank], axis=1), basis[count:]
 
 
 class _AutoWithoutTopic(Auto):
@@ -102,10 +86,9 @@ def unit_basis(dim: int) -> F32:
 
 
 def _check_shapes(shapes: dict[str, tuple[int, int]]) -> None:
-    reference = QUERIES if QUERIES in shapes else BANK
-    if reference not in shapes:
+    if QUERIES not in shapes:
         raise InputError(QUERIES, "a matrix, queries × targets", "none")
-    columns = shapes[reference][1]
+    columns = shapes[QUERIES][1]
     _check_side(shapes, BANK, 1, columns, f"a column for each of the {columns} targets; rows are bank queries")
     if TARGET_BANK not in shapes:
         return

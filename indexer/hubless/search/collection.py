@@ -1,7 +1,6 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -224,7 +223,14 @@ class Collection:
             if ranker.query_time is not None:  # no hit has more than the one before, though a rescorer turned them
                 scores = np.minimum.accumulate(ranker.folded_scores(ranked, strength), axis=1)
             assessed = parts.confidence.assess(queries, best, scores, strength)
-        results = Results(ranked, of_hits, strength, explanations, payload, assessed)
+        results = Results(
+            **vars(ranked),
+            ids=of_hits,
+            strength=strength,
+            explanations=explanations,
+            payload=payload,
+            assessed=assessed,
+        )
         return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
 
     def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, Ranker]:
@@ -257,17 +263,10 @@ class Collection:
         if strength == 0:
             raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
         strength = strength or self.strength or FULL_STRENGTH
-        ask = partial(
-            self.query,
-            vectors,
-            limit,
-            parameters=parameters,
-            filter=filter,
-            ids=ids,
-            skip=skip,
-            with_payload=with_payload,
-        )
-        return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
+        given = vectors, limit
+        rest: dict[str, Any] = {"ids": ids, "skip": skip, "with_payload": with_payload}
+        raw = self.query(*given, 0.0, parameters, filter, **rest)
+        return SideBySide(raw, self.query(*given, strength, parameters, filter, explain=True, **rest))
 
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are. Raises `InputError`, `UnknownField`."""

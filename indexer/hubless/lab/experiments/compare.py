@@ -18,6 +18,7 @@ from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
+from hubless.measures import Groups
 from hubless.measures.distance import earth_movers_distance
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -123,7 +124,10 @@ def compare(
         for trial in given.trials(seeds, bank_size, draws, least_coverage):
             first = first or trial
             moved += [_distances(trial)] if distances else []
-            groups = attribute and attribute.within(trial.target_rows)
+            groups = None
+            if attribute is not None:
+                of_gallery = Groups(attribute.groups.names, attribute.groups.codes[trial.target_rows])
+                groups = replace(attribute, groups=of_gallery)
             scorers = _fitted(trial, [method for method in methods if method.label not in left_out], left_out)
             tallies = [Tally(len(trial.targets), recalls, groups, depths) for _ in scorers]
             for number, block, scores in trial.rankings(list(scorers.values()), strength, candidates):
@@ -170,7 +174,7 @@ def compare_banks(banks: Mapping[str, Vectors], *given: Any, **options: Any) -> 
     first = next(iter(found.values()))
     rows = []
     for row in first.rows:
-        each = {name: other.row(row.label) for name, other in found.items() if row.label in other.labels}
+        each = {name: one for name, other in found.items() for one in other.rows if one.label == row.label}
         if row.name == BASELINE:
             rows.append(row)
             continue

@@ -111,11 +111,6 @@ class Comparison:
         return next(row for row in self.rows if row.label == label)
 
     @property
-    def labels(self) -> list[str]:
-        """The labels of the rows."""
-        return [row.label for row in self.rows]
-
-    @property
     def raw(self) -> Quality:
         """The measures of the raw ranking of a collection."""
         return self.row("raw").quality

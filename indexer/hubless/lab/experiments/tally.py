@@ -44,10 +44,6 @@ class Attribute:
     groups: Groups
     top: int
 
-    def within(self, rows: I64) -> "Attribute":
-        """Return the same for a gallery of some of the targets."""
-        return Attribute(Groups(self.groups.names, self.groups.codes[rows]), self.top)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Row:

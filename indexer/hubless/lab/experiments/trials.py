@@ -148,11 +148,6 @@ class Trial:
         inside = [self._places[self.pairs.relevant[row]] for row in self.rows]
         return [places[places >= 0] for places in inside]
 
-    @property
-    def target_prior(self) -> TargetPrior | None:
-        """Return how often each target of the gallery should be found."""
-        return None if self.pairs.target_prior is None else self.pairs.target_prior.taken(self.target_rows)
-
     @cached_property
     def _places(self) -> I64:
         """The row of the gallery that each target of the pairs has, −1 for none."""
@@ -165,7 +160,8 @@ class Trial:
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         method = correction if self.pairs.matrices is None else vectorless(correction)
-        prior = self.target_prior if isinstance(correction, TakesPrior) else None
+        prior = self.pairs.target_prior if isinstance(correction, TakesPrior) else None
+        prior = None if prior is None else prior.taken(self.target_rows)
         fitted = fit_correction(method, ArrayVectors(self.query_bank, "query bank"), targets, extra, prior)
         offsets = fitted.offsets(targets)
         if prior is not None:
@@ -214,17 +210,13 @@ def open_pairs(
     return Pairs(asked, found, as_relevant(relevant, len(asked), len(found)))
 
 
-def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant | None) -> Pairs:
+def pairs_of(matrices: OpenMatrices, targets: F32, relevant: str | Path | Relevant | None) -> Pairs:
     """Return labelled pairs of which only similarities are known."""
-    similarities = matrices.queries
-    if similarities is None:
-        raise InputError(QUERIES, "a matrix, queries × targets", "none")
-    labels = read_relevant(relevant)
-    m, n = similarities.shape
+    labels, (m, n) = read_relevant(relevant), matrices.queries.shape
     if labels is not None and hasattr(labels, "__len__") and len(labels) == n != m:
         expected = f"a row for each of the {n} queries of the labels; columns are targets"
         raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
-    return Pairs(similarities, matrices.target_vectors(), as_relevant(labels, m, n), matrices)
+    return Pairs(matrices.queries, targets, as_relevant(labels, m, n), matrices)
 
 
 def without_self(pairs: Pairs) -> Pairs:
@@ -258,10 +250,12 @@ def open_labelled(
     """Read labelled pairs and banks; parameters as for `compare`."""
     banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
-        refuse_beside_similarities({"targets": targets, **banks, "metric": metric})
+        for name, value in {"targets": targets, **banks, "metric": metric}.items():
+            if value is not None:
+                raise InputError(name, "none beside similarities, which stand for all vectors", "one")
         matrices = queries.open()
-        pairs = pairs_of(matrices, relevant)
-        bank, extra = matrices.bank_vectors(), matrices.target_bank_vectors()
+        of_targets, bank, extra = matrices.vectors()
+        pairs = pairs_of(matrices, of_targets, relevant)
     else:
         if targets is None:
             raise InputError("targets", "vectors, unless the queries are similarities", "none")
@@ -276,13 +270,6 @@ def open_labelled(
         pairs = without_self(pairs)
     prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
     return Labelled(replace(pairs, target_prior=prior), bank, extra)
-
-
-def refuse_beside_similarities(given: dict[str, object]) -> None:
-    """Raise `InputError` for the first of these that is given, as similarities stand for all vectors."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(name, "none beside similarities, which stand for all vectors", "one")
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:

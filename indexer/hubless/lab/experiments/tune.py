@@ -130,7 +130,8 @@ def tune(
     tested = np.flatnonzero(times)
     means, weights = hits[:, tested] / times[tested], times[tested]
     chosen, gain, why = _choose(means, weights, fold_of[tested], folds)
-    candidates = _compare(methods, means, weights)
+    numbers = np.stack(_below_best(means, weights), axis=1).tolist()
+    candidates = [Candidate(method.label, *row) for method, row in zip(methods, numbers, strict=True)]
     notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries)) + left_out_of_grids(grids or {}, smallest)
     tuned = Tuned(
         correction=methods[chosen].name,
@@ -203,8 +204,3 @@ def _below_best(hits: F64, weights: F64) -> tuple[F64, F64, F64]:
     m = len(weights)
     errors: F64 = np.sqrt((weights * centred) ** 2 @ np.ones(m) * m / max(1, m - 1)) / weights.sum()
     return means, means[best] - means, errors
-
-
-def _compare(methods: list[Method], hits: F64, weights: F64) -> list[Candidate]:
-    numbers = np.stack(_below_best(hits, weights), axis=1).tolist()
-    return [Candidate(method.label, *row) for method, row in zip(methods, numbers, strict=True)]

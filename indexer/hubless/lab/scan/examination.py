@@ -36,7 +36,7 @@ class Examination:
         most = [np.argsort(-values, kind="stable")[:GROUPED] for values in (first.overall, first.topical)]
         self._group = near_duplicates(gallery.targets, list(dict.fromkeys(np.concatenate(most).tolist())))
         together = self._surprise(alone.together(self._group), self._count, self._count)
-        self._measured = together.of_groups(self._group)
+        self._measured = Surprise(**{name: values[self._group] for name, values in vars(together).items()})
         self._exposure = alone.exposure(self._count, len(queries))
         self._centrality = Centrality(gallery.targets)
         self._stability = Stability(queries, gallery.targets, similarities, ranked, seed)

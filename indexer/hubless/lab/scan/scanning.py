@@ -1,7 +1,5 @@
 """Hubs that may have been planted: targets that real queries see more often than they should."""
 
-from typing import Any
-
 import numpy as np
 
 from hubless.builder.recipe import Metric
@@ -66,7 +64,12 @@ def scan(
         raise InputError("queries", f"at least {FEWEST_QUERIES}, to tell a hub from chance", len(real))
     count = gallery.targets.shape[0]
     with progress_bars(progress) as steps:
-        similarities, ranked = _rank(real, gallery.targets, steps.step("ranking the targets for each query", len(real)))
+        advance, parts = steps.step("ranking the targets for each query", len(real)), []
+        for start in range(0, len(real), QUERY_ROWS):
+            block = real[start : start + QUERY_ROWS]
+            parts.append(top_k(block, gallery.targets, MOST_DEPTH))
+            advance(len(block))
+        similarities, ranked = (np.concatenate(part) for part in zip(*parts, strict=True))
         notes = _check_real(real, gallery.targets, ranked, force)
         steps.step("looking for what stands out")
         topics = cluster(real, seed)
@@ -84,17 +87,6 @@ def scan(
         findings=suspects,
         notes=notes,
     )
-
-
-def _rank(queries: F32, targets: VectorSource, advance: Any) -> tuple[F32, I64]:
-    """Return similarities and rows of the first targets of each query, (m, k) each."""
-    parts = []
-    for start in range(0, len(queries), QUERY_ROWS):
-        block = queries[start : start + QUERY_ROWS]
-        parts.append(top_k(block, targets, MOST_DEPTH))
-        advance(len(block))
-    similarities, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return similarities, rows
 
 
 def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -> list[str]:

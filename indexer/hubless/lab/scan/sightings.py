@@ -47,10 +47,6 @@ class Sightings:
         chosen = self.places < k
         return Sightings(self.queries[chosen], self.items[chosen], self.places[chosen])
 
-    def counts(self, items: int) -> I64:
-        """N of each item."""
-        return np.bincount(self.items, minlength=items).astype(np.int64)
-
     def exposure(self, items: int, queries: int) -> F64:
         """Mean of 1/log2(1 + rank) over all queries, 0 where an item is not seen: 1 is first for every query."""
         seen: F64 = np.bincount(self.items, 1 / np.log2(self.places + 2), items) / queries
@@ -84,23 +80,18 @@ class Surprise:
         """The higher of the two."""
         return np.maximum(self.overall, self.topical)
 
-    def of_groups(self, group: I64) -> "Surprise":
-        """Return that of each member (n,) of groups."""
-        return Surprise(**{name: values[group] for name, values in vars(self).items()})
-
 
 def cluster(queries: F32, seed: int = 0) -> list[Topics]:
     """Topics by k-means: a few large ones, and many small ones; none where there are too few queries."""
     count = len(queries)
     numbers = {min(COARSE, count // (2 * QUERIES_A_TOPIC)), min(int(np.sqrt(count / 2)), FINEST)}
-    return [_k_means(queries, number, seed) for number in sorted(numbers) if number >= 2]
-
-
-def _k_means(queries: F32, number: int, seed: int) -> Topics:
-    means = faiss.Kmeans(queries.shape[1], number, niter=ITERATIONS, seed=seed, min_points_per_centroid=1)
-    means.train(queries)
-    labels = means.index.search(queries, 1)[1][:, 0].astype(np.int64)
-    return Topics(labels, np.bincount(labels, minlength=number).astype(np.int64))
+    found = []
+    for number in sorted(number for number in numbers if number >= 2):
+        means = faiss.Kmeans(queries.shape[1], number, niter=ITERATIONS, seed=seed, min_points_per_centroid=1)
+        means.train(queries)
+        labels = means.index.search(queries, 1)[1][:, 0].astype(np.int64)
+        found.append(Topics(labels, np.bincount(labels, minlength=number).astype(np.int64)))
+    return found
 
 
 def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Sequence[Topics]) -> Surprise:
@@ -113,7 +104,7 @@ def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Se
     topical, topic, rate = np.zeros(items), np.full((items, 3), -1), np.zeros(items)
     for k in DEPTHS:
         near = seen.within(k)
-        counted.append(near.counts(items))
+        counted.append(np.bincount(near.items, minlength=items).astype(np.int64))
         expected = min(k / targets, 1.0)
         overall = np.maximum(overall, _information(counted[-1], np.full(items, queries), expected))
         for number, clustering in enumerate(topics):

@@ -20,7 +20,7 @@ from hubless.search.delta.overlay import DeltaIds, DeltaPayload, DeltaTargets
 from hubless.search.engines.base import StoredTargets, StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Numbering, Parts
-from hubless.vectors.arrays import I64, half_rows
+from hubless.vectors.arrays import half_rows
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 
@@ -70,13 +70,6 @@ class Delta:
     def _changed(self, numbering: Numbering, added: Memtable) -> "Delta":
         return replace(self, numbering=numbering.with_added(len(added)), added=added)
 
-    def removing(self, rows: I64) -> "Delta":
-        """Without some of the rows that there are now."""
-        numbering = self.numbering
-        inside = rows < numbering.of_base
-        slots = self.added.slots[rows[~inside] - numbering.of_base]
-        return self._changed(numbering.without(numbering.in_base(rows[inside])), self.added.without(slots))
-
     def without(self, ids: Iterable[str | int]) -> "Delta":
         """Without the targets of some ids; ids that no target has are passed over."""
         slots, rows = [], []
@@ -104,11 +97,6 @@ class Delta:
         return len(self.added)
 
     @property
-    def count_removed(self) -> int:
-        """The number of targets of the index that are gone."""
-        return self.numbering.removed
-
-    @property
     def next_id(self) -> int:
         """A whole number above all ids."""
         largest = [pc.max(ids).as_py() for ids in (self.ids.array, self.added.id_array()) if len(ids)]
@@ -117,7 +105,7 @@ class Delta:
     @property
     def note(self) -> str:
         """The change in words, for the manifest of a version that is made of this."""
-        added, removed = self.count_added, self.count_removed
+        added, removed = self.count_added, self.numbering.removed
         return f"{added:,} targets were added and {removed:,} removed after the correction was fitted"
 
     def parts(self) -> Parts:
