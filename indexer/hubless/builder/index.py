@@ -69,12 +69,12 @@ class Index(Collection):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name == "_state":
+            if name == "parts":
                 raise InputError("index", "one that is fitted and open", "one that was closed or not fitted yet")
             return super().__getattr__(name)
 
     def __repr__(self) -> str:
-        if "_state" in self.__dict__:
+        if "parts" in self.__dict__:
             return super().__repr__()
         return f"<Index, not fitted: {self._recipe.metric}, {self._recipe.correction}>"
 

@@ -1,6 +1,7 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,6 +36,8 @@ class Collection:
     `hubless.open` gives an `Index`, which can be changed too.
     """
 
+    parts: Parts
+    """The parts that it is made of now; another object after each change."""
     _origin: "Collection | None" = None
 
     def __init__(self, parts: Parts, filter_cache: int = FILTER_CACHE, origin: "Collection | None" = None) -> None:
@@ -44,21 +47,21 @@ class Collection:
 
     def _become(self, parts: Parts) -> None:
         """Use these parts from now on."""
-        matches = None if parts.payload is None else MatchesCache(parts.payload, self.filter_cache)
+        known = None if parts.payload is None else MatchesCache(parts.payload, self.filter_cache)
         # one assignment, so that a query that runs now uses either all old parts or all new ones
-        self._state = parts, matches
+        self.parts = replace(parts, known=known)
 
     if not TYPE_CHECKING:  # or every name would be one of its attributes
 
         def __getattr__(self, name: str) -> Any:
-            if name == "_state":
+            if name == "parts":
                 raise InputError("collection", "an open one", "one that was closed")
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} {self.manifest}>"
-            if "_state" in self.__dict__
+            if "parts" in self.__dict__
             else f"<{type(self).__name__}, closed>"
         )
 
@@ -70,21 +73,16 @@ class Collection:
 
     def close(self) -> None:
         """Release the files. A closed collection answers no query. Closing twice is allowed."""
-        self.__dict__.pop("_state", None)
-
-    @property
-    def parts(self) -> Parts:
-        """The parts that it is made of now; another object after each change."""
-        return self._state[0]
+        self.__dict__.pop("parts", None)
 
     @property
     def manifest(self) -> Manifest:
         """The manifest of the version."""
-        return self._state[0].manifest
+        return self.parts.manifest
 
     @property
     def name(self) -> str:
-        return self._state[0].manifest.collection
+        return self.parts.manifest.collection
 
     @property
     def version(self) -> str:
@@ -113,7 +111,7 @@ class Collection:
     @property
     def seq(self) -> int:
         """The last write of the collection's log that is in here; 0 for none."""
-        return self._state[0].seq
+        return self.parts.seq
 
     @property
     def origin(self) -> "Collection":
@@ -174,7 +172,7 @@ class Collection:
         PointNotFound
             if no target bears one of the ids.
         """
-        parts, cache = self._state
+        parts = self.parts
         take = None if with_payload is False else taking(parts.payload, with_payload)
         if ids is None and vectors is not None:
             queries, ranker = np.asarray(vectors) if prepared else self.prepare(vectors), parts.ranker
@@ -188,7 +186,7 @@ class Collection:
             check_between("strength", strength, 0, MOST_STRENGTH)
         if min_confidence != 0 or min_presence != 0:
             _check_thresholds(parts, min_confidence, min_presence)
-        matches = None if filter is None else self._matches_of(filter, parts, cache)
+        matches = None if filter is None else self._matches_of(filter, parts)
         most = ranker.count if matches is None else ranker.room(matches)
         k, parameters, chosen = min(skip + limit, most), parameters or {}, None
         if group_by is not None or diversity != 0:
@@ -270,31 +268,29 @@ class Collection:
 
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are. Raises `InputError`, `UnknownField`."""
-        return self._matches_of(filter, *self._state)
+        return self._matches_of(filter, self.parts)
 
     def known_matches(self, filter: Filter) -> Matches | None:
         """The targets that meet a filter, if they are in the cache; else None."""
-        cache = self._state[1]
-        return None if cache is None else cache.known(filter)
+        known = self.parts.known
+        return None if known is None else known.known(filter)
 
-    def _matches_of(
-        self, filter: Filter | Matches | Mapping[str, Any], parts: Parts, cache: MatchesCache | None
-    ) -> Matches:
+    def _matches_of(self, filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
         if isinstance(filter, Matches):
             if filter.total != len(parts.offsets):
                 raise InputError("filter", f"matches among the {len(parts.offsets)} targets", f"among {filter.total}")
             return filter
         parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
-        if cache is None:
+        if parts.known is None:
             raise _no_payload(parts, "filter")
-        return cache.of(parsed)
+        return parts.known.of(parsed)
 
     def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
         """Queries (m, d) as they are compared with targets: checked, of length 1 under metric cosine, reduced.
 
         `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them.
         """
-        manifest, basis = self._state[0].manifest, self._state[0].basis
+        manifest, basis = self.parts.manifest, self.parts.basis
         if basis is not None and (row := basis.reduced_row(vectors)) is not None:
             return row
         cosine, dim = manifest.metric == "cosine", manifest.dim

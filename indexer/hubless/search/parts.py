@@ -17,7 +17,7 @@ from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors, Targets
-from hubless.search.matches import Matches
+from hubless.search.matches import Matches, MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import Manifest, verify, warm
 from hubless.vectors.arrays import F32, F64, I64
@@ -145,8 +145,8 @@ class Parts:
     `prepared` gives what the correction does with a query beyond the offsets; `occurrence` N_10 (2, n) of the build,
     raw and corrected, −1 for targets added since, None where it is not stored; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is None for what is in memory only. `numbering` says how
-    the rows came out of those of a version, None where nothing changed; `seq` the last write of the log that is in
-    here, 0 for none.
+    the rows came out of those of a version, None where nothing changed; `known` what filters matched; `seq` the last
+    write of the log that is in here, 0 for none.
     """
 
     manifest: Manifest
@@ -164,6 +164,7 @@ class Parts:
     basis: Basis | None = None
     folder: Path | None = None
     numbering: Numbering | None = None
+    known: MatchesCache | None = None
     seq: int = 0
 
     @property
