@@ -162,6 +162,7 @@ def inspect_command(
 
 
 def _facts(manifest: hubless.Manifest) -> dict[str, str]:
+    shards = f"in {len(manifest.index.shards)} shards" if manifest.index.shards else ""
     return {
         "collection": manifest.collection,
         "version": manifest.version,
@@ -171,7 +172,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "target prior": _prior(manifest.target_prior),
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "confidence": _calibrated(manifest.confidence),
-        "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), _shards(manifest)])),
+        "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), shards])),
         "note": "; ".join(manifest.index.notes),
         **_measured(manifest),
         "payload": ", ".join(manifest.payload_columns) or "none",
@@ -195,20 +196,16 @@ def _calibrated(record: ConfidenceRecord | None) -> str:
     return f"calibrated by {record.pairs} labelled pairs" if record.calibrated else "without labels: no probability"
 
 
-def _shards(manifest: hubless.Manifest) -> str:
-    count = len(manifest.index.shards)
-    return f"in {count} shards" if count else ""
-
-
 def _measured(manifest: hubless.Manifest) -> dict[str, str]:
     if (measured := manifest.measured) is None:
         return {"measured with": "nothing, as there was no query bank"}
     queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
     if measured.held_out and measured.fitted_queries is not None:
         queries += f", and a fit on the other {measured.fitted_queries:,}"
+    coverage = None if manifest.bank is None else manifest.bank.coverage
     return {
         "measured with": queries,
-        "bank covers": _coverage(manifest),
+        "bank covers": "" if coverage is None else f"{coverage:.0%} of the targets",
         "recall@10": f"{measured.recall_at_10:.3f} against exact search",
         "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}"),
         "most found": beside_chance(measured, lambda hubness: f"{hubness.most:,}"),
@@ -221,12 +218,6 @@ def _prior(prior: PriorRecord | None) -> str:
         return ""
     source = "" if prior.column is None else f"payload column {prior.column}, "
     return f"{source}{prior.smallest:g} to {prior.largest:g}, median {prior.median:g}"
-
-
-def _coverage(manifest: hubless.Manifest) -> str:
-    if manifest.bank is None or manifest.bank.coverage is None:
-        return ""
-    return f"{manifest.bank.coverage:.0%} of the targets"
 
 
 def _fitted(manifest: hubless.Manifest) -> str:

@@ -89,7 +89,8 @@ def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
     if json_:
         print_json({**plan.as_json(), "gates": [vars(each) for each in foreseen]})
         return
-    table = table_of("file", "", "targets", "new", "changed", "gone", title=_headline(plan))
+    title = f"{plan.job.collection}: {plan.base.version if plan.base else 'no version yet'}"
+    table = table_of("file", "", "targets", "new", "changed", "gone", title=title)
     for each in plan.rows.files:
         counts = (each.rows, each.new, each.changed, each.gone)
         table.add_row(each.path, each.state, *(f"{count:,}" if count else "" for count in counts))
@@ -105,11 +106,6 @@ def _print_gates(measured: list[GateResult]) -> None:
             value = "" if each.value is None else f"{each.value:.4g}"
             table.add_row(each.gate, value, f"{each.bound:g}", "passed" if each.passed else "failed")
         print_table(table)
-
-
-def _headline(plan: Plan) -> str:
-    current = plan.base.version if plan.base else "no version yet"
-    return f"{plan.job.collection}: {current}"
 
 
 def _decisions(plan: Plan) -> dict[str, str]:

@@ -28,57 +28,42 @@ class BankOrder(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    number: int
+    number: int = 0
     append: bool
-    fit: bool
-    correction: str | None
-    parameters: dict[str, Any] | None
+    fit: bool = True
+    correction: str | None = None
+    parameters: dict[str, Any] | None = None
     queries: int
     relevant: list[list[int | str]] | None = None
     sampled: int | None = None
 
 
-def give_bank(
-    home: Path,
-    queries: F32,
-    *,
-    append: bool,
-    fit: bool = True,
-    correction: str | None = None,
-    parameters: dict[str, Any] | None = None,
-    relevant: list[list[int | str]] | None = None,
-    sampled: int | None = None,
-    since: int = 0,
-) -> BankOrder:
+def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> BankOrder:
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
 
-    With `append` they join those that wait. `since` is the number of the last order that a version has.
+    With `append` they join those that wait. `since` is the number of the last order that a version has, `fields` are
+    those of `BankOrder`.
     """
-    folder = home / FOLDER
+    folder, order = home / FOLDER, BankOrder(queries=len(queries), **fields)
     with storage_errors(folder):
         make_folder(folder)
         with locked(folder / _LOCK):
             waiting = read_order(home)
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
-            if append and waiting is not None and waiting.sampled is None:
-                if relevant is not None or waiting.relevant is not None:
-                    before = waiting.relevant or [[]] * waiting.queries
-                    relevant = before + (relevant or [[]] * len(queries))
-                append, queries = waiting.append, np.concatenate([_queries_of(folder, waiting), queries])
-                correction, parameters = correction or waiting.correction, parameters or waiting.parameters
+            changes: dict[str, Any] = {"number": number}
+            if order.append and waiting is not None and waiting.sampled is None:
+                if order.relevant is not None or waiting.relevant is not None:
+                    known = waiting.relevant or [[]] * waiting.queries
+                    changes["relevant"] = known + (order.relevant or [[]] * len(queries))
+                queries = np.concatenate([_queries_of(folder, waiting), queries])
+                changes |= {"append": waiting.append, "queries": len(queries)}
+                changes |= {
+                    name: getattr(order, name) or getattr(waiting, name) for name in ("correction", "parameters")
+                }
             write_array(folder / f"{number}.npy", queries)
             sync(folder / f"{number}.npy")
             sync(folder)
-            order = BankOrder(
-                number=number,
-                append=append,
-                fit=fit,
-                correction=correction,
-                parameters=parameters,
-                queries=len(queries),
-                relevant=relevant,
-                sampled=sampled,
-            )
+            order = order.model_copy(update=changes)
             replace_text(folder / _ORDER, order.model_dump_json())
             _remove_others(folder, order)
     return order

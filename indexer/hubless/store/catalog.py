@@ -316,7 +316,10 @@ class Catalog:
         try:
             with ExitStack() as alive:
                 with storage_errors(home):
-                    self._make_home(name)
+                    with nullcontext(None) if home.exists() else changing_aliases(self.path) as table:
+                        if table is not None and name in table.aliases:
+                            raise InputError("collection", "a name that is no alias", repr(name))
+                        make_folder(home / VERSIONS)
                     with _changing(home):
                         version = _new_version(home / VERSIONS)
                         folder = staging_of(home / VERSIONS, version)
@@ -327,13 +330,6 @@ class Catalog:
             # the lock is free now, so this cleans up as after a kill; the next build removes what remains
             with suppress(OSError), _changing(home):
                 pass
-
-    def _make_home(self, name: str) -> None:
-        home = self.path / name
-        with nullcontext(None) if home.exists() else changing_aliases(self.path) as table:
-            if table is not None and name in table.aliases:
-                raise InputError("collection", "a name that is no alias", repr(name))
-            make_folder(home / VERSIONS)
 
     def _version_ids(self, name: str) -> list[str]:
         with storage_errors(self.path / name):

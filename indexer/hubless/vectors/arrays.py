@@ -34,7 +34,8 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
     if values.ndim != 2:
         raise InputError(name, "a matrix, one row an item", f"an array of shape {values.shape}")
     if values.dtype.kind != "f" or values.dtype.itemsize > 8:
-        raise InputError(name, _FLOATS, _describe_dtype(values.dtype))
+        got = "objects (a pickled or ragged array)" if values.dtype.kind == "O" else str(values.dtype)
+        raise InputError(name, _FLOATS, got)
     if values.dtype == np.float32:
         rows = np.ascontiguousarray(values)
     else:
@@ -174,12 +175,6 @@ def _row(name: str, numbers: int | I64 | None, row: int) -> str:
     if numbers is None:
         return name
     return f"{name}, row {numbers[row] if isinstance(numbers, np.ndarray) else numbers + row}"
-
-
-def _describe_dtype(dtype: np.dtype[Any]) -> str:
-    if dtype.kind == "O":
-        return "objects (a pickled or ragged array)"
-    return str(dtype)
 
 
 def check_at_least(parameter: str, value: int, minimum: int) -> None:

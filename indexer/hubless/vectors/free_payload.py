@@ -127,13 +127,9 @@ def _value_of(row: Mapping[str, Any], key: str) -> Any:
     return _value_of(inside, rest) if isinstance(inside, dict) else _ABSENT
 
 
-def _whole_kind(value: int) -> pa.DataType:
-    return pa.int64() if value < 2**63 else pa.uint64()
-
-
 _KINDS: dict[type, Callable[[Any], pa.DataType]] = {
     bool: lambda value: pa.bool_(),
-    int: _whole_kind,
+    int: lambda value: pa.int64() if value < 2**63 else pa.uint64(),
     float: lambda value: pa.float64(),
     str: lambda value: pa.large_string(),
 }

@@ -61,7 +61,9 @@ def read_ids(path: str | Path) -> pa.Array:
             case ".npy":
                 return id_array(read_npy(path), name)
             case ".txt":
-                return id_array(_lines(path), name)
+                # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
+                text = path.read_text("utf-8-sig")
+                return id_array(text.removesuffix("\n").split("\n") if text else [], name)
             case ".parquet":
                 columns = pq.read_schema(path).names
                 if ID_COLUMN not in columns and len(columns) != 1:
@@ -73,12 +75,6 @@ def read_ids(path: str | Path) -> pa.Array:
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
     raise InputError(name, "a file ending in .npy, .txt or .parquet", path.suffix or "no ending")
-
-
-def _lines(path: Path) -> list[str]:
-    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
-    text = path.read_text("utf-8-sig")
-    return text.removesuffix("\n").split("\n") if text else []
 
 
 def write_ids(ids: pa.Array, path: Path) -> None:

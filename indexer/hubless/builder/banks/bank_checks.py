@@ -82,12 +82,13 @@ def check_bank(
     if among > MOST_TARGETS and bank.shape[0] >= FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (bank, targets))
+    fewest, enough = min(len(some), len(others)), len(some) >= FEWEST and len(others) >= ENOUGH_TO_RELATE
     record = BankRecord(
         queries=bank.shape[0],
         repeated=round(_repeated(bank), 4),
         among_targets=round(among, 4),
-        apart_from_targets=_rounded(_apart(some, others)),
-        related_to_targets=_rounded(_related(some, others, seed)),
+        apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
+        related_to_targets=_rounded(related(some, others, seed) if enough else None),
         relative_length=_rounded(_relative_length(some, others)) if metric == "dot" else None,
         coverage=_rounded(coverage(some, in_memory(sample(targets, COVERED, seed)), seed)),
     )
@@ -116,16 +117,6 @@ def _repeated(bank: VectorSource) -> float:
     for block in bank.blocks(block_rows(bank.shape[1])):
         distinct.update(hash(row.tobytes()) for row in block)
     return 1 - len(distinct) / bank.shape[0]
-
-
-def _apart(bank: F32, targets: F32) -> float | None:
-    enough = min(len(bank), len(targets)) >= ENOUGH_TO_COMPARE
-    return told_apart(bank, targets) if enough else None
-
-
-def _related(bank: F32, targets: F32, seed: int) -> float | None:
-    enough = len(bank) >= FEWEST and len(targets) >= ENOUGH_TO_RELATE
-    return related(bank, targets, seed) if enough else None
 
 
 def _relative_length(bank: F32, targets: F32) -> float:

@@ -66,9 +66,11 @@ def thin(
         raise InputError("client share", "a share above 0, at most 1", f"{client_share:g}")
     k = min(_FOUND, targets.shape[0])
     best, _ = top_k(queries, targets, 1)
-    inside = _near_enough(best[:, 0])
+    low, high = np.quantile(best[:, 0], (0.25, 0.75))
+    inside = np.flatnonzero(best[:, 0] >= low - _FAR_OUT * (high - low))
     kept = queries[inside]
-    _, found = top_k(kept, targets, k, _csls(kept, targets))
+    mean = top_k_mean(HeldVectors(kept, "queries"), targets, min(_CSLS, len(kept)))
+    _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
     stands = inside[alike(found, same)]
     like = np.full(len(queries), -1)
     like[inside] = stands
@@ -107,19 +109,6 @@ def demand(thinned: ThinnedQueries, targets: int) -> F64:
     prior = np.ones(targets)
     np.add.at(prior, agreed[:, 1], CONFIRMED * (counts - 1))
     return prior
-
-
-def _near_enough(similarities: F32) -> I64:
-    """Return the rows of the queries that are no outliers."""
-    low, high = np.quantile(similarities, (0.25, 0.75))
-    return np.flatnonzero(similarities >= low - _FAR_OUT * (high - low))
-
-
-def _csls(queries: F32, targets: VectorSource) -> F32:
-    """Return half the mean of the ten highest similarities of each target with the queries, (n,)."""
-    mean = top_k_mean(HeldVectors(queries, "queries"), targets, min(_CSLS, len(queries)))
-    offsets: F32 = (mean / 2).astype(np.float32)
-    return offsets
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:

@@ -29,7 +29,7 @@ from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, Hubn
 from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.knn import Setting, cheapest_setting, recall_curve, write_index
+from hubless.knn import cheapest_setting, recall_curve, write_index
 from hubless.measures import k_occurrence
 from hubless.progress import Steps
 from hubless.search import canaries
@@ -289,7 +289,9 @@ def _grown(
     if (setting := curve[0]).recall < aims.recall:
         curve = recall_curve(targets.approximate, ladder(targets), queries, exact)
         setting = cheapest_setting(curve, aims)
-    if setting.recall < aims.recall and not _was_missed(before, setting):
+    measured = before.manifest.measured
+    # if the version before missed its aim by as much, training again would bring nothing
+    if setting.recall < aims.recall and (measured is None or setting.recall < measured.recall_at_10):
         remove_files(path, len(shards_of(targets)))
         path.with_name(bundle.FULL).unlink(missing_ok=True)
         return None
@@ -326,12 +328,6 @@ def _trained(
     draft = replace(index_version(corrected, found, hubness, bank, measuring, bench), bank_sample=sample)
     # targets served as queries: good enough to tune the index, and no measure of hubness
     return replace(draft, measured=None, occurrence=None) if without_bank else draft
-
-
-def _was_missed(before: Parts, setting: Setting) -> bool:
-    """Return whether the version before missed its aim too, and by as much: training again would bring nothing."""
-    measured = before.manifest.measured
-    return measured is not None and setting.recall >= measured.recall_at_10
 
 
 def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:

@@ -65,14 +65,15 @@ class Checkpoints:
 
         def states() -> Arrays:
             fits = work()
-            stored = {_JSON: _as_array([fitted.details for fitted in fits])}
+            details = json.dumps([fitted.details for fitted in fits])
+            stored = {_JSON: np.frombuffer(details.encode(), np.uint8)}
             for number, fitted in enumerate(fits):
                 stored |= {f"{number}.{name}": each for name, each in fitted.state().items()}
             return stored
 
         arrays = self.arrays("fits", states)
         fits = []
-        for number, (bank, details) in enumerate(zip(banks, _from_array(arrays[_JSON]), strict=True)):
+        for number, (bank, details) in enumerate(zip(banks, json.loads(arrays[_JSON].tobytes()), strict=True)):
             prefix = f"{number}."
             state = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
             fitted = FITTED[correction].from_state(state, details)
@@ -90,11 +91,3 @@ class Checkpoints:
             rows = rows_of(targets, here.start, here.stop)
             yield self.arrays(f"{name}-{number}", partial(work, rows, here, no_progress))
             advance(rows.shape[0])
-
-
-def _as_array(value: Any) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(value).encode(), np.uint8)
-
-
-def _from_array(array: NDArray[Any]) -> Any:
-    return json.loads(array.tobytes())
