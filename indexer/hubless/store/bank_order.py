@@ -57,9 +57,8 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
                     changes["relevant"] = known + (order.relevant or [[]] * len(queries))
                 queries = np.concatenate([_queries_of(folder, waiting), queries])
                 changes |= {"append": waiting.append, "queries": len(queries)}
-                changes |= {
-                    name: getattr(order, name) or getattr(waiting, name) for name in ("correction", "parameters")
-                }
+                changes["correction"] = order.correction or waiting.correction
+                changes["parameters"] = order.parameters or waiting.parameters
             write_array(folder / f"{number}.npy", queries)
             sync(folder / f"{number}.npy")
             sync(folder)
