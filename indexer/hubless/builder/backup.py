@@ -44,11 +44,9 @@ class Verdict:
 
     @property
     def sound(self) -> bool:
-        """True if nothing is wrong."""
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return {"sound": self.sound, **asdict(self)}
 
 

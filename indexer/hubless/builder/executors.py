@@ -98,7 +98,6 @@ class RayExecutor:
                 self._ray.cancel(left, force=False)
 
     def close(self) -> None:
-        """Leave the cluster, if this joined it."""
         if self._ours:
             self._ray.shutdown()
 

@@ -112,12 +112,10 @@ class Contents:
 
     @classmethod
     def of_table(cls, ids: pa.Array, payload: pa.Table | None, encoder: Encoder | None) -> "Contents":
-        """Return contents with payload in memory."""
         columns = [] if payload is None else payload.column_names
         return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
 
     def write(self, folder: Path) -> None:
-        """Write them into the folder of a version."""
         write_ids(self.ids, folder / bundle.IDS)
         if self.encoder is not None:
             self.encoder.save(folder)
@@ -146,7 +144,6 @@ class Inputs:
                 raise InputError(name.replace("_", " "), "a file on this machine: copy it here first", address)
 
     def seen(self) -> InputStamps:
-        """Return the files as they are now."""
         return InputStamps(**self._files)
 
     @property
@@ -154,7 +151,6 @@ class Inputs:
         return {name: given for name, given in vars(self).items() if name != "payload_schema"}
 
     def open(self) -> "OpenInputs":
-        """Open the inputs, and check them against each other."""
         items = as_items(self.targets, "targets")
         # without a bank, some of the targets choose and check the index
         bank = in_memory(sample(items.vectors, MOST_STANDING_IN)) if self.query_bank is None else self.query_bank

@@ -70,17 +70,14 @@ class Recipe:
 
     @cached_property
     def method(self) -> Correction:
-        """The correction."""
         return correction_named(self.correction, self.parameters)
 
     @cached_property
     def aims(self) -> Aims:
-        """The aims of the index."""
         return parse_aims(self.recall, self.memory, self.latency)
 
     @classmethod
     def of(cls, manifest: Manifest) -> "Recipe":
-        """Return the recipe of a version."""
         record, aims = manifest.index, manifest.index.aims
         # a collection that began empty has had no size to choose by
         kind = AUTO if manifest.measured is None else record.type

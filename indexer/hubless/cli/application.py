@@ -100,7 +100,6 @@ class PrintedWarnings(logging.Handler):
     """Prints what the library logs."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a record, as a warning."""
         typer.echo(f"warning: {record.getMessage()}", err=True)
 
 

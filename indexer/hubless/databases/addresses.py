@@ -35,7 +35,6 @@ class DatabaseAddress:
 
     @property
     def url(self) -> str:
-        """Return the address of the server over HTTP."""
         scheme = "https" if self.options.get("tls") in ("1", "true") else "http"
         return f"{scheme}://{self.host}:{self.port}" if self.port else f"{scheme}://{self.host}"
 

@@ -71,14 +71,12 @@ class LanceTable:
         return self._database.create_table(_FITS, schema=_SCHEMA, exist_ok=True)
 
     def _written(self) -> list[str]:
-        """Return the names of corrections that were begun on this table."""
         if _FITS not in self._names():
             return []
         rows = self._fits().search().where(self._of()).select(["name"]).limit(10_000).to_list()
         return sorted({row["name"].removesuffix("_new") for row in rows})
 
     def _ours(self) -> set[str]:
-        """Return the columns that corrections may have."""
         return {each for name in self._written() for each in (name, f"{name}_new", f"{name}_old")}
 
     def _of(self, name: str | None = None) -> str:

@@ -147,14 +147,12 @@ class PgvectorTable:
         return {name: (kind, key) for name, kind, key in rows}
 
     def _source(self, given: str | None) -> tuple[str, str]:
-        """Return the column of vectors to read, and its type."""
         ours = self._ours()
         kinds = {name: kind for name, (kind, _) in self._columns.items() if kind in MOST_INDEXED and name not in ours}
         name = chosen(given, kinds, "a column of type vector or halfvec")
         return name, kinds[name]
 
     def _key(self, given: str | None) -> tuple[str, str]:
-        """Return the column of the ids, by default the primary key, and its type."""
         key = [name for name, (_, is_key) in self._columns.items() if is_key]
         name = given or (key[0] if len(key) == 1 else None)
         if name is None:
@@ -167,14 +165,12 @@ class PgvectorTable:
         return name, kind
 
     def _written(self) -> list[str]:
-        """Return the names of corrections that were begun on this table."""
         if self._run("SELECT to_regclass(%s)", [_FITS]).fetchone() == (None,):
             return []
         rows = self._run("SELECT name FROM {fits} WHERE relation = %s", [self.name], fits=_FITS).fetchall()
         return [name for (name,) in rows]
 
     def _ours(self) -> set[str]:
-        """Return the columns that corrections may have."""
         return {each for name in self._written() for each in (name, f"{name}_new")}
 
     def count(self) -> int:
@@ -309,7 +305,6 @@ class PgvectorTable:
         )
 
     def _kind(self, column: str) -> str:
-        """Return the type of a column as it is now."""
         kind = self._run(
             "SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s",
             [self._table.as_string(self._connection), column],

@@ -45,7 +45,6 @@ class Table(_Record):
 
     @property
     def text(self) -> str:
-        """The content of a file with them."""
         return self.model_dump_json(indent=2) + "\n"
 
     def with_alias(self, alias: str, collection: str, expected: int | None) -> tuple["Table", Alias]:

@@ -109,7 +109,6 @@ class Log:
         return _noted(self._noted_at), self._merged()
 
     def _ended(self, connection: sqlite3.Connection | None, witness: tuple[int, int]) -> int:
-        """Return the number of the last write."""
         noted, merged = witness
         last = max(merged, 0 if connection is None else self._number(connection, _END))
         if noted > last and not self.is_gone:
@@ -341,7 +340,6 @@ class Appender:
         self.last = self._committed
 
     def cut(self, seq: int) -> None:
-        """Remove the writes up to a number, as versions have them."""
         self._begin()
         self._connection.execute("DELETE FROM writes WHERE seq <= ?", [seq])
         self._connection.execute("UPDATE cut SET seq = max(seq, ?)", [seq])

@@ -26,12 +26,10 @@ class Basis:
 
     @property
     def dim(self) -> int:
-        """Dimensions of the vectors as they are given, d."""
         return int(self.directions.shape[0])
 
     @property
     def kept(self) -> int:
-        """Dimensions of the reduced vectors, k."""
         return int(self.directions.shape[1])
 
     def reduced(self, rows: F32) -> F32:
@@ -62,7 +60,6 @@ class Basis:
         return found
 
     def same_as(self, other: "Basis | None") -> bool:
-        """Return whether reduced vectors mean the same in another basis."""
         return other is not None and np.array_equal(self.directions, other.directions)
 
 

@@ -109,7 +109,6 @@ class NpyVectors:
     name: str
 
     def blocks(self, rows: int) -> Iterator[F32]:
-        """Give all rows in order, at most `rows` at a time."""
         count = self.shape[0]
         with storage_errors(self.path), self.path.open("rb") as file:
             file.seek(self.start)
@@ -117,7 +116,6 @@ class NpyVectors:
                 yield as_float32(self._read(file, min(rows, count - first)), self.name, first)
 
     def take(self, rows: I64) -> F32:
-        """Return the rows of these numbers. Raises `InputError` if the file was cut."""
         taken = np.empty((len(rows), self.shape[1]), self.dtype)
         width = self.dtype.itemsize * self.shape[1]
         with storage_errors(self.path), self.path.open("rb", buffering=0) as file:

@@ -110,11 +110,9 @@ class SharedVectors(_ArrayRows):
 
     @property
     def array(self) -> F32:  # type: ignore[override]
-        """The rows (n, d), mapped."""
         return np.asarray(np.memmap(self.path, np.float32, "r", 4 * self.dim * self.start, self.shape))
 
     def rows(self, start: int, stop: int) -> "SharedVectors":
-        """Return some of these rows."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
 

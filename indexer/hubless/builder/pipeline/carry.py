@@ -71,7 +71,6 @@ class NextTargets:
 
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
-        """Return the targets of a collection as they are."""
         kept, bare = with_vector_first(parts, np.arange(len(parts.offsets)))
         order, payload = np.concatenate([kept, bare]), None
         ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
@@ -81,12 +80,10 @@ class NextTargets:
 
     @property
     def count(self) -> int:
-        """The number of targets."""
         return len(self.contents.ids)
 
     @property
     def count_with_vector(self) -> int:
-        """The number of targets with a vector."""
         return self.count - len(self.bare)
 
     @property
@@ -104,7 +101,6 @@ class NextTargets:
 
     @property
     def parts(self) -> Parts:
-        """The collection as it is now, where there is one."""
         if self.before is None:
             raise TypeError("there is no version before")
         return self.before
@@ -139,7 +135,6 @@ class NextTargets:
         return IndexGrowth(base, file, in_index, more, offsets)
 
     def vectors(self, folder: Path) -> VectorSource:
-        """Return all vectors, ready to be read again and again."""
         every = self.since(0)
         if every is None:
             raise InputError(TARGETS, "at least one target", "none")

@@ -59,7 +59,6 @@ class Checkpoints:
     def fits(
         self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
     ) -> list[FittedCorrection]:
-        """Return the fits of a correction on some banks."""
         if self.folder is None:
             return work()
 

@@ -190,7 +190,6 @@ class InFile:
     path: Path | None = None
 
     def put(self, order: IndexOrder, steps: Steps) -> Placement:
-        """Build the index."""
         made = build_index(order, self.path, steps)
         return Placement(made.targets, index_record(made, order.aims, order.shard_targets), made.setting.recall)
 
@@ -234,7 +233,6 @@ class InEngine:
     staged: Staging
 
     def put(self, order: IndexOrder, steps: Steps) -> Placement:
-        """Store the targets, and choose the search parameters."""
         answers, aims = order.answers, order.aims
         folder, version = self.staged.folder, self.staged.version
         note_outside(folder.parent, version, f"{self.engine_name} {self.name}")

@@ -70,7 +70,6 @@ class Plan:
 
     @property
     def home(self) -> Path:
-        """Folder of the collection."""
         return self.catalog.path / self.job.collection
 
     @property
@@ -81,7 +80,6 @@ class Plan:
         return [*found, *written, *self.refit, *self.retrain, *self.others]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as plain values."""
         return {
             "collection": self.job.collection,
             "current": self.base and self.base.version,

@@ -107,11 +107,9 @@ class Outcome:
 
     @property
     def failed(self) -> list[GateResult]:
-        """The gates that the version did not pass."""
         return [each for each in self.gates if not each.passed]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outcome as plain values."""
         return {
             "plan": self.plan.as_json(),
             "built": self.manifest is not None,

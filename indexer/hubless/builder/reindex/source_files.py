@@ -46,7 +46,6 @@ class SourceFile:
 
     @property
     def files(self) -> list[Path]:
-        """All of them, the file of vectors first."""
         return [each for each in (self.path, self.ids, self.payload) if each is not None]
 
 
@@ -159,7 +158,6 @@ class RowChanges:
         return {"new": new, "changed": changed, "gone": len(self.gone)}
 
     def put(self) -> Iterator[FileTargets]:
-        """Give the targets to put, file by file."""
         for number, rows in self.puts.items():
             opened = self.opened[number]
             if len(rows) and opened.ids is not None:

@@ -92,7 +92,6 @@ class Mirror:
         return current
 
     def pull_aliases(self) -> None:
-        """Make the aliases of the folder those at the address."""
         found = self.objects.read(ALIASES)
         with storage_errors(self.folder):
             if found is None:
@@ -122,11 +121,9 @@ class Mirror:
         shutil.rmtree(home if version is None else home / VERSIONS / version, ignore_errors=True)
 
     def is_complete(self, name: str, version: str) -> bool:
-        """Return whether a version is at the address: it is complete when its manifest is there."""
         return "/" not in version and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
 
     def manifest(self, name: str, version: str) -> Manifest:
-        """Return the manifest of a version at the address. Raises `BundleError`."""
         with TemporaryDirectory() as folder:
             return self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder))
 
@@ -244,7 +241,6 @@ class RemoteCatalog(Mirror):
         return deleted
 
     def _table(self) -> tuple[Table, str | None]:
-        """Return all aliases, and the tag of their object."""
         tag = self.objects.tag(ALIASES)
         content = None if tag is None else self.objects.read(ALIASES)
         return (Table(), None) if content is None else (Table.parse(content, f"{self.address}/{ALIASES}"), tag)

@@ -73,7 +73,6 @@ class Objects:
         return None if found is None else f"{found['e_tag'] or ''} {found['version'] or ''}"
 
     def size(self, key: str) -> int | None:
-        """Return the bytes of an object; None if it is not there."""
         found = self._head(key)
         return None if found is None else int(found["size"])
 
@@ -107,7 +106,6 @@ class Objects:
         return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
     def remove(self, key: str) -> None:
-        """Remove an object. It may be gone already."""
         try:
             with self._errors(key):
                 self._store.delete(key)
