@@ -76,22 +76,18 @@ def build(
     targets : (n, d) what can be found: a file, a folder of files, an array or a source
     query_bank : (b, d) example queries. Only correction "none" does without; nothing is measured then
     target_bank : (g, d) extra targets, for the corrections that use one
-    ids : (n,) unique strings or 64-bit integers; by default those in the file of the targets, else a
-        column `id` of the payload, else the row numbers
+    ids : (n,) unique strings or 64-bit integers; by default of the targets' file, the payload's `id`, or row numbers
     payload : (n,) rows; by default the other columns in the file of the targets
     payload_schema : types of columns by name, such as {"zip": "string"}; see docs/cli.md for names and guesses
     encoder : encodes text queries: a folder, a file that describes one (.json or .toml), or an encoder
     metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
-    engine : holds and searches the vectors: "faiss", in the process that serves, or one of a package that is
-        installed, such as "milvus" (see docs/milvus.md)
-    index : a name in `hubless.knn.INDEXES`, or one of the engine. "auto" chooses by the number of targets
-        and the next three
+    engine : holds and searches the vectors: "faiss", or one that is installed, such as "milvus" (see docs/milvus.md)
+    index : a name in `hubless.knn.INDEXES`, or one of the engine. "auto" chooses by size and the next three
     recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
     memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit. For faiss only
-    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any. For
-        faiss only
+    latency : the most that a query may take on one thread: milliseconds, or such as "2ms". None for any. For faiss only
     shard_targets : the most targets in one file of the index, from 1,000. A collection of more gets several, which are
         searched together; so a build needs memory for one of them. None for files of at most 4 GiB
     dims : reduce all vectors to so many dimensions, of a basis that is fitted on bank and targets and stored in the
@@ -101,8 +97,7 @@ def build(
         offsets that are fitted on whole vectors. For faiss only
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
-    executor : makes the passes over all targets: "local", this process; "ray" or "ray://HOST:PORT", a Ray cluster whose
-        machines all see the catalog
+    executor : makes the passes over all targets: "local"; "ray" or "ray://HOST:PORT", a cluster that sees the catalog
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
@@ -113,8 +108,7 @@ def build(
     relevant : for each bank query the id of its right target or a list of them, empty or null where nobody knows; a
         list, or a .npy or .json file. They make confidence a probability: a fifth of the labelled queries, at least 20,
         is left out of the bank for that
-    replace_writes : the targets given have all that was written to the collection until now; refused otherwise if there
-        were writes
+    replace_writes : the targets have all that was written to the collection; writes are refused otherwise
     progress : show progress bars; None does if standard error is a terminal
     """
     recipe = Recipe(
@@ -156,18 +150,18 @@ def build(
         )
         seen = given.seen()
         with seen.unchanged():
-            inputs = given.open()
+            opened, contents = given.open()
         with drafting(work.catalog, collection, recipe, steps) as (staged, bench):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
                     # first, so that mistakes in them are found before the long work
-                    inputs.contents.write(staged.folder)
-                    vectors = read_vectors(inputs, recipe, staged.folder)
+                    contents.write(staged.folder)
+                    vectors = read_vectors(opened, recipe, staged.folder)
                 draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=strength)
                 steps.step("writing")
                 draft.write(staged.folder)
             published = staged.publish(
-                draft.manifest(inputs.contents, vectors.records, collection, staged.version, log_seq=seq)
+                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq)
             )
         work.publish()
         follow(published)

@@ -114,8 +114,8 @@ class Index(Collection):
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
-                opened = given.open()
-                held, rows = opened.contents, None
+                opened, held = given.open()
+                rows = None
                 table = IdTable.of(held.ids)
                 if held.payload is not None:
                     rows = held_payload(held.payload, held.payload_columns)
@@ -124,7 +124,7 @@ class Index(Collection):
             self._changes = self._home = None
             self._become(
                 Parts(
-                    manifest=draft.manifest(opened.contents, vectors.records, UNNAMED, UNSAVED),
+                    manifest=draft.manifest(held, vectors.records, UNNAMED, UNSAVED),
                     targets=draft.targets,
                     offsets=draft.offsets,
                     ids=table,

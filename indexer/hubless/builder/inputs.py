@@ -150,7 +150,7 @@ class Inputs:
     def _files(self) -> dict[str, Any]:
         return {name: given for name, given in vars(self).items() if name != "payload_schema"}
 
-    def open(self) -> "OpenInputs":
+    def open(self) -> "tuple[BuildVectors, Contents]":
         items = as_items(self.targets, "targets")
         # without a bank, some of the targets choose and check the index
         bank = in_memory(sample(items.vectors, MOST_STANDING_IN)) if self.query_bank is None else self.query_bank
@@ -180,7 +180,7 @@ class Inputs:
         paths = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         paths |= {} if column else {"target_prior": self.target_prior}
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
-        return OpenInputs(
+        return (
             BuildVectors(
                 **vectors,
                 target_prior=prior,
@@ -190,9 +190,9 @@ class Inputs:
                     name: files_record(_files(Path(at))) for name, at in paths.items() if isinstance(at, str | Path)
                 },
                 relevant=relevant,
+                files={name: each.files for name, each in given.items() if each.files},
             ),
             Contents(ids, items.payload, list(items.payload_columns), encoder),
-            {name: each.files for name, each in given.items() if each.files},
         )
 
 
@@ -215,15 +215,7 @@ class BuildVectors:
     bank_given: bool = True
     relevant: list[I64] | None = None
     calibrated: ConfidenceModel | None = None
-
-
-@dataclass(frozen=True)
-class OpenInputs:
-    """The inputs of a build, opened and checked against each other, with the files of the vectors by their names."""
-
-    vectors: BuildVectors
-    contents: Contents
-    files: dict[str, tuple[Path, ...]]
+    files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
 def open_targets(targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None) -> Items:
@@ -442,16 +434,15 @@ def _offsets(method: Correction, bank: F32, targets: F32) -> F32:
     return method.fit(bank, targets).offsets(targets)
 
 
-def read_vectors(inputs: OpenInputs, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
+def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. Temporary files go to the disk of `folder`."""
-    given = inputs.vectors
     basis = fit_basis(recipe, given.targets, given.query_bank, given.target_bank)
     read: dict[str, Any] = {}
     records: dict[str, InputRecord] = {}
     for name in ("targets", "query_bank", "target_bank", "live_queries"):
         if (source := getattr(given, name)) is not None:
             # a bank is kept in the state of most corrections, so there is memory for it
-            held, files = name == "query_bank", inputs.files.get(name)
+            held, files = name == "query_bank", given.files.get(name)
             read[name], records[name] = read_source(source, recipe.metric, folder, held=held, files=files, basis=basis)
     if not given.bank_given:
         records.pop("query_bank")
