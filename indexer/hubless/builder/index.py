@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vectors
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
-from hubless.builder.pipeline.draft import InFile, Workbench, confidence_record, drafting, follow
+from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
@@ -120,7 +121,9 @@ class Index(Collection):
                 if held.payload is not None:
                     rows = held_payload(held.payload, held.payload_columns)
                 vectors = read_vectors(opened, recipe)
-            draft = fit_version(vectors, Workbench(recipe, InFile(), steps), bank_of_targets=bank_of_targets)
+            draft = fit_version(
+                vectors, Workbench(recipe, partial(in_index, None), steps), bank_of_targets=bank_of_targets
+            )
             self._changes = self._home = None
             self._become(
                 Parts(

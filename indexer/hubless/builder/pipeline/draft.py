@@ -1,14 +1,14 @@
 """A version before it is published: its parts, their files, its manifest, and the place of its vectors."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -166,11 +166,8 @@ class Placement(NamedTuple):
     recall: float
 
 
-class Place(Protocol):
-    """Takes the vectors of one version."""
-
-    def put(self, order: IndexOrder, steps: Steps) -> Placement:
-        """Take the corrected targets, index them, and choose the search parameters by the answers."""
+Place: TypeAlias = Callable[[IndexOrder, Steps], Placement]
+"""Takes the vectors of one version: indexes them, and chooses the search parameters by the answers."""
 
 
 @dataclass(frozen=True)
@@ -183,15 +180,10 @@ class Workbench:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
 
-@dataclass(frozen=True)
-class InFile:
-    """The file of a Faiss index; None keeps the index in memory."""
-
-    path: Path | None = None
-
-    def put(self, order: IndexOrder, steps: Steps) -> Placement:
-        made = build_index(order, self.path, steps)
-        return Placement(made.targets, index_record(made, order.aims, order.shard_targets), made.setting.recall)
+def in_index(path: Path | None, order: IndexOrder, steps: Steps) -> Placement:
+    """Build a Faiss index in a file; without a path in memory."""
+    made = build_index(order, path, steps)
+    return Placement(made.targets, index_record(made, order.aims, order.shard_targets), made.setting.recall)
 
 
 @contextmanager
@@ -210,13 +202,13 @@ def drafting(
 @contextmanager
 def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Place]:
     if recipe.engine == FAISS:
-        yield InFile(staged.folder / bundle.INDEX)
+        yield partial(in_index, staged.folder / bundle.INDEX)
         return
     versions, found = staged.folder.parent, engine(recipe.engine)
     name = found.reserve(collection, staged.version)
     _clear(versions)  # what builds that died have left
     try:
-        yield InEngine(found, recipe.engine, name, collection, staged)
+        yield InEngine(found, recipe.engine, name, collection, staged).put
     finally:
         if not (versions / staged.version).is_dir():
             _clear(versions, staged.version)

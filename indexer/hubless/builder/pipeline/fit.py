@@ -117,7 +117,7 @@ def index_version(
         shard_targets=recipe.shard_targets,
         basis=fit_index_basis(recipe, corrected.targets, bank),
     )
-    placed = bench.place.put(order, bench.steps)
+    placed = bench.place(order, bench.steps)
     ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
     return VersionDraft(
         targets=placed.targets,
