@@ -43,7 +43,6 @@ from hubless.vectors.payload import PayloadLike, as_payload, parted_ids
 from hubless.vectors.sources import ArrayVectors, in_memory
 
 UNNAMED, UNSAVED = "index", "unsaved"
-"""Collection and version of an index that was not saved."""
 
 
 class Index(Collection):

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from hubless.builder.executors import SHARED
 from hubless.builder.recipe import Recipe
-from hubless.corrections import Correction
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import HublessError, InputError, StorageError, UnknownField, one_line, storage_errors
@@ -418,7 +417,7 @@ def _fewest(recipe: Recipe, directions: F32, targets: VectorSource, query_bank: 
         queries, known, found = (in_memory(as_compared(side, recipe.metric, basis)) for side in sides)
         scores = queries @ found.T
         yield scores.argmax(axis=1)
-        yield (scores - _offsets(recipe.method, known, found)).argmax(axis=1)
+        yield (scores - recipe.method.fit(known, found).offsets(found)).argmax(axis=1)
 
     raw, corrected = firsts(None)
     allowed = CHANGED * float(np.mean(raw != corrected))
@@ -428,10 +427,6 @@ def _fewest(recipe: Recipe, directions: F32, targets: VectorSource, query_bank: 
         if float(np.mean(reduced != corrected)) <= allowed:
             return dims
     return len(directions)
-
-
-def _offsets(method: Correction, bank: F32, targets: F32) -> F32:
-    return method.fit(bank, targets).offsets(targets)
 
 
 def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:

@@ -35,7 +35,6 @@ from hubless.store.bundle import ConfidenceRecord, PriorRecord, StrengthRecord
 
 _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
-"""Characters of an example of payload."""
 _INTERNAL = ("fitted", "recall@10", "skewness of N_10")
 """Rows that `inspect` shows and a build leaves out."""
 

@@ -68,28 +68,14 @@ def diagnose_command(
         if address is not None:
             refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
             targets = rows_of(address, Path(folder))
-        _diagnose(targets, query_bank, catalog, collection, set_, json_)
-
-
-def _diagnose(
-    targets: Path | None,
-    query_bank: Path | None,
-    catalog: Path | None,
-    collection: str | None,
-    set_: list[str] | None,
-    json_: bool,
-) -> None:
-    known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
-    values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
-    gallery = examined_from(values, targets, catalog, collection)
-    if ("queries" in values) != ("relevant" in values):
-        raise typer.BadParameter("queries and relevant come together", param_hint=SET)
-    if targets is not None and query_bank is None and "queries" not in values:
-        raise typer.BadParameter(f"--targets needs it. {NO_QUERIES}", param_hint="--query-bank")
-    _print_diagnosis(diagnose(gallery, query_bank, **values), json_)
-
-
-def _print_diagnosis(diagnosis: Diagnosis, json_: bool) -> None:
+        known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
+        values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
+        gallery = examined_from(values, targets, catalog, collection)
+        if ("queries" in values) != ("relevant" in values):
+            raise typer.BadParameter("queries and relevant come together", param_hint=SET)
+        if targets is not None and query_bank is None and "queries" not in values:
+            raise typer.BadParameter(f"--targets needs it. {NO_QUERIES}", param_hint="--query-bank")
+        diagnosis = diagnose(gallery, query_bank, **values)
     if json_:
         print_json(diagnosis.as_json())
         return

@@ -15,7 +15,6 @@ from hubless.errors import InputError
 from hubless.vectors.arrays import F32
 
 PAGE = 1_000
-"""Rows that are read or written at once."""
 
 RowId = str | int
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 SCHEMES = ("s3", "gs", "az")
 EXTRA = "object-storage"
-"""The extra that has what reads these schemes."""
 CACHE_VARIABLE = "HUBLESS_CACHE"
 # pathlib makes one slash of two
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/{{1,2}}([^/].*)", re.DOTALL)

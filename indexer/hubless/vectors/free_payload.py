@@ -21,7 +21,6 @@ _NAME, _MARK = "json", {b"hubless": b"free payload"}
 _STEP = 8192
 """Rows that are parsed at a time, so that their objects are not in memory all at once."""
 _KEYS = 64
-"""Keys whose values are kept."""
 _ABSENT = object()
 MOST_NESTED = 60
 """Lists and objects inside each other in a payload. Arrow writes 64 at most, and JSON's readers have limits too."""
@@ -32,7 +31,6 @@ _STEPS[[*b"[{"]] = 1
 _STEPS[[*b"]}"]] = -1
 
 FREE_SCHEMA = pa.schema([pa.field(_NAME, pa.large_string(), metadata=_MARK)])
-"""The schema of free payload."""
 
 
 def is_free(schema: pa.Schema | None) -> bool:

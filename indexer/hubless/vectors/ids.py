@@ -16,7 +16,6 @@ from hubless.errors import DuplicateIds, InputError, PointNotFound, StorageError
 from hubless.vectors.npy import read_npy
 
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
-"""Forms of ids: a file, a sequence, or an array."""
 
 ID_COLUMN = "id"
 _ORDER_COLUMN = "order"

@@ -20,7 +20,6 @@ from hubless.errors import InputError, storage_errors
 from hubless.vectors.arrays import F32, I64, as_float32
 
 Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
-"""The header before the numbers: the shape, whether the order is Fortran's, and the type."""
 
 
 def read_header(stream: IO[bytes]) -> Header:

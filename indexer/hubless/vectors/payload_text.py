@@ -19,7 +19,6 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 MOST_DIGITS = 15
 """A float64 gives so many digits back as they were."""
 LINES = 10_000
-"""So many lines of JSON become a batch of Arrow at once."""
 
 TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -33,10 +32,8 @@ TYPES: dict[str, pa.DataType] = {
     "list<int64>": pa.list_(pa.int64()),
     "list<float64>": pa.list_(pa.float64()),
 }
-"""Types of columns that can be asked for, by name."""
 
 Column: TypeAlias = Any
-"""A `pyarrow.Array` or `ChunkedArray`."""
 
 _DATES = {
     pa.date32(): r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",

@@ -16,7 +16,6 @@ from hubless.errors import InputError
 from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, half_rows, short_rows, unit_rows
 
 BLOCK_BYTES = 16 * 2**20
-"""Default size of a block."""
 
 Chunks = Iterator[NDArray[Any]]
 

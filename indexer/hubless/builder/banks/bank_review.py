@@ -27,7 +27,6 @@ from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_
 POOR = 0.25
 """A strength of this or less says that the bank is no good."""
 FOUND = 10
-"""Answers of a live query that count."""
 MOST_LIVE = 1000
 """Of more live queries so many are drawn at random: more of them choose no better."""
 

@@ -46,7 +46,6 @@ ENOUGH = 3
 """Answers in a row that have to name the version: each may come from another worker."""
 PAUSE_SECONDS = 0.5
 KEY_VARIABLE = "HUBLESS_API_KEY"
-"""Environment variable with the key for a service that asks for one."""
 _REFUSED = (401, 403)
 """Statuses that another try does not change."""
 
@@ -177,18 +176,12 @@ def reindex(
                 done = replace(done, deleted=deleted, cut=home.cut_log(job.collection))
         if done.published or not plan.why:
             shutil.rmtree(plan.home / WORK, ignore_errors=True)
-            done = replace(done, corrected=_correct_databases(home.path, job, steps))
+            if job.publish:
+                steps.step("correcting databases")
+                with open_index(home.path, job.collection) as index:
+                    found = [publish_changed(index, address) for address in job.publish]
+                done = replace(done, corrected=[each for each in found if each is not None])
         return replace(done, seconds=time.monotonic() - started)
-
-
-def _correct_databases(catalog: Path, job: ReindexJob, steps: Steps) -> list[Corrected]:
-    """Write the offsets of the current version to the databases that lack it."""
-    if not job.publish:
-        return []
-    steps.step("correcting databases")
-    with open_index(catalog, job.collection) as index:
-        found = [publish_changed(index, address) for address in job.publish]
-    return [each for each in found if each is not None]
 
 
 def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob, Path, str | Path]:

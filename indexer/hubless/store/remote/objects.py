@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 CHUNK = 16 * 2**20
 """Bytes of one request. What came before a failure need not come again."""
 RETRIES = 3
-"""Number of times that a request is repeated after a failure that may pass."""
 CLIENT: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=30)}
 """Limits of one request; a large file is put in several."""
 PAUSES: dict[str, Any] = {"init_backoff": timedelta(seconds=0.5), "max_backoff": timedelta(seconds=4), "base": 2}
