@@ -18,14 +18,7 @@ from hubless.builder.recipe import Metric, Recipe
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
 from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
-from hubless.errors import (
-    BundleError,
-    CollectionExists,
-    CollectionNotFound,
-    InputError,
-    StorageError,
-    storage_errors,
-)
+from hubless.errors import BundleError, CollectionExists, CollectionNotFound, InputError, StorageError, storage_errors
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.full import CANDIDATES

@@ -61,16 +61,11 @@ def build_command(
     correction: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE",
-            help=f"How hubness is removed: the file of `tune`, or {listed(CORRECTIONS)}.",
+            metavar="NAME|FILE", help=f"How hubness is removed: the file of `tune`, or {listed(CORRECTIONS)}."
         ),
     ] = "auto",
     index: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help=f"Kind of index: {listed(_INDEXES)}; engines have others.",
-        ),
+        str, typer.Option(metavar="NAME", help=f"Kind of index: {listed(_INDEXES)}; engines have others.")
     ] = "auto",
     set_: Annotated[
         list[str] | None,
@@ -142,10 +137,7 @@ def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], 
 
 
 def inspect_command(
-    catalog: CatalogOption,
-    collection: CollectionOption,
-    version: VersionOption = None,
-    json_: JsonOption = False,
+    catalog: CatalogOption, collection: CollectionOption, version: VersionOption = None, json_: JsonOption = False
 ) -> None:
     """Verify a version and show what was measured."""
     opened = hubless.open(catalog, collection, version=version)

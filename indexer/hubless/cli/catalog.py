@@ -14,10 +14,7 @@ from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import managed
 
 
-def list_command(
-    catalog: CatalogOption,
-    json_: JsonOption = False,
-) -> None:
+def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
     """List collections and their versions."""
     home = managed(catalog)
     found = {name: home.versions(name) for name in home.collections()}
@@ -47,8 +44,7 @@ def rollback_command(
     catalog: CatalogOption,
     collection: CollectionOption,
     version: Annotated[
-        str | None,
-        typer.Option("--version", metavar="ID", help="Version to take; by default the one before."),
+        str | None, typer.Option("--version", metavar="ID", help="Version to take; by default the one before.")
     ] = None,
     json_: JsonOption = False,
 ) -> None:
@@ -68,8 +64,7 @@ def alias_command(
     catalog: CatalogOption,
     alias: Annotated[str | None, typer.Argument(metavar="ALIAS", help="Alias to set or remove.")] = None,
     collection: Annotated[
-        str | None,
-        typer.Argument(metavar="COLLECTION", help="Collection that it stands for."),
+        str | None, typer.Argument(metavar="COLLECTION", help="Collection that it stands for.")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
     json_: JsonOption = False,

@@ -54,8 +54,7 @@ _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 def evaluate_command(
     *,
     relevant: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists."),
+        Path | None, typer.Option(metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists.")
     ] = None,
     queries: QueriesOption = None,
     catalog: CatalogIfAny = None,
@@ -71,8 +70,7 @@ def evaluate_command(
     correction: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {listed(KNOWN)}.",
+            metavar="NAME", help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {listed(KNOWN)}."
         ),
     ] = None,
     paper: Annotated[
@@ -255,11 +253,7 @@ def tune_command(
     queries: QueriesOption = None,
     targets: TargetsIfAny = None,
     grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME.KEY=VALUES",
-            help="Try these values, as nnn.k=1,2,4; repeatable.",
-        ),
+        list[str] | None, typer.Option(metavar="NAME.KEY=VALUES", help="Try these values, as nnn.k=1,2,4; repeatable.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction`: .json.")

@@ -20,31 +20,26 @@ CATALOG_VARIABLE = "HUBLESS_CATALOG"
 """Names the catalog where the option is left out; `serve` has it too."""
 
 CatalogOption = Annotated[
-    Path,
-    typer.Option("--catalog", metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder that holds collections."),
+    Path, typer.Option("--catalog", metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder that holds collections.")
 ]
 CatalogIfAny = Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
 CollectionOption = Annotated[str, typer.Option("--collection", metavar="NAME", help="Name of the collection.")]
 CollectionIfAny = Annotated[
-    str | None,
-    typer.Option("--collection", metavar="NAME", help="A collection instead of files."),
+    str | None, typer.Option("--collection", metavar="NAME", help="A collection instead of files.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 VersionOption = Annotated[
-    str | None,
-    typer.Option("--version", metavar="ID", help="A version instead of the current one."),
+    str | None, typer.Option("--version", metavar="ID", help="A version instead of the current one.")
 ]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Another parameter, as in Python; repeatable. docs/cli.md."),
 ]
 MetricOption = Annotated[
-    Literal["cosine", "dot"],
-    typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1."),
+    Literal["cosine", "dot"], typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1.")
 ]
 TargetsIfAny = Annotated[
-    Path | None,
-    typer.Option("--targets", metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder."),
+    Path | None, typer.Option("--targets", metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
 ]
 BankOption = Annotated[
     Path | None,
@@ -54,18 +49,12 @@ QueriesOption = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
 ]
 RelevantOption = Annotated[
-    Path,
-    typer.Option("--relevant", metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists."),
+    Path, typer.Option("--relevant", metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists.")
 ]
 
 SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similarities", "target_bank_similarities"), Path)
 """Values of `--set` in place of vectors, for models that give scores only."""
-EXAMINED: dict[str, Any] = {
-    "ids": Path,
-    "payload": Path,
-    "metric": Literal["cosine", "dot"],
-    "version": str,
-}
+EXAMINED: dict[str, Any] = {"ids": Path, "payload": Path, "metric": Literal["cosine", "dot"], "version": str}
 """Values of `--set` beside `--targets` or `--collection`."""
 
 
@@ -80,10 +69,7 @@ def similarities_from(values: dict[str, Any], vectors: dict[str, Any]) -> Simila
 
 
 def examined_from(
-    values: dict[str, Any],
-    targets: Path | None,
-    catalog: Path | None,
-    collection: str | None,
+    values: dict[str, Any], targets: Path | None, catalog: Path | None, collection: str | None
 ) -> Gallery:
     """Open what is examined. Take what says so, the names of `EXAMINED`, out of the values of `--set`."""
     ids, payload, version = (values.pop(name, None) for name in ("ids", "payload", "version"))

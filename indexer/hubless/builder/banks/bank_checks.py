@@ -69,12 +69,7 @@ class CheckedBank:
 
 
 def check_bank(
-    bank: VectorSource,
-    targets: VectorSource,
-    metric: str,
-    *,
-    bank_of_targets: bool = False,
-    seed: int = 0,
+    bank: VectorSource, targets: VectorSource, metric: str, *, bank_of_targets: bool = False, seed: int = 0
 ) -> CheckedBank:
     """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used."""
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)

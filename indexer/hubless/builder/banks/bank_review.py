@@ -4,13 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import (
-    ENOUGH_TO_COMPARE,
-    LOW_COVERAGE,
-    MOST_TARGETS,
-    check_bank,
-    is_unusable,
-)
+from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, check_bank, is_unusable
 from hubless.builder.banks.thinning import held_out, thin
 from hubless.corrections import Correction
 from hubless.errors import InputError

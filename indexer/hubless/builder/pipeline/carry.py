@@ -207,17 +207,7 @@ def carry_over(
     return replace(draft.extended(rows.count), about=about, confidence=before.confidence, basis=before.basis)
 
 
-_CARRIED = (
-    "metric",
-    "correction",
-    "bank",
-    "strength",
-    "strength_choice",
-    "target_prior",
-    "notes",
-    "job",
-    "bank_order",
-)
+_CARRIED = ("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "notes", "job", "bank_order")
 
 
 def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:

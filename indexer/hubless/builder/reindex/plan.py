@@ -94,12 +94,7 @@ class Plan:
 
 
 def make_plan(
-    job: ReindexJob,
-    folder: Path,
-    catalog: Catalog,
-    *,
-    full: bool = False,
-    now: datetime | None = None,
+    job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = False, now: datetime | None = None
 ) -> Plan:
     """Compare a job with what there is. All files are read; nothing is written."""
     recipe, base = _recipe(job, folder), _current(catalog, job)
