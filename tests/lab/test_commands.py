@@ -125,7 +125,7 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(
         monkeypatch.setattr("hubless.cli.hubs.make_report", lambda *_, **__: pytest.fail("the work was done"))
     else:
         given = labelled(files)
-        monkeypatch.setattr(f"hubless.cli.{command}.{command}", lambda *_, **__: pytest.fail("the work was done"))
+        monkeypatch.setattr(f"hubless.cli.evaluate.{command}", lambda *_, **__: pytest.fail("the work was done"))
     where = ["--set", f"output={path}"] if command == "evaluate" else ["--output", path]
     code, _, err = run(command, *given, *where)
     assert code == 1
