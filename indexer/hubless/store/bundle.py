@@ -389,8 +389,12 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
 
 def warm(folder: Path, manifest: Manifest) -> None:
     """Read what is mapped into the system's memory, unless that is more than half of the machine's."""
-    mapped = [name for name in (*manifest.index.files, FULL, IDS, PAYLOAD) if name in manifest.files]
-    if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():
+    mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD, FULL) if name in manifest.files]
+    size, most = sum(manifest.files[name].size for name in mapped), LARGEST_WARM * _memory()
+    if size > most and FULL in mapped:  # a query reads few of its rows
+        size -= manifest.files[FULL].size
+        mapped.remove(FULL)
+    if size > most:
         return
     room = memoryview(bytearray(_READ_BYTES))
     for name in mapped:

@@ -4,8 +4,9 @@ The index holds the products of targets and directions, not brought to length 1:
 near that with the whole vector, and the offsets of the whole vectors serve both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from mmap import ACCESS_READ, MADV_RANDOM, MADV_SEQUENTIAL, mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,12 +23,12 @@ from hubless.search.engines.sharded import OwnTargets
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
+from hubless.vectors.npy import read_header
 from hubless.vectors.sources import TakenVectors, VectorSource, _ArrayRows
 
 CANDIDATES, MOST_CANDIDATES = 50, 400
-"""Targets that the whole vectors rank for 11 hits, as every search has, or fewer; more hits get more in proportion.
-
-A build doubles it until the recall is reached."""
+"""Targets that the whole vectors rank for 11 hits, as every search has, or fewer; more hits get more in proportion. A
+build doubles it until the recall is reached."""
 _MOST_ASKED = 5000
 _TOGETHER = 16
 """Queries whose candidates are in memory at a time."""
@@ -39,11 +40,27 @@ class FullVectors(_ArrayRows):
 
     array: NDArray[np.floating[Any]]
     name: str = "targets"
+    mapped: mmap | None = None
 
     @classmethod
     def open(cls, path: Path) -> "FullVectors":
         """Map a `.npy`. Raises `ValueError` and `OSError`."""
-        return cls(np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)))
+        with path.open("rb") as file:
+            shape, _, dtype = read_header(file)
+            mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
+            array = np.frombuffer(mapped, dtype, offset=file.tell()).reshape(shape)
+        mapped.madvise(MADV_RANDOM)  # or each row that is looked at brings its neighbours from the disk
+        return cls(array, mapped=mapped)
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        if self.mapped is None:
+            yield from super().blocks(rows)
+            return
+        self.mapped.madvise(MADV_SEQUENTIAL)
+        try:
+            yield from super().blocks(rows)
+        finally:
+            self.mapped.madvise(MADV_RANDOM)
 
     def _checked(self, rows: NDArray[Any], numbers: int | I64) -> F32:
         return rows.astype(np.float32, copy=False)
