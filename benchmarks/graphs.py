@@ -1,14 +1,15 @@
-"""Graphs from the query bank: `python -m benchmarks.graphs [--targets 100000] [--jittered FOLDER ...]`.
+"""Graphs of the query bank: `python -m benchmarks.graphs [--targets 100000] [--jittered FOLDER ...]`.
 
 Text queries lie apart from the images that they look for, and a graph of the images' neighbours leads them past. The
-bank's lists of nearest targets are edges between targets that the same query finds: written over part of the edges of
-Faiss' HNSW (`bank`, `half`), offsets folded in. Processor time of single queries on one thread, for the cheapest
-setting that reaches the recall@10; `raw` is without offsets.
+bank's lists of nearest targets are edges between targets that the same query finds: written over all or half of the
+edges of Faiss' HNSW, offsets folded in. Processor ms of single queries on one thread, for the cheapest setting that
+reaches the recall@10; `raw` is without offsets, `jittered` are real vectors mixed and jittered until there are so many.
 
 Sources: Chen et al., "RoarGraph", VLDB 2024; Jaiswal et al., "OOD-DiskANN", 2022.
 """
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import thread_time
@@ -17,7 +18,7 @@ import faiss
 import numpy as np
 
 from benchmarks import harness
-from benchmarks.index_recipes import DIM, QUERIES, K, open_folder
+from benchmarks.index_recipes import DIM, GRAPHS, QUERIES, K, open_folder
 from hubless import CORRECTIONS
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, agreement, make_index, openmp_threads
@@ -25,7 +26,9 @@ from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot
 from hubless.progress import Silent
 from hubless.vectors.sources import as_source
 
-BANK, LIST, DEGREE, CONSIDERED = 20_000, 32, 64, 128
+BANK, FITTED, LIST, DEGREE, CONSIDERED = 20_000, 2_000, 32, 64, 128
+LIST_FACTOR = 16
+FOLDED, PARTS = "folded", {"half its edges of the bank": 0.5, "edges of the bank": 1.0}
 RECALLS = (0.95, 0.99)
 EF = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 COLUMNS = ("data, targets", "index", *(f"ms at {recall}" for recall in RECALLS), "best recall", "build s")
@@ -69,12 +72,10 @@ def bank_edges(lists, vectors, most):
     }
 
 
-def with_edges(graph, edges, share):
-    """Write edges into the ground level of a copy: at most `share` of a target's places, before its own."""
-    copy = faiss.clone_index(graph)
-    hnsw = copy.hnsw
+def write_edges(graph, own_links, edges, share):
+    """Write edges into the graph's ground level: at most `share` of a target's places, before those of its own."""
+    hnsw, links = graph_of(graph), own_links.copy()
     offsets = faiss.vector_to_array(hnsw.offsets).astype(np.int64)
-    links = faiss.vector_to_array(hnsw.neighbors)
     places = hnsw.nb_neighbors(0)
     for row, more in edges.items():
         own = links[offsets[row] : offsets[row] + places]
@@ -84,15 +85,18 @@ def with_edges(graph, edges, share):
         links[offsets[row] : offsets[row] + places] = -1
         links[offsets[row] : offsets[row] + len(line)] = line
     faiss.copy_array_to_vector(links, hnsw.neighbors)
-    return copy
 
 
-def measured(name, targets, bank, queries, parts):
+def graph_of(index):
+    return faiss.downcast_index(getattr(index, "base_index", index)).hnsw
+
+
+def measured(name, targets, bank, queries, graph, sides):
     """Return a line for each index of the targets."""
-    source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
+    source, bank_source = as_source(targets, "targets"), as_source(bank[:FITTED], "bank")
     offsets = centre(CORRECTIONS["auto"]().fit(bank_source, source).offsets(source))
     pivot = pivot_of(bank_source, source, offsets)
-    lines, made = [], {}
+    lines, kinds = [], {"fastscan": INDEXES["fastscan"], graph.name: graph}
 
     def folded(values, steered):
         return AugmentedVectors(source, values, steered)
@@ -103,27 +107,33 @@ def measured(name, targets, bank, queries, parts):
         lines[-1]["best"] = max(found[2] for found in lines[-1]["at"].values())
         print(lines[-1], flush=True)
 
-    for label, values in (("raw", np.zeros_like(offsets)), ("folded", offsets)):
+    for label in sides:
+        values = offsets if label == FOLDED else np.zeros_like(offsets)
         ((_, rows),) = rankings(queries, source, K, values)
-        for kind in ("fastscan", "hnsw"):
-            steered = pivot if kind == "fastscan" and label == "folded" else None
+        for kind in kinds:
+            steered = pivot if kind == "fastscan" and label == FOLDED else None
             vectors, asked = folded(values, steered), augment_queries(queries, 1.0, steered)
             exact = -np.sort(-np.einsum("md,mkd->mk", asked, vectors.take(rows.ravel()).reshape(*rows.shape, -1)))
             start = thread_time()
-            made[kind] = make_index(INDEXES[kind], vectors, 0, Silent(), targets.shape[1])
-            add(f"{kind}, {label}", kind, made[kind], asked, exact, thread_time() - start)
+            index = None  # the memory of the last one is free before the next one is built
+            index = make_index(kinds[kind], vectors, 0, Silent(), targets.shape[1])
+            add(f"{kind}, {label}", kind, index, asked, exact, thread_time() - start)
+            if kind == "fastscan":
+                start, asked = thread_time(), augment_queries(bank, 1.0, steered)
+                _, lists = kinds[kind].search(index, asked, LIST, {"k_factor": LIST_FACTOR})
+                took = thread_time() - start
     start = thread_time()
-    ((_, lists),) = rankings(bank, source, LIST, offsets)
     edges = bank_edges(lists, targets, DEGREE)
-    took = thread_time() - start
-    for label, share in parts.items():
-        add(f"hnsw and {label}", "hnsw", with_edges(made["hnsw"], edges, share), asked, exact, took)
+    took, own_links = took + thread_time() - start, faiss.vector_to_array(graph_of(index).neighbors)
+    for label, share in PARTS.items():
+        write_edges(index, own_links, edges, share)
+        add(f"{graph.name}, {label}", graph.name, index, asked, exact, took)
     return lines
 
 
 def at_recall(kind, index, queries, exact, recall):
     """Return the cheapest setting that reaches the recall, milliseconds a query (None if none does), and its recall."""
-    ladder = [{"ef": ef} for ef in EF] if kind == "hnsw" else INDEXES[kind].ladder(index.ntotal)
+    ladder = [{"ef": ef} for ef in EF] if kind in GRAPHS else INDEXES[kind].ladder(index.ntotal)
 
     def search(rows, how):
         return INDEXES[kind].search(index, rows, K, how)[0]
@@ -146,12 +156,32 @@ def jittered(folder, count):
 
     def many(rows, number, share):
         first, second = rng.integers(len(rows), size=(2, number))
-        spread = 0.3 * rng.standard_normal((number, rows.shape[1]), np.float32) * rows.std(axis=0)
-        mixed = rows[first] + share * (rows[second] - rows.mean(axis=0)) + spread
-        return (mixed / np.linalg.norm(mixed, axis=1, keepdims=True)).astype(np.float32)
+        mixed, mean, spread = np.empty((number, rows.shape[1]), np.float32), rows.mean(axis=0), 0.3 * rows.std(axis=0)
+        for start in range(0, number, 2**16):
+            block, here = mixed[start : start + 2**16], slice(start, start + 2**16)
+            block[:] = rows[first[here]] + share * (rows[second[here]] - mean)
+            block += rng.standard_normal(block.shape, np.float32) * spread
+            block /= np.linalg.norm(block, axis=1, keepdims=True)
+        return mixed
 
     targets, bank, queries = open_folder(folder)
     return many(targets, count, 0.7), many(bank, BANK, 0.5), many(queries, QUERIES, 0.5)
+
+
+def plot(result, figure):
+    """Draw the time of each index at a recall of 0.95 over that of `fastscan` on the same data."""
+    axes = figure.subplots()
+    data = list(dict.fromkeys(map(named, result["lines"])))
+    for each in data:
+        times = {line["index"]: line["at"]["0.95"][1] for line in result["lines"] if named(line) == each}
+        reached = {name: time / times[f"fastscan, {FOLDED}"] for name, time in times.items() if time is not None}
+        axes.plot(list(reached.values()), list(reached), "o", label=f"{each[0]}, {each[1]:,}")
+    axes.set(xlabel="time of a query at a recall of 0.95, × fastscan, folded", xlim=(0, None))
+    axes.legend(fontsize=7)
+
+
+def named(line):
+    return line["data"], line["targets"]
 
 
 def tables(result):
@@ -167,15 +197,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, nargs="*", default=[100_000])
     parser.add_argument("--jittered", type=Path, nargs="*", default=[])
+    parser.add_argument("--graph", choices=("hnsw", "hnsw_sq8"), default="hnsw")
+    parser.add_argument("--construction", type=int, default=200, help="efConstruction of the graph")
+    parser.add_argument("--sides", nargs="*", default=["raw", FOLDED])
+    parser.add_argument("--go-on", action="store_true", help="add to the result that is there")
     given = parser.parse_args()
-    lines, parts = [], {"half bank": 0.5, "bank": 1.0}
+    lines = list(harness.earlier("graphs", "lines")) if given.go_on else []
+    graph = replace(INDEXES[given.graph], construction=given.construction)
     for count in given.targets:
         made = {"low rank": partial(harness.with_hubs, count, BANK, QUERIES, DIM)}
-        made.update({folder.resolve().name: partial(jittered, folder, count) for folder in given.jittered})
+        made.update({f"{each.resolve().name}, jittered": partial(jittered, each, count) for each in given.jittered})
         for name, data in made.items():
             with openmp_threads(1):
-                lines += measured(name, *data(), parts)
-            harness.write("graphs", {"lines": lines}, tables=tables)  # a run takes long: keep what there is
+                lines += measured(name, *data(), graph, given.sides)
+            harness.write("graphs", {"lines": lines}, plot, tables=tables)  # a run takes long: keep what there is
 
 
 if __name__ == "__main__":

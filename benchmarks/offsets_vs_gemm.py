@@ -1,9 +1,11 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-Every correction needs NumPy's product of targets and bank. Memory is the peak above the inputs.
+Every correction needs NumPy's product of targets and bank. `sn` needs two, to fit and for the offsets; the rest is
+exponentials, and the steps over a sample. Memory is the peak above the inputs.
 """
 
 import argparse
+import itertools
 from functools import partial
 
 import numpy as np
@@ -77,7 +79,7 @@ def plot(result, figure):
     axes = figure.subplots()
     for place, each in enumerate(result["shapes"]):
         ratios = [line["processor_ratio"] for line in each["lines"]]
-        axes.barh(np.arange(len(ratios)) + 0.3 * place, ratios, 0.3, label=f"n={each['shape']['targets']:,}")
+        axes.barh(np.arange(len(ratios)) + 0.3 * place, ratios, 0.3, label=f"d={each['shape']['dim']}")
     axes.set(yticks=range(len(SIDES)), yticklabels=list(SIDES), xlabel="processor time, × the product")
     axes.invert_yaxis()
     axes.legend()
@@ -107,10 +109,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bank", type=int, default=10_000)
     parser.add_argument("--targets", type=int, nargs="+", default=[20_000])
-    parser.add_argument("--dim", type=int, default=512)
+    parser.add_argument("--dim", type=int, nargs="+", default=[256, 512])
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
-    shapes = [{"bank": given.bank, "targets": targets, "dim": given.dim} for targets in given.targets]
+    sizes = itertools.product(given.dim, given.targets)
+    shapes = [{"bank": given.bank, "targets": targets, "dim": dim} for dim, targets in sizes]
     measured = [{"shape": shape, "lines": measure(shape, given.repeats)} for shape in shapes]
     harness.write("offsets_vs_gemm", {"shapes": measured}, plot, tables=tables)
 

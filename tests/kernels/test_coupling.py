@@ -52,6 +52,10 @@ def potentials_after(bank, targets, temperature, steps, c):
 
 
 class TestStepsOverAllTargets:
+    @pytest.fixture(autouse=True)
+    def any_number_of_entries(self, monkeypatch):
+        monkeypatch.setattr(truncated, "MOST_A_TARGET", len(PROBLEM.bank))
+
     def expected(self, of_sample, over_all, temperature=0.1):
         some = sample(ArrayVectors(PROBLEM.targets, "targets"), 31).take(np.arange(31))
         a = potentials_after(PROBLEM.bank, some, temperature, of_sample, np.zeros(31))
@@ -84,8 +88,9 @@ class TestStepsOverAllTargets:
         assert (with_passes.details["iterations"], with_one.details["iterations"] < 10) == (10, True)
         assert np.std(with_passes.potentials - exact) < 0.2 * np.std(with_one.potentials - exact)
 
-    def test_too_many_entries_leave_one_step_over_all(self, monkeypatch):
-        monkeypatch.setattr(truncated, "MOST_ENTRIES", 0)
+    @pytest.mark.parametrize(("limit", "most"), [("MOST_ENTRIES", 310), ("MOST_A_TARGET", 1)])
+    def test_too_many_entries_leave_one_step_over_all(self, monkeypatch, limit, most):
+        monkeypatch.setattr(truncated, limit, most)
         fitted = fit(PROBLEM, fit_sample=31)
         np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=5, over_all=1), rtol=0, atol=1e-4)
         assert fitted.details["iterations"] == 6
@@ -95,7 +100,7 @@ class TestStepsOverAllTargets:
         fitted = fit(PROBLEM, fit_sample=31)
         np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=5, over_all=1), rtol=0, atol=1e-4)
 
-    @pytest.mark.parametrize(("targets", "bank", "sampled"), [(12_000, 900, 12_000), (24_000, 900, 2_400)])
+    @pytest.mark.parametrize(("targets", "bank", "sampled"), [(12_000, 400, 12_000), (12_000, 900, 1_200)])
     def test_sample_is_taken_only_where_it_saves_time(self, targets, bank, sampled):
         fitted = CORRECTIONS["sn"](temperature=0.1).fit(normal(bank, 8, seed=1), normal(targets, 8, seed=2))
         assert fitted.details["fitted_on"] == sampled

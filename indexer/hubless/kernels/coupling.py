@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from hubless.kernels import devices
 from hubless.kernels.banks import Part, shared
 from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
-from hubless.kernels.sharding import SHARD_ROWS, is_sharded, over_shards
+from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.streaming import BANK_ROWS, TARGET_ROWS
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
@@ -82,7 +82,7 @@ def coupled_sums(
 class Pass:
     """A pass over bank (b, d) and targets (n, d) that a fit asks for, with τ, a and w as for `coupled_sums`.
 
-    It also returns the entries P_ij above `entries_above`, unless they are more than `most_entries`.
+    It also returns the entries P_ij above `entries_above`, unless a target has more than `most_entries` on average.
     """
 
     bank: VectorSource
@@ -91,7 +91,7 @@ class Pass:
     potentials: F64
     weights: F64 | None = None
     entries_above: float | None = None
-    most_entries: int = 0
+    most_entries: float = 0
 
 
 T = TypeVar("T")
@@ -154,12 +154,9 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
 
 
 def _over_shards(passes: Sequence[Pass], targets: VectorSource) -> list[Coupled]:
-    def most(each: Pass) -> int:  # what is too much in all shall not travel
-        return 2 * each.most_entries * SHARD_ROWS // targets.shape[0] + 1
-
-    alone = [replace(each, weights=None, most_entries=most(each)) for each in passes]
+    alone = [replace(each, weights=None) for each in passes]
     shards = over_shards(targets, partial(_coupled_shard, alone), *(each.weights for each in passes))
-    return [_joined([shard[number] for shard in shards], each.most_entries) for number, each in enumerate(passes)]
+    return [_joined([shard[number] for shard in shards]) for number in range(len(passes))]
 
 
 def _coupled_shard(passes: Sequence[Pass], targets: VectorSource, *weights: F64 | None) -> list[Coupled]:
@@ -170,15 +167,15 @@ def _coupled_shard(passes: Sequence[Pass], targets: VectorSource, *weights: F64 
 class _Room:
     """Room for entries. The system gives memory as it is filled, and gets it back whole, unlike that of many blocks."""
 
-    def __init__(self, count: int, most: int) -> None:
-        self._counts = np.zeros(count, np.int64)
-        self._columns, self._values = np.empty(most, np.int32), np.empty(most, np.float32)
+    def __init__(self, count: int, most: float) -> None:
+        self._counts, self._most = np.zeros(count, np.int64), most
+        self._columns, self._values = np.empty(int(most * count), np.int32), np.empty(int(most * count), np.float32)
         self._filled = 0
 
     def add(self, here: slice, entries: Entries) -> bool:
-        """Add those of some rows. Whether there was room for them."""
+        """Add those of the next rows, or return False if the rows up to here have too many."""
         stop = self._filled + len(entries.values)
-        if stop > len(self._values):
+        if stop > self._most * here.stop:
             return False
         self._counts[here] = entries.counts
         self._columns[self._filled : stop], self._values[self._filled : stop] = entries.columns, entries.values
@@ -200,8 +197,7 @@ class _Collected:
         self.scale, self.added = np.float32(1 / asked.temperature), added if part.mask is None else added + part.mask
         self.weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
         self._over_bank, self._shares = np.empty(count), np.zeros(part.count)
-        most = min(asked.most_entries, count * part.count)
-        self._kept = None if asked.entries_above is None else _Room(count, most)
+        self._kept = None if asked.entries_above is None else _Room(count, min(asked.most_entries, part.count))
 
     @property
     def entries_above(self) -> float | None:
@@ -223,15 +219,14 @@ class _Collected:
         return Coupled(self._over_bank, self._shares[rows], entries)
 
 
-def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
+def _joined(shards: Sequence[Coupled]) -> Coupled:
     """Join the results of the shards, in their order."""
     shares = shards[0].shares
     for shard in shards[1:]:
         shares = shares + shard.shares
     kept = [shard.entries for shard in shards if shard.entries is not None]
-    whole = len(kept) == len(shards) and sum(len(each.values) for each in kept) <= most_entries
     over_bank = np.concatenate([shard.over_bank for shard in shards])
-    return Coupled(over_bank, shares, Entries.joined(kept) if whole else None)
+    return Coupled(over_bank, shares, Entries.joined(kept) if len(kept) == len(shards) else None)
 
 
 def _reduce(

@@ -17,8 +17,10 @@ from hubless.vectors.sources import VectorSource
 
 LEAST_ENTRY = 1e-3
 """Smaller shares of a target's column are not kept. At τ = .01 about 10 entries a target are, with .995 of the mass."""
-MOST_ENTRIES = 2**25
-"""Of more, none are kept: 256 MiB. A plan with so many is one of a temperature at which few steps are enough."""
+MOST_ENTRIES, MOST_A_TARGET = 2**25, 96
+"""Of more than 256 MiB, or of more a target on average, none are kept: one step over all is enough then. At `auto`'s
+temperature they are 100 to 150 a target, and the top 10 agree with the exact fit's in 0.98 to 0.996. At τ = .02 they
+are 70 to 98 (0.96 without, 0.99 with them), at τ = .01 with 4,000 bank queries 20 (0.85, 0.97)."""
 MORE_REST = 0.1
 """If the share of the constant remainders in the sums of the bank queries grows by this much, the potentials have moved
 far and small entries are small no more: a new pass keeps others. At τ = .01 that does not happen with unit vectors."""
@@ -39,14 +41,14 @@ def steps_over_all(
     exact and costs a product; the others, on the entries that it leaves, cost next to nothing. If there are too many
     entries, there are no others. On a device all steps are exact, at two products each.
     """
-    steps = 0
+    steps, entries = 0, min(MOST_A_TARGET, MOST_ENTRIES / targets.shape[0])
     if devices.current():
         while steps < most:
             potentials, steps = _exact_step(bank, targets, temperature, potentials, weights), steps + 1
         return potentials, steps
     for _ in range(MOST_PASSES):
         above = LEAST_ENTRY if most - steps > 1 else None
-        found = yield Pass(bank, targets, temperature, potentials, weights, above, MOST_ENTRIES)
+        found = yield Pass(bank, targets, temperature, potentials, weights, above, entries)
         if found.shares.min() < LEAST_SHARE:
             return _exact_step(bank, targets, temperature, potentials, weights), steps + 1
         first = np.log(targets.shape[0] / bank.shape[0]) - np.log(found.shares)

@@ -24,11 +24,11 @@ FIT_SAMPLE = 10_000
 MOST_OF_TARGETS = 0.1
 """The largest share of the targets that a sample is. The product with the sample, that of the steps over all targets
 and that of the offsets are then 2.1 products of bank and targets at most."""
-QUICK_EXACT = 2000
-"""Similarities for each target of the sample. Up to so many, 20 million by default, the exact fit takes no more time
-than the steps over a sample and then over all, at temperatures by perplexity: 0.8 of it at 12 million, 1.05 at 24."""
+QUICK_EXACT = 500
+"""Similarities for each target of the sample. Up to so many, 5 million by default, the exact fit takes no more time
+than the steps over a sample and then over all: 1.0 of it at 5 million, 1.1 to 1.2 at 12, 1.2 to 1.5 at 24."""
 FEW_QUERIES = 400
-"""A smaller bank counts as this many queries, since an exact fit holds all targets in memory: at most 50,000."""
+"""A smaller bank counts as this many queries, since an exact fit holds all targets in memory: at most 12,500."""
 ALL = "all"
 
 
