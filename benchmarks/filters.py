@@ -25,7 +25,7 @@ from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.matches import Matches, find_matches
 from hubless.search.ranker import Ranker
-from hubless.vectors.payload import Payload, payload_writer
+from hubless.vectors.payload import Payload
 from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, REPEATS = 256, 1000, 200, 10, 20, 3
@@ -159,9 +159,8 @@ def payload_of(count, path):
             "tags": tags,
         }
     )
-    with payload_writer(path, table.schema) as write:
-        for batch in table.to_batches(max_chunksize=2**17):
-            write(batch)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2**17)
     return Payload.open(path)
 
 
