@@ -1,7 +1,6 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-Every correction needs NumPy's product of targets and bank. `sn` needs two, to fit and for the offsets; the rest is
-exponentials, and the steps over a sample. Memory is the peak above the inputs.
+Every correction needs NumPy's product of targets and bank, `sn` two. Memory is the peak above the inputs.
 """
 
 import argparse
