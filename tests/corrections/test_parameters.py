@@ -46,11 +46,12 @@ def test_perplexity_beside_a_temperature_is_refused(name):
         ("sn", "iterations", 0, "a whole number of at least 1, got 0"),
         ("dbsn", "iterations", 2.0, "a whole number of at least 1, got 2.0"),
         ("sinkhorn", "iterations", 0, "a whole number of at least 1, got 0"),
+        ("dis", "gate", "both", "one of query, target, got 'both'"),
         ("sn", "fit_sample", 1, "a whole number of at least 2"),
         ("sn", "fit_sample", "most", 'a whole number of at least 2, or "all", got'),
     ],
 )
-def test_counts_of_sinkhorn_that_are_out_of_range_are_refused(name, parameter, wrong, expected):
+def test_counts_of_sinkhorn_and_gates_that_there_are_not_are_refused(name, parameter, wrong, expected):
     with pytest.raises(InputError, match=rf"^{parameter}: expected {expected}"):
         CORRECTIONS[name](**{parameter: wrong})
 

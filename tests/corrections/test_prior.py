@@ -12,7 +12,7 @@ from hubless import CORRECTIONS
 from hubless.corrections import FITTED, prior
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
-from hubless.errors import InputError
+from hubless.errors import InputError, StorageError
 from hubless.kernels import similarities
 
 PROBLEM = with_hubs()
@@ -159,6 +159,8 @@ class TestChecks:
         (tmp_path / "p.txt").write_text("1\n2\n5\n")
         for values in (tmp_path / "p.npy", str(tmp_path / "p.txt"), [1, 2, 5], np.array([1, 2, 5], np.float32)):
             np.testing.assert_array_equal(as_prior(values, 3).values, [1.0, 2.0, 5.0])
+        with pytest.raises(StorageError, match="target prior: there is no such file"):
+            as_prior(tmp_path / "nowhere.npy", 3)
 
     @pytest.mark.parametrize(
         ("name", "content"), [("p.txt", "1\nmany\n"), ("p.npy", "no array"), ("p.csv", "1\n"), ("p", "1\n")]

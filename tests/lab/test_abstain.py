@@ -32,6 +32,7 @@ def test_every_test_query_is_measured_once_by_a_calibration_without_it(made):
     assert made.pairs == 100
     assert made.interval.low <= made.error + 0.02
     assert made.error < 0.09
+    assert {(each["cut"], each["answered"]) for each in made.records()} >= {("best cosine", 1), ("confidence", 1)}
 
 
 def test_collection_is_measured_as_it_is_served():
@@ -43,6 +44,9 @@ def test_collection_is_measured_as_it_is_served():
     assert found.confidence.auroc == pytest.approx(auroc(answers.confidence, right), abs=1e-3)
     assert found.error is None
     assert "Confidence is not calibrated" in found.table().caption
+    without = hubless.Index("none", "cosine").fit(None, HUBBY.targets)
+    with pytest.raises(InputError, match="collection: expected one with a model of confidence"):
+        abstain_collection(without, HUBBY.queries, RIGHT)
     index.calibrate(HUBBY.queries[:100], RIGHT[:100])
     assert abstain_collection(index, HUBBY.queries[100:], RIGHT[100:]).error < 0.12
 

@@ -4,22 +4,25 @@ from scipy.optimize import linear_sum_assignment
 from support import naive
 from support.labelled import compare, pairs
 
+import hubless
 from hubless import measures
 from hubless.errors import InputError
 from hubless.lab.experiments import trials
+from hubless.lab.experiments.comparisons import table_of
 from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import strict_trial
 
 GIVEN = pairs(240)
 RIGHT = np.arange(240)
+PAIRS = (GIVEN.queries, GIVEN.targets, RIGHT)
 BANK = pairs(300, seed=1).queries
 TARGET_BANK = pairs(300, seed=1).targets
 FEW = [Method("none"), Method("csls"), Method("nnn", {"k": 8, "weight": 0.75})]
 
 
 def compared(entries=FEW, **options):
-    return compare(GIVEN.queries, GIVEN.targets, RIGHT, entries, **options)
+    return compare(*PAIRS, entries, **options)
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +33,17 @@ def strict():
 @pytest.fixture(scope="module")
 def banked():
     return compared(query_bank=BANK)
+
+
+def test_what_cannot_be_compared_or_shown_is_named(banked):
+    for ask, expected in (
+        (lambda: banked.plot("recall"), "measure: expected a single one, such as recall_at_1"),
+        (lambda: table_of(banked, ["beauty"]), "measure: expected one of"),
+        (lambda: compared([Method("dbsn")], query_bank=BANK), "target bank: expected vectors"),
+        (lambda: hubless.compare(*PAIRS, metric="cosine", corrections="csls"), "corrections: expected a list"),
+    ):
+        with pytest.raises(InputError, match=expected):
+            ask()
 
 
 def offsets(bank, targets, k=8, weight=0.75):

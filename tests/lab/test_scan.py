@@ -58,6 +58,8 @@ def test_targets_as_queries_are_refused_with_the_reason_unless_forced():
     for queries in (targets[:50], jittered):
         with pytest.raises(InputError, match="finds itself first"):
             scan(open_gallery(targets), queries)
+        with pytest.raises(InputError, match=r"at least .* to tell a hub from chance"):
+            scan(open_gallery(targets), queries[:3], force=True)
         assert "50 of the queries are targets" in scan(open_gallery(targets), queries, force=True).notes[0]
 
 

@@ -63,6 +63,8 @@ def test_weighted_interval_is_that_of_the_rows_repeated_as_often():
 def test_rankings_of_different_queries_cannot_be_paired(test):
     with pytest.raises(InputError, match="same 3 queries, got 2"):
         test(np.ones(3, bool), np.ones(2, bool))
+    with pytest.raises(InputError, match="values: expected at least one, to resample"):
+        measures.bootstrap_interval(np.zeros(0))
 
 
 def test_sign_flips_agree_with_mcnemar_on_hits_and_with_all_flips_of_means():

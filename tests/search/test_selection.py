@@ -150,3 +150,9 @@ def test_diverse_places_are_different_and_start_with_the_best(seed, diversity, k
 def test_wrong_choice_is_refused(index, options, error, expected):
     with pytest.raises(error, match=expected):
         index.query(PROBLEM.queries[0], skip=1, **options)
+
+
+def test_groups_need_a_payload():
+    bare = hubless.Index("none", "cosine").fit(None, PROBLEM.targets)
+    with pytest.raises(InputError, match="group_by: expected none, as collection 'index' has no payload"):
+        bare.query(PROBLEM.queries[0], group_by="kind")

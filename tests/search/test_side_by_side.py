@@ -22,6 +22,7 @@ def test_sides_are_the_raw_and_the_corrected_answer(index, queries):
     assert both.raw.ids == index.query(queries, limit=5, strength=0).ids
     assert both.corrected.ids == index.query(queries, limit=5).ids
     assert both.raw.ids != both.corrected.ids
+    assert both._repr_html_() == f"<div>{both.raw._repr_html_()}{both.corrected._repr_html_()}</div>"
 
 
 def test_corrected_hits_say_where_the_raw_ranking_has_them(index, queries):
