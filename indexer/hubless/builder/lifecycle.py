@@ -197,8 +197,6 @@ def refit(
 
     Parameters
     ----------
-    catalog : folder of the collections
-    collection : its name, or an alias of it
     query_bank : (b, d) example queries; None for those that the collection was fitted on
     append : add the queries to those that the collection was fitted on
     correction : a name in `hubless.CORRECTIONS`; by default that of the collection, and `auto` if that is `none`

@@ -77,8 +77,7 @@ def choose_strength(
     Of λ = 0, ¼, ½, ¾ and 1 it is the one nearest to 1 at which the top 10 of the live queries are spread over the
     targets as evenly as at the most even one, but for one standard error. Evenness is the entropy of how often each
     target is found. Live queries with nearly the same raw top 10 count once: what many ask for is popular, and no hub.
-
-    Give about 200. With fewer than 20 different ones the answer is 1. At most 1,000 of them are used, drawn at random.
+    Give about 200: with fewer than 20 different ones the answer is 1, and at most 1,000 are used, drawn at random.
     Returns `strength`, and the figures that speak for it. 0 or ¼ means that the query bank is not like the live
     queries. Raises `InputError` naming what is wrong with an input; also if the live queries are targets.
 

@@ -197,7 +197,7 @@ def _open_parquet(path: Path, name: str) -> Items:
 def _vector_column(schema: pa.Schema, name: str) -> str:
     if len(set(schema.names)) < len(schema.names):
         raise InputError(name, "columns of different names", f"columns {schema.names}")
-    lists = [field.name for field in schema if _is_float_list(field.type)]
+    lists = [field.name for field in schema if is_list(field.type) and pa.types.is_floating(field.type.value_type)]
     named = [column for column in _VECTOR_COLUMNS if column in lists]
     if named:
         return str(named[0])
@@ -205,10 +205,6 @@ def _vector_column(schema: pa.Schema, name: str) -> str:
         got = f"list columns {lists}" if lists else f"columns {schema.names}, none of them a list of floats"
         raise InputError(name, f"one list<float> column, or one named {' or '.join(_VECTOR_COLUMNS)}", got)
     return str(lists[0])
-
-
-def _is_float_list(column: pa.DataType) -> bool:
-    return is_list(column) and bool(pa.types.is_floating(column.value_type))
 
 
 def _list_size(kind: pa.DataType, path: Path, column: str, name: str) -> int:

@@ -20,8 +20,13 @@ def payload_queries(collection: Collection, columns: Sequence[str], most: int = 
     schema, table = collection.parts.payload_schema, collection.parts.payload_table
     if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")
-    texts = _free_texts(table, columns) if is_free(schema) else _column_texts(table, columns)
-    texts = list(dict.fromkeys(texts))
+    if is_free(schema):
+        objects = [row for batch in table.to_batches() for row in free_rows(batch, columns)]
+        values = [row.get(key) for key in columns for row in objects]
+        found = [value for value in values if isinstance(value, str) and value.strip()]
+    else:
+        found = _column_texts(table, columns)
+    texts = list(dict.fromkeys(found))
     if len(texts) > most:
         texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
     encoded = [
@@ -42,12 +47,6 @@ def _column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
             raise InputError(f"payload column {name}", "texts", str(kind))
         texts += [text for text in table.column(name).to_pylist() if text and text.strip()]
     return texts
-
-
-def _free_texts(table: pa.Table, keys: Sequence[str]) -> list[str]:
-    rows = [row for batch in table.to_batches() for row in free_rows(batch, keys)]
-    values = [row.get(key) for key in keys for row in rows]
-    return [value for value in values if isinstance(value, str) and value.strip()]
 
 
 def _encoded(collection: Collection, texts: list[str]) -> F32:

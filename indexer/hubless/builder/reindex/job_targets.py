@@ -55,7 +55,13 @@ def job_targets(
         ids = [before.ids.array.take(pa.array(kept)), *ids, before.ids.array.take(pa.array(bare))]
     payload = _payload(before, kept, bare, puts)
     contents = Contents.of_table(pa.concat_arrays(ids) if ids else changes.gone[:0], payload, encoder)
-    return NextTargets(before, kept, bare, _spooled(puts, metric, basis, folder), contents, payload)
+    spooled = None
+    if puts:
+        sources = [as_compared(put.vectors, metric, basis) for put in puts]
+        shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
+        blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
+        spooled = in_file(blocks, shape, folder, TARGETS)
+    return NextTargets(before, kept, bare, spooled, contents, payload)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
@@ -67,15 +73,6 @@ def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> 
         raise InputError(TARGETS, f"ids of type {known.type}, as the collection has", put[0].type)
     leaving = pa.concat_arrays([*put, gone if len(gone) else known[:0]])
     return np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
-
-
-def _spooled(puts: Sequence[FileTargets], metric: str, basis: Basis | None, folder: Path) -> VectorSource | None:
-    if not puts:
-        return None
-    sources = [as_compared(put.vectors, metric, basis) for put in puts]
-    shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
-    blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
-    return in_file(blocks, shape, folder, TARGETS)
 
 
 def _payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTargets]) -> pa.Table | None:
