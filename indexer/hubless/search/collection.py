@@ -221,14 +221,7 @@ class Collection:
             if ranker.query_time is not None:  # no hit has more than the one before, though a rescorer turned them
                 scores = np.minimum.accumulate(ranker.folded_scores(ranked, strength), axis=1)
             assessed = parts.confidence.assess(queries, best, scores, strength)
-        results = Results(
-            **vars(ranked),
-            ids=of_hits,
-            strength=strength,
-            explanations=explanations,
-            payload=payload,
-            assessed=assessed,
-        )
+        results = Results(ranked, of_hits, strength, explanations, payload, assessed)
         return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
 
     def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, Ranker]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hubless.errors import InputError, UnknownField
 from hubless.measures.confidence.model import Assessment
 from hubless.search.ranker import Ranked
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.images import link_of
 from hubless.vectors.payload import PayloadRows
@@ -60,17 +60,15 @@ class Hit:
     share: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Results(Ranked):
+@dataclass(frozen=True)
+class Results:
     """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
-
-    `rows`, `scores`, `similarities` and `offsets` are (m, k); a row −1 ends a line that has fewer groups than others.
-    `corrected` (m,) says which queries a gate corrected, None without a gate.
 
     `explanations` and `payload` are m lists of k, if they were asked for. `assessed` says how sure answers are; None
     without a model. A query that a threshold cut has no hits and no ids; the arrays have its line as it was.
     """
 
+    ranked: Ranked
     ids: list[list[str | int]]
     strength: float
     explanations: list[list[Explanation]] | None = None
@@ -116,10 +114,36 @@ class Results(Ranked):
         ids = [line if keep else [] for line, keep in zip(self.ids, kept.tolist(), strict=True)]
         return replace(self, ids=ids, kept=kept)
 
+    @property
+    def rows(self) -> I64:
+        """Row numbers of the targets, (m, k); −1 at the end of a line that has fewer groups than others."""
+        return self.ranked.rows
+
+    @property
+    def scores(self) -> F32:
+        """Similarity − strength·offset, (m, k)."""
+        return self.ranked.scores
+
+    @property
+    def similarities(self) -> F32:
+        """q·t, (m, k)."""
+        return self.ranked.similarities
+
+    @property
+    def offsets(self) -> F32:
+        """h, (m, k)."""
+        return self.ranked.offsets
+
+    @property
+    def corrected(self) -> NDArray[np.bool_] | None:
+        """For a gated correction, whether it was switched on for each query, (m,)."""
+        return self.ranked.corrected
+
     @cached_property
     def numbers(self) -> tuple[list[list[float]], list[list[float]], list[list[float]]]:
         """Scores, similarities and offsets as lists: for several queries converted at once."""
-        return self.scores.tolist(), self.similarities.tolist(), self.offsets.tolist()
+        ranked = self.ranked
+        return ranked.scores.tolist(), ranked.similarities.tolist(), ranked.offsets.tolist()
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -184,7 +184,7 @@ def answer_groups(
     lines, rescoring = list[Line](), 0.0
     for results, count in _ask(collection, queries, vectors, matches):
         lines += zip(repeat(results), range(count))
-        rescoring += 0.0 if isinstance(results, Exception) else results.rescoring
+        rescoring += 0.0 if isinstance(results, Exception) else results.ranked.rescoring
     seconds = perf_counter() - started
     outcomes, first = list[list[FoundHits] | Exception](), 0
     for group in groups:
@@ -255,7 +255,7 @@ def _tell(
     for i, (results, line) in enumerate(lines):
         if not isinstance(results, Exception):
             good.append(i)
-            found.append((results.rows, line))
+            found.append((results.ranked.rows, line))
             strength = results.strength
             if results.certainty is not None:
                 sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
