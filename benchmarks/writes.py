@@ -19,7 +19,7 @@ import hubless
 from benchmarks import harness
 from benchmarks.harness import with_hubs
 from benchmarks.http_service import hubless_service
-from hubless_service.maintaining.status import is_running
+from hubless_service.maintaining.work import is_running
 
 NAME = "written"
 

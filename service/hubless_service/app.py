@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,29 +13,19 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hubless_service import openapi
-from hubless_service.access.authentication import READ_ONLY, Attempts, Authenticate
+from hubless_service.access.authentication import Attempts, Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import problems
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.processes.shared import LOADED, shared_folder
-from hubless_service.routes import (
-    alias_routes,
-    analysis,
-    bank,
-    catalogs,
-    health,
-    page_routes,
-    point_writes,
-    points,
-    searches,
-    versions,
-)
-from hubless_service.routes.route import AppState, QuickQueries, match_whole_paths
+from hubless_service.routes import analysis, bank, catalogs, health, page_routes, points, searches, versions
+from hubless_service.routes.route import AppState, QuickQueries
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
@@ -44,7 +35,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
-ROUTERS = (searches, catalogs, analysis, bank, points, point_writes, versions, alias_routes, health)
+ROUTERS = (
+    *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes, versions.router),
+    *(catalogs.aliases, health.router),
+)
 _LOOK_SECONDS = 0.05
 _END_SECONDS = 5.0  # that all threads together have to end
 
@@ -57,15 +51,17 @@ CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 
 log = logging.getLogger("hubless")
 
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
-
 
 class App(FastAPI):
     """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """Build the stack, from the outside in: our middlewares, problem documents for errors, the routes."""
-        match_whole_paths(self.router.routes)
+        for route in self.router.routes:
+            if isinstance(route, Route):
+                # Starlette's pattern ends in `$`, which also matches before a line's end: `points/x%0A` would find `x`.
+                # And its `.` is any character but a line's end: an id with one inside would not be found
+                route.path_regex = re.compile(route.path_regex.pattern.removesuffix("$") + r"\Z", re.DOTALL)
         others = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
         app: ASGIApp = QuickQueries(others, searches.ROUTE)
         for middleware, positional, named in reversed(self.user_middleware):
@@ -82,56 +78,22 @@ class App(FastAPI):
 def create_app(
     settings: Settings, engine: SearchService | None = None, *, first: bool = True, tracing: "Tracing | None" = None
 ) -> FastAPI:
-    """Make the service.
-
-    Not `first`: it takes no request before the first worker and itself have loaded, or one would say that the server is
-    ready, and another refuse.
-    """
-    store = None
+    """Make the service. If it is not the `first` worker, it takes no request before that one and itself have loaded."""
     if engine is None:
-        settled = settings.encoders, settings.filter_cache_bytes
+        source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
-            store = RemoteSource(
-                settings.address, settings.folder, settings.cache_bytes, settings.poll_seconds, *settled
-            )
-        engine = SearchService(store or CatalogSource(settings.catalog, *settled), settings)
+            limits = settings.cache_bytes, settings.poll_seconds
+            source = RemoteSource(settings.address, settings.folder, *limits, settings.encoders)
+        engine = SearchService(source, settings)
     if settings.traces and not tracing:
         from hubless_service.observing.tracing import from_environment
 
         tracing = from_environment(version("hubless"))
-    keys, attempts = Keys(settings), Attempts(settings.max_wrong_keys)
-    metrics = Metrics()
-    app = App(
-        title="hubless",
-        version=version("hubless"),
-        description=DESCRIPTION,
-        separate_input_output_schemas=False,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
-        lifespan=_lifespan(engine, keys, tracing, first=first),
-        # not included as routers, in which FastAPI looks for the route twice
-        routes=[route for part in ROUTERS for route in part.router.routes],
-    )
-    setattr(app.state, READ_ONLY, settings.address)
-    app.state.hubless = AppState(settings, engine, metrics, store)
-    page_routes.install_docs(app)
-    if settings.console:
-        page_routes.install_console(app)
-    problems.install(app)
-    metrics.show(ServedGauges(engine, store))
-    metrics.queue = lambda: engine.waiting
-    engine.report(metrics.batches.observe, metrics.failures.inc)
-    _add_middlewares(app, settings, keys, attempts, metrics, tracing)
-    return app
-
-
-def _lifespan(engine: SearchService, keys: Keys, tracing: "Tracing | None", *, first: bool) -> Lifespan:
-    """Return the lifespan: the work before the first request, and after the last answer."""
+    keys, metrics = Keys(settings), Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Work before the first request, and after the last answer."""
         folder = shared_folder()
         keys.start()
         engine.start(on_loaded=(folder / LOADED).touch if first and folder else lambda: None)
@@ -146,7 +108,46 @@ def _lifespan(engine: SearchService, keys: Keys, tracing: "Tracing | None", *, f
         await _join(threads)
         await _join([_begun(engine.close)])
 
-    return lifespan
+    app = App(
+        title="hubless",
+        version=version("hubless"),
+        description=DESCRIPTION,
+        separate_input_output_schemas=False,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
+        lifespan=lifespan,
+        # not included as routers, in which FastAPI looks for the route twice
+        routes=[route for router in ROUTERS for route in router.routes],
+    )
+    app.state.hubless = AppState(settings, engine, metrics)
+    page_routes.install_docs(app)
+    if settings.console:
+        page_routes.install_console(app)
+    problems.install(app)
+    metrics.live.register(ServedGauges(engine))
+    metrics.queue = lambda: engine.waiting
+    engine.report(metrics.batches.observe, metrics.failures.inc)
+    # around the routes; the last one added is the outermost
+    if keys.wanted:
+        app.add_middleware(
+            Authenticate,
+            keys=keys,
+            metrics_public=settings.metrics_public,
+            attempts=Attempts(settings.max_wrong_keys),
+            on_failure=lambda reason: metrics.failed_keys.labels(reason).inc(),
+        )
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=CORS_METHODS,
+            allow_headers=CORS_HEADERS,
+            expose_headers=CORS_EXPOSED,
+        )
+    app.add_middleware(ObserveRequests, metrics=metrics, tracing=tracing)
+    return app
 
 
 def _begun(work: Callable[[], None]) -> threading.Thread:
@@ -165,26 +166,3 @@ async def _join(threads: Iterable[threading.Thread]) -> None:
         left = [thread for thread in left if thread.is_alive()]
     if left:
         log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))
-
-
-def _add_middlewares(
-    app: FastAPI, settings: Settings, keys: Keys, attempts: Attempts, metrics: Metrics, tracing: "Tracing | None"
-) -> None:
-    """Put the middlewares around the routes; the last one added is the outermost."""
-    if keys.wanted:
-        app.add_middleware(
-            Authenticate,
-            keys=keys,
-            metrics_public=settings.metrics_public,
-            attempts=attempts,
-            on_failure=lambda reason: metrics.failed_keys.labels(reason).inc(),
-        )
-    if settings.origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=settings.origins,
-            allow_methods=CORS_METHODS,
-            allow_headers=CORS_HEADERS,
-            expose_headers=CORS_EXPOSED,
-        )
-    app.add_middleware(ObserveRequests, metrics=metrics, tracing=tracing)

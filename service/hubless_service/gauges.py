@@ -1,7 +1,7 @@
 """Gauges of what is served. Each is read at a request of the metrics, in the worker that answers it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -19,67 +19,49 @@ OF_LIVE_QUERIES = {
     "antihub_share": "Share of the targets that are never found",
 }
 
-
-OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], float | None]]] = {
-    "load_seconds": ("Time to open and prove the version that is served", lambda _, slot, live: slot.seconds),
-    "drift": (
-        "How far queries are from the query bank: 1 is the border of chance",
-        lambda one, _, live: _of(live.drift(one), "drift"),
-    ),
-    "confidence": (
-        "Mean confidence of the last answers",
-        lambda one, _, live: _of(live.certainty.figures(), "confidence"),
-    ),
-    "unanswered_share": (
-        "Share of the last answers that a threshold of the query left out",
-        lambda one, _, live: _of(live.certainty.figures(), "unanswered_share"),
-    ),
-    "confidence_drift": (
-        "How far both moved since the version is served: 1 is the border of chance",
-        lambda one, _, live: _of(live.certainty.figures(), "drift"),
-    ),
-    "added_points": ("Targets that stand beside the index", lambda one, slot, live: one.parts.added),
-    "removed_points": (
-        "Targets of the version that are gone or were replaced",
-        lambda one, slot, live: one.parts.removed,
-    ),
-    "frozen_share": (
-        "Share of the targets that came after the correction was fitted",
-        lambda one, slot, live: one.parts.frozen_share,
-    ),
-    "bank_coverage": (
-        "Share of the targets that the query bank covers",
-        lambda one, _, live: _of(one.manifest.bank, "coverage"),
-    ),
-    "engine_answers": (
-        "Whether the engine outside answers",
-        lambda one, slot, live: slot.silent is None if one.parts.remote else None,
-    ),
-    "encoder_breaker_open": (
-        "Whether the encoder is left alone, as it failed again and again",
-        lambda one, slot, live: one.parts.encoder_left_alone,
-    ),
-    "strength": ("Strength of queries that give none", lambda one, slot, live: one.strength),
-    "recommended_strength": (
-        "Strength that spreads the answers to live queries most evenly",
-        lambda one, _, live: live.recommended,
-    ),
+OF_COLLECTIONS = {
+    "load_seconds": "Time to open and prove the version that is served",
+    "drift": "How far queries are from the query bank: 1 is the border of chance",
+    "confidence": "Mean confidence of the last answers",
+    "unanswered_share": "Share of the last answers that a threshold of the query left out",
+    "confidence_drift": "How far both moved since the version is served: 1 is the border of chance",
+    "added_points": "Targets that stand beside the index",
+    "removed_points": "Targets of the version that are gone or were replaced",
+    "frozen_share": "Share of the targets that came after the correction was fitted",
+    "bank_coverage": "Share of the targets that the query bank covers",
+    "engine_answers": "Whether the engine outside answers",
+    "encoder_breaker_open": "Whether the encoder is left alone, as it failed again and again",
+    "strength": "Strength of queries that give none",
+    "recommended_strength": "Strength that spreads the answers to live queries most evenly",
 }
-"""The help of a gauge of each collection that is served, and its value; None for no series."""
 
 
-def _of(found: object, figure: str) -> float | None:
-    """Return a figure of what was found; None where nothing was."""
-    value: float | None = getattr(found, figure, None)
-    return value
+def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str, float | None]:
+    """Return the value of each gauge of a collection; None for no series."""
+    parts, bank = collection.parts, collection.manifest.bank
+    drift, sure = live.drift(collection), live.certainty.figures()
+    return {
+        "load_seconds": slot.seconds,
+        "drift": drift and drift.drift,
+        "confidence": sure and sure.confidence,
+        "unanswered_share": sure and sure.unanswered_share,
+        "confidence_drift": sure and sure.drift,
+        "added_points": parts.added,
+        "removed_points": parts.removed,
+        "frozen_share": parts.frozen_share,
+        "bank_coverage": bank.coverage if bank else None,
+        "engine_answers": slot.silent is None if parts.remote else None,
+        "encoder_breaker_open": parts.encoder_left_alone,
+        "strength": collection.strength,
+        "recommended_strength": live.recommended,
+    }
 
 
 class ServedGauges(Collector):
     """Gauges of what an engine holds, and of its object storage, if it has one."""
 
-    def __init__(self, engine: SearchService, store: RemoteSource | None) -> None:
+    def __init__(self, engine: SearchService) -> None:
         self._engine = engine
-        self._store = store
 
     def collect(self) -> Iterator[Metric]:
         """Yield all gauges as they are now."""
@@ -97,26 +79,29 @@ class ServedGauges(Collector):
         ]
         labels = ["collection", "version", "state"]
         yield _gauge("version_info", "Versions that are served or were refused", versions, labels)
-        served = {name: (one, slot) for name, slot in slots.items() if (one := slot.collection)}
-        for figure, (help_, read) in OF_COLLECTIONS.items():
-            yield _gauge(figure, help_, [([name], read(*each, live.of(each[0]))) for name, each in served.items()])
+        served = {name: (one, slot, live.of(one)) for name, slot in slots.items() if (one := slot.collection)}
+        values = {name: _figures(*each) for name, each in served.items()}
+        for figure, help_ in OF_COLLECTIONS.items():
+            yield _gauge(figure, help_, [([name], of_one[figure]) for name, of_one in values.items()])
         described = [
             (name, ranking, figures)
-            for name, (one, _) in served.items()
-            for ranking, figures in live.of(one).rankings(one).items()
+            for name, (one, _, live_version) in served.items()
+            for ranking, figures in live_version.rankings(one).items()
             if figures
         ]
         for figure, help_ in OF_LIVE_QUERIES.items():
-            values = [([name, ranking], figures[figure]) for name, ranking, figures in described]
-            yield _gauge(f"live_{figure}", help_, values, ["collection", "ranking"])
+            series = [([name, ranking], figures[figure]) for name, ranking, figures in described]
+            yield _gauge(f"live_{figure}", help_, series, ["collection", "ranking"])
         if sampling := self._engine.sampling:
-            yield _gauge("query_sample_queries", "Queries that the query sample has in files", sampling.sizes())
+            kept = [([name], each and each.queries) for name, each in list(sampling.summaries.items())]
+            yield _gauge("query_sample_queries", "Queries that the query sample has in files", kept)
             failing = "Whether the queries of the query sample cannot be written"
-            yield _gauge("query_sample_failing", failing, sampling.failures())
-        if self._store:
+            failures = [([name], each is not None) for name, each in list(sampling.failures.items())]
+            yield _gauge("query_sample_failing", failing, failures)
+        if isinstance(store := self._engine.catalog, RemoteSource):
             failing = "Whether something in the object storage of the catalog cannot be brought here"
             synced = "When all of it was brought here, in seconds since 1970; 0 for never"
-            state = self._store.state
+            state = store.state
             yield _gauge("store_failing", failing, [([], bool(state.trouble))], [])
             yield _gauge("store_synced_timestamp_seconds", synced, [([], state.synced)], [])
 

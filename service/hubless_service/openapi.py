@@ -1,16 +1,16 @@
 """The OpenAPI document: what FastAPI cannot know of routes that answer in bytes."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Security
+from fastapi import Depends, Query, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import TypeAdapter
 
 from hubless_service.http import problems
 from hubless_service.http.answers import ProblemAnswer
 from hubless_service.http.arrow import ARROW
-from hubless_service.http.requests import BINARY, JSON
+from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
 from hubless_service.settings import Settings
 
@@ -23,6 +23,9 @@ UNSERVED = ("not_ready", "engine_unavailable", "bundle_damaged", "unsupported_bu
 """Why a collection, or all of them, may not be served."""
 SEARCHED = ("too_many_requests", "engine_failed", *UNSERVED, "deadline_exceeded")
 """Why a request that needs a search thread may not get one."""
+READ = ("collection_not_found", *UNSERVED)
+CHANGE = (*BODY, *FIELDS, "forbidden")
+INPUT = (*FIELDS, *VECTORS, *TEXTS)
 _TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."}
 ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": _TAG}}}
 """The headers of an answer that can be changed on condition."""
@@ -50,12 +53,17 @@ def _refusals(codes: Iterable[str], public: bool) -> dict[int | str, Json]:
     return {status: _problems(status, by_status[status]) for status in sorted(by_status)}
 
 
-def binary_body(binary: str = "", arrow: str = "") -> Json:
-    """Document bodies that are not JSON."""
+def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "") -> Json:
+    """Document bodies that are not JSON, beside which fields stand in the URL."""
+
+    def fields(url: Any) -> None:
+        """Stand for them in the contract."""
+
+    fields.__annotations__["url"] = Annotated[url, Query()]
     kinds = {BINARY: binary, ARROW: arrow}
     schema = {"type": "string", "format": "binary"}
     content = {kind: {"schema": {**schema, "description": text}} for kind, text in kinds.items() if text}
-    return {"requestBody": {"content": content}}
+    return {"dependencies": [Depends(fields)], "openapi_extra": {"requestBody": {"content": content}}}
 
 
 def complete(document: Json, settings: Settings) -> Json:

@@ -135,10 +135,6 @@ class Settings(BaseSettings):
     max_batch_hits: ClassVar[int] = 100_000
     max_batch_numbers: ClassVar[int] = 4_000_000
     max_batch_filter_values: ClassVar[int] = 50_000
-    max_filter_depth: ClassVar[int] = 10
-    max_filter_conditions: ClassVar[int] = 256
-    max_filter_values: ClassVar[int] = 10_000
-    filter_cache_bytes: ClassVar[int] = 64 * MIB
     max_text: ClassVar[int] = 10_000
     max_query_bytes: ClassVar[int] = 2 * MIB
     max_timeout_ms: ClassVar[int] = 60_000

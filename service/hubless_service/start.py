@@ -35,16 +35,19 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
         if settings.address is None:
             _make_catalog(settings.catalog)
         if settings.encoders:
-            _check_encoders(settings)
+            from hubless_service.searching.encoding import check_encoders  # the supervisor needs nothing else of it
+
+            try:
+                check_encoders(settings)
+            except InputError as error:
+                _fail(str(error), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
     with _listen(settings.host, settings.port) as listener:
         settings = with_workers(settings)
         signals = Signals()
         signals.install(once=settings.workers == 1)
-        _announce(settings, listener, open_to_all=open_to_all)
-        if announce_json:
-            _print_address(settings, listener)
+        _announce(settings, listener, open_to_all=open_to_all, as_json=announce_json)
         if settings.workers == 1:
             _work(settings, listener, signals)
         else:
@@ -70,20 +73,8 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def _check_encoders(settings: Settings) -> None:
-    from hubless_service.searching.encoding import check_encoders  # the supervisor needs nothing else of a search
-
-    try:
-        check_encoders(settings)
-    except InputError as error:
-        _fail(str(error), WRONG_USAGE)
-
-
 def _make_catalog(folder: Path) -> None:
-    """Make an empty catalog if its folder is missing.
-
-    The folder that it stands in must be there: without it a path is wrong, or a disk is not mounted.
-    """
+    """Make an empty catalog if only its folder is missing; otherwise a path is wrong, or a disk is not mounted."""
     with storage_errors(folder):
         if folder.parent.is_dir() and not folder.exists():
             make_folder(folder)
@@ -101,24 +92,17 @@ def _is_open_to_all(settings: Settings) -> bool:
     return True
 
 
-def _announce(settings: Settings, listener: socket.socket, *, open_to_all: bool) -> None:
-    """Log where the server listens. Warn if anyone may ask."""
+def _announce(settings: Settings, listener: socket.socket, *, open_to_all: bool, as_json: bool) -> None:
+    """Log where the server listens, and print it for the program that started it. Warn if anyone may ask."""
     if open_to_all:
         log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
+    host, port = listener.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     pages = "console at /console, documentation at /docs" if settings.console else "documentation at /docs"
-    log.info("listening on %s, %s", _url(listener), pages)
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _print_address(settings: Settings, listener: socket.socket) -> None:
-    """Print where the server listens, for the program that started it."""
-    host, port = listener.getsockname()[:2]
-    said = {"url": _url(listener), "host": host, "port": port, "pid": os.getpid(), "workers": settings.workers}
-    typer.echo(json.dumps(said | {"catalog": settings.address or str(settings.catalog)}))
+    log.info("listening on %s, %s", url, pages)
+    if as_json:
+        said = {"url": url, "host": host, "port": port, "pid": os.getpid(), "workers": settings.workers}
+        typer.echo(json.dumps(said | {"catalog": settings.address or str(settings.catalog)}))
 
 
 def _work(settings: Settings, listener: socket.socket, signals: Signals, first: bool = True) -> None:

@@ -22,8 +22,7 @@ from hubless.store.query_sample import SampleWriter
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining import work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
-from hubless_service.maintaining.status import is_running, read_status
-from hubless_service.maintaining.work import AGAIN, FAILED, MaintenanceTask, run
+from hubless_service.maintaining.work import AGAIN, FAILED, MaintenanceTask, is_running, read_status, run
 
 BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
 

@@ -1,5 +1,6 @@
 """When a worker begins to take requests."""
 
+import os
 import signal
 import socket
 import threading
@@ -10,6 +11,7 @@ import pytest
 from support.server_process import served
 
 from hubless_service.app import create_app
+from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
 from hubless_service.processes.shared import LOADED, VARIABLE
 from hubless_service.processes.signals import Signals
@@ -55,6 +57,31 @@ def test_no_worker_is_the_first_while_others_answer_and_one_is_again_when_none_d
     supervisor.workers.clear()
     supervisor.start_missing()
     assert firsts(supervisor) == [True, False, False]
+
+
+class Failing:
+    """A process that has ended already."""
+
+    pid, exitcode = 1 << 30, 1
+
+    def __init__(self, first):
+        self.sentinel, writer = os.pipe()
+        os.close(writer)
+
+    def is_alive(self):
+        return False
+
+    def join(self):
+        os.close(self.sentinel)
+
+
+def test_workers_that_all_end_before_one_answers_end_the_server(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(workers, "_SHORT_LIFE", 0)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    supervisor = Supervisor(1, tmp_path, Failing, Signals())
+    supervisor.run()
+    assert supervisor.failed
+    assert "10 workers ended before one could answer" in caplog.text
 
 
 def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_request(catalog, tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ class Desk(SearchService):
         return await self.writer.write(trace, collection, points, plan, deadline, durable=durable)
 
     async def appears(self, name):
-        return self.shelf.has(name)
+        return name in self.shelf.slots
 
     def write_all(self):
         """Write what waits, in groups as they have come."""

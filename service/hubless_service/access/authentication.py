@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
 from hubless_service.http.problems import HttpProblem, respond
 from hubless_service.http.trace import SCOPE_KEY
-from hubless_service.settings import ROLES, Role, is_loopback
+from hubless_service.settings import ROLES, Role, Settings, is_loopback
 
 log = logging.getLogger("hubless.keys")
 
@@ -75,8 +75,6 @@ def address_of(host: str) -> str:
 
 
 ACCESS = "hubless.access"
-READ_ONLY = "hubless_read_only"
-"""Of the state of an app: where its catalog is, if nothing in it can be changed over HTTP."""
 # probes have no keys, and what the documentation says stands in the source code too
 DOCS = "/docs"
 PUBLIC = frozenset({"/", "/livez", "/readyz", DOCS, "/openapi.json", "/console"})
@@ -114,10 +112,7 @@ class Authenticate:
         await self.app(scope, receive, send)
 
     def _access(self, scope: Scope, public: bool) -> Access | HttpProblem:
-        """Return the rights of a key, or why it has none.
-
-        Wrong keys count on public paths as well: `/readyz` would tell a right one from them.
-        """
+        """Return the rights of a key, or why it has none. Wrong ones count on public paths, too."""
         presented = _presented(scope)
         if presented is None:
             if not public:
@@ -137,21 +132,22 @@ class Authenticate:
         return _refusal(presented)
 
 
-def check_role(request: Request, role: Role, origins: frozenset[str]) -> Access:
+def check_role(request: Request, role: Role) -> Access:
     """Raise `forbidden` unless the request may write, or administer; return what it may do.
 
     Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
     name: otherwise any page that somebody opens here could change what is served.
     """
     access: Access = request.scope.get(ACCESS, EVERYTHING)
+    settings: Settings = request.app.state.hubless.settings
     if not access.has(role):
         needed = " or ".join(ROLES[ROLES.index(role) :])
         raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
-    if address := getattr(request.app.state, READ_ONLY, None):
+    if address := settings.address:
         detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
         raise HttpProblem("forbidden", detail)
     origin = request.headers.get("origin")
-    if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(_host_of(origin)):
+    if ACCESS not in request.scope and origin and origin not in settings.origins and not is_loopback(_host_of(origin)):
         raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
     return access
 

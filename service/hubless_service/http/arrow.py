@@ -40,10 +40,7 @@ def read_table(body: bytes) -> pa.Table:
 def vectors_of(
     table: pa.Table, collection: hubless.Collection, where: str = VECTOR, *, all_needed: bool = True
 ) -> tuple[F32, Any]:
-    """The column `vector` as rows (m, d) prepared for the collection, and which of them are there (m,).
-
-    Rows that are null are 0.
-    """
+    """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,)."""
     column = table[VECTOR].combine_chunks()
     kind = column.type
     lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
@@ -134,7 +131,8 @@ def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:
         raise InputError(ID, f'{expected}, as the ids of collection "{collection.name}" are', str(given))
     ids = _cast(column, pa.int64() if numbers else pa.large_string(), ID).combine_chunks()
     if ids.null_count:
-        raise InputError(f"{ID}[{_first(ids.is_null())}]", "an id", "null")
+        row = ids.is_null().to_pylist().index(True)
+        raise InputError(f"{ID}[{row}]", "an id", "null")
     if pc.count_distinct(ids).as_py() < len(ids):
         seen: set[Any] = set()
         for row, wanted in enumerate(ids.to_pylist()):
@@ -181,7 +179,3 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedAr
             except pa.ArrowException:
                 stop = half
         raise InputError(f"{clip(name)}[{row}]", f"a value of {kind}", clip(repr(column[row].as_py()))) from error
-
-
-def _first(mask: pa.Array) -> int:
-    return int(np.argmax(mask.to_numpy(zero_copy_only=False)))

@@ -34,8 +34,9 @@ async def read_body(request: Request, model: type[R], subject: Subject, *, requi
         if kind != JSON:
             url = url_fields(request)
             return await heavy.run(len(body), lambda: model.of_bytes(kind, body, url, subject))
-        if request.scope["query_string"]:
-            refuse_url_fields(request)
+        if request.scope["query_string"]:  # which would be ignored
+            for name, text in _url_pairs(request):
+                raise UnknownField(clip(name), "no parameters in the URL beside a JSON body", f'"{clip(text)}"')
         if len(body) <= heavy.LIGHT:
             return read(model, parse(body), subject)
         return await heavy.run(len(body), lambda: read(model, parse(body), subject))
@@ -121,12 +122,6 @@ def url_fields(request: Request, texts: Collection[str] = ()) -> dict[str, Any]:
         else:
             fields[name] = text if name in texts else _json_or_text(name, text)
     return fields
-
-
-def refuse_url_fields(request: Request) -> None:
-    """Refuse fields in the URL beside a JSON body, which would be ignored."""
-    for name, text in _url_pairs(request):
-        raise UnknownField(clip(name), "no parameters in the URL beside a JSON body", f'"{clip(text)}"')
 
 
 def _url_pairs(request: Request) -> list[tuple[str, str]]:

@@ -54,17 +54,14 @@ def read_cursor(value: str | None, filter: Filter | None) -> Cursor:
     try:
         version, *numbers, digest = orjson.loads(urlsafe_b64decode(value))
         cursor = Cursor(version, *numbers)
-        if not (isinstance(version, str) and isinstance(digest, str) and all(map(_is_number, numbers))):
+        natural = all(type(number) is int and 0 <= number < 2**63 - 1 for number in numbers)
+        if not (isinstance(version, str) and isinstance(digest, str) and natural):
             raise ValueError
     except (ValueError, TypeError) as error:
         raise InputError("cursor", _UNCHANGED, describe(value)) from error
     if digest != _digest(filter):
         raise InputError("cursor", "the filter that the scroll began with", "a cursor of another one")
     return cursor
-
-
-def _is_number(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**63 - 1
 
 
 def _digest(filter: Filter | None) -> str:

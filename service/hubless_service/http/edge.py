@@ -12,7 +12,7 @@ import resource
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any, cast
 from urllib.parse import unquote, unquote_to_bytes
 
@@ -54,10 +54,7 @@ def too_large(settings: Settings) -> HttpProblem:
 
 
 def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
-    """Return what is wrong with a head that the parser takes; None if it is fine.
-
-    Sources: RFC 9112, 3.2 (Host), 6.1 (Transfer-Encoding); RFC 3986, 2.1 (percent-encoding).
-    """
+    """Return what is wrong with a head that the parser takes (RFC 9112, 3.2 and 6.1; RFC 3986, 2.1), or None."""
     size, hosts, codings = len(url), list[bytes](), list[bytes]()
     for name, value in headers:
         size += len(name) + len(value) + _LINE_BYTES
@@ -114,16 +111,10 @@ class _Stop(Exception):
 
 
 class Cycle(RequestResponseCycle):
-    """A request that the app answers.
+    """A request that the app answers."""
 
-    Attributes
-    ----------
-    arrived : when the head was read; the request may then wait for others of its connection
-    on_gone : called if the client hangs up before it is answered
-    """
-
-    arrived: float
-    on_gone: Callable[[], object] | None = None
+    arrived: float  # when the head was read; the request may then wait for others of its connection
+    on_gone: Callable[[], object] | None = None  # called if the client hangs up before it is answered
 
     def whole_body(self) -> bytes | None:
         """Return the body, if all of it has come and nobody has asked for a part of it."""
@@ -141,32 +132,12 @@ class Cycle(RequestResponseCycle):
             self.on_gone()
 
 
-class Outlet:
-    """The transport of one answer. The head waits for the first bytes of the body, as each write costs a call."""
+class Lingering:
+    """The transport of a last answer: a client that still sends must be able to read it."""
 
-    def __init__(self, transport: Any, close: Callable[[], object]) -> None:
-        self._write, self.is_closing = transport.write, transport.is_closing
-        self._close = close
-        self._head: bytes | None = None
-        self.cycle: Cycle | None = None
-
-    def write(self, data: bytes) -> None:
-        """Write, or keep the head, which comes first but for `100 Continue`."""
-        if self.cycle and self.cycle.response_started:
-            self.cycle, self._head = None, data
-        else:
-            self._write(data if self._head is None else self._head + data)
-            self._head = None
-
-    def flush(self) -> None:
-        """Write the head of an answer without a body."""
-        if self._head is not None:
-            self.write(b"")
-
-    def close(self) -> None:
-        """End the connection after what was written."""
-        self.flush()
-        self._close()
+    def __init__(self, connection: "Protocol") -> None:
+        self.write, self.is_closing = connection.transport.write, connection.transport.is_closing
+        self.close = connection.linger
 
 
 class Protocol(HttpToolsProtocol):
@@ -275,7 +246,7 @@ class Protocol(HttpToolsProtocol):
             "query_string": parts.query or b"",
             "headers": self.headers,
         }
-        self.cycle = self._new_cycle(about, self.transport.close, version != "1.0" and self.parser.should_keep_alive())
+        self.cycle = self._new_cycle(about, self.transport, version != "1.0" and self.parser.should_keep_alive())
         if before is None or before.response_complete:
             self._start_asgi_task(self.cycle, app)
         else:
@@ -306,8 +277,6 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        if self._running:
-            cast(Any, self._running.transport).flush()
         self._running = None
         if self.transport.is_closing():
             return
@@ -330,10 +299,7 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def _is_too_slow(self, unsent: int, now: float) -> bool:
-        """Return whether the client took less than it has to in a period that ends now.
-
-        A client may pause, and a line may be slow, but nobody can hold a long answer by taking a byte now and then.
-        """
+        """Return whether the client took less than it has to in a period that ends now. It may pause, or be slow."""
         before, since = self._unsent, self._unsent_since
         new = not unsent or unsent > before or not before  # nothing waits, or something new does
         if not new and now - since < self.settings.receive_seconds:
@@ -366,7 +332,19 @@ class Protocol(HttpToolsProtocol):
         self._deaf = True
         if self._in_message and self._in_body and not self._give_up_last():
             return
-        refusal = self._cycle_of_refusal(problem)
+        url = self.url if self._messages else b""
+        # the app answers it as a request, so that it is logged and counted
+        about = {
+            "http_version": "1.1",
+            "method": self.parser.get_method().decode() if url else "-",
+            "path": "",
+            "raw_path": clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-",
+            "query_string": b"",
+            "headers": [],
+            REFUSAL: problem,
+        }
+        self.expect_100_continue = False
+        refusal = self._new_cycle(about, Lingering(self), keep_alive=False)
         if self._running:
             self.pipeline.appendleft((refusal, self.app))
         else:
@@ -387,23 +365,7 @@ class Protocol(HttpToolsProtocol):
             self._running = None
         return True
 
-    def _cycle_of_refusal(self, problem: HttpProblem) -> Cycle:
-        """Return what the app answers as it answers a request, so that it is logged and counted."""
-        url = self.url if self._messages else b""
-        about = {
-            "http_version": "1.1",
-            "method": self.parser.get_method().decode() if url else "-",
-            "path": "",
-            "raw_path": clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-",
-            "query_string": b"",
-            "headers": [],
-            REFUSAL: problem,
-        }
-        self.expect_100_continue = False
-        # a client that still sends must be able to read it
-        return self._new_cycle(about, self.linger, keep_alive=False)
-
-    def _new_cycle(self, about: dict[str, Any], close: Callable[[], object], keep_alive: bool) -> Cycle:
+    def _new_cycle(self, about: dict[str, Any], transport: Any, keep_alive: bool) -> Cycle:
         scope: Any = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
@@ -416,17 +378,13 @@ class Protocol(HttpToolsProtocol):
         }
         log, defaults = self.logger, self.server_state.default_headers
         rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
-        outlet: Any = Outlet(self.transport, close)
-        scope[EXCHANGE] = outlet.cycle = cycle = Cycle(scope, outlet, self.flow, log, log, False, defaults, *rest)
+        scope[EXCHANGE] = cycle = Cycle(scope, transport, self.flow, log, log, False, defaults, *rest)
         cycle.arrived = perf_counter()
         return cycle
 
 
 class Watch:
-    """All connections of a process: one timer ends those that are late, and a full house makes room for a new one.
-
-    One timer for all costs a request nothing, and no state of a connection can be forgotten.
-    """
+    """All connections of a process: one timer ends those that are late, and a full house makes room for a new one."""
 
     def __init__(self, settings: Settings) -> None:
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -437,12 +395,14 @@ class Watch:
         self._connections: set[Protocol] = set()
         self.waiting: dict[Protocol, None] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._warned = 0.0
+        self._warned = -_SECONDS_BETWEEN_WARNINGS
 
     def add(self, connection: Protocol, loop: asyncio.AbstractEventLoop) -> None:
         """Watch a new connection. If there are too many, end the one that has waited longest for a request."""
         if len(self._connections) >= self._most:
-            self._warn()
+            if (now := loop.time()) >= self._warned + _SECONDS_BETWEEN_WARNINGS:
+                self._warned = now
+                log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
             longest = next(iter(self.waiting), connection)
             self.remove(longest)
             longest.transport.abort()
@@ -463,12 +423,6 @@ class Watch:
         for connection in tuple(self._connections):
             connection.check(now)
         self._timer = loop.call_later(self._seconds, self._look, loop) if self._connections else None
-
-    def _warn(self) -> None:
-        now = monotonic()
-        if now - self._warned >= _SECONDS_BETWEEN_WARNINGS:
-            self._warned = now
-            log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
 
 
 def protocol_of(settings: Settings) -> type[Protocol]:

@@ -1,7 +1,7 @@
 """Work on large bodies and answers, which would keep all other clients waiting in the event loop."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -50,11 +50,11 @@ def check_shape(body: bytes) -> None:
 
 def count_values(document: Any, most: int) -> int:
     """Return the number of values in a JSON value, at any depth; counts little further than `most`."""
-    count, waiting = 0, [iter((document,))]
+    count, waiting = 0, [iter([document])]
     while waiting and count <= most:
         for value in waiting[-1]:
             if isinstance(value, dict | list):
-                waiting.append(_inside(value))
+                waiting.append(iter(value.values() if isinstance(value, dict) else value))
                 break
             count += 1
             if count > most:
@@ -62,7 +62,3 @@ def count_values(document: Any, most: int) -> int:
         else:
             waiting.pop()
     return count
-
-
-def _inside(value: dict[str, Any] | list[Any]) -> Iterator[Any]:
-    return iter(value.values() if isinstance(value, dict) else value)

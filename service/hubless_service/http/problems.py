@@ -96,11 +96,6 @@ def internal_error() -> HttpProblem:
     return HttpProblem("internal_error", "Something went wrong; the log of the server says more under the request id.")
 
 
-def stopped() -> HttpProblem:
-    """The answer to a request for which a server that stops has waited as long as it may."""
-    return HttpProblem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
-
-
 def from_library(error: HublessError) -> HttpProblem:
     """The library's error as a problem. An error that no client can cause is raised as it is."""
     if error.code not in PROBLEM_TYPES:
@@ -175,15 +170,11 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
         case 404:
             return respond(HttpProblem("not_found", f"There is nothing at {path}."), request.scope[SCOPE_KEY])
         case 405:
-            allowed = _allowed(error)
+            # the routes do not know of HEAD, which the middleware answers, and of OPTIONS
+            methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
+            allowed = {"Allow": f"{methods}, OPTIONS"}
             if request.method == "OPTIONS":
                 return Response(None, 204, allowed)
             detail = f"{path} takes {allowed['Allow']}, not {request.method}."
             return respond(HttpProblem("method_not_allowed", detail, headers=allowed), request.scope[SCOPE_KEY])
     raise error
-
-
-def _allowed(error: HTTPException) -> dict[str, str]:
-    # the routes do not know of HEAD, which the middleware answers, and of OPTIONS above
-    methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
-    return {"Allow": f"{methods}, OPTIONS"}

@@ -1,7 +1,8 @@
 """Models of requests. The models that check a request are those that `/openapi.json` shows."""
 
+from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
@@ -10,19 +11,23 @@ from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, UnknownField
 from hubless.measures.confidence.labels import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
+from hubless.vectors.arrays import F32
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, read_table, vectors_of
 from hubless_service.http.heavy import count_values
 from hubless_service.http.problems import clip, describe
-from hubless_service.http.values import Json, Subject, vectors_of_bytes
+from hubless_service.http.values import Extras, Json, Subject, vectors_of_bytes
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
 Limit = Annotated[int, values.whole("max_limit")]
+Skip = Annotated[int, values.whole("max_depth", least=0)]
 FEWEST_SAMPLED = 100
 Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
+_LONGEST_VERSION = 200
+Column = Annotated[str, values.text(1000)]  # a longer one would not fit into a head that is as large as heads may be
 _STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
 _EXPECTED = {
     "model_type": "an object",
@@ -42,8 +47,6 @@ _MEANT = {
     **dict.fromkeys(("with_payload", "with_vector", "with_vectors", "include"), ("with",)),
 }
 """Fields by the names that other databases give them."""
-_LONGEST_VERSION = 200
-_LONGEST_COLUMN = 1000  # or a wrong one would not fit into a head that is as large as heads may be
 
 
 def about(description: str, **options: Any) -> Any:
@@ -57,19 +60,12 @@ def maybe(description: str, **options: Any) -> Any:
 
 
 class RequestModel(BaseModel):
-    """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given.
-
-    Attributes
-    ----------
-    kinds : media types of the body
-    large : whether the body may be as large as a batch of queries
-    texts : fields that stand in a URL as they are; others stand there as JSON
-    """
+    """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given."""
 
     model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
-    kinds: ClassVar[tuple[str, ...]] = (JSON,)
-    large: ClassVar[bool] = False
-    texts: ClassVar[frozenset[str]] = frozenset()
+    kinds: ClassVar[tuple[str, ...]] = (JSON,)  # media types of the body
+    large: ClassVar[bool] = False  # whether the body may be as large as a batch of queries
+    texts: ClassVar[frozenset[str]] = frozenset()  # fields that stand in a URL as they are; others stand there as JSON
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -85,9 +81,7 @@ class QueryOptions(RequestModel):
 
     texts = frozenset({"group_by"})
     limit: Limit | None = maybe("How many hits at most; 10 if not given.")
-    skip: Annotated[int, values.whole("max_depth", least=0)] | None = maybe(
-        "How many of the best are left out; with limit at most 5,000."
-    )
+    skip: Skip | None = maybe("How many of the best are left out; with limit at most 5,000.")
     strength: float | None = maybe(
         "How much of the offsets is applied: 0 is raw, 1 is full. If not given that of the collection, 0 with id.",
         ge=0,
@@ -95,9 +89,7 @@ class QueryOptions(RequestModel):
     )
     with_: values.Sent | None = maybe("What each hit is sent with beside id and scores.", alias="with")
     score_threshold: float | None = maybe("Hits with a lower score are left out.")
-    group_by: Annotated[str, values.text(_LONGEST_COLUMN)] | None = maybe(
-        "A payload column: only the best hit of each of its values is sent."
-    )
+    group_by: Column | None = maybe("A payload column: only the best hit of each of its values is sent.")
     diversity: values.Share | None = maybe(
         "How much hits are to differ from those before them; 0, the default, keeps the ranking."
     )
@@ -179,6 +171,25 @@ class BatchRequest(RequestModel):
         return made
 
 
+class LikeTarget(NamedTuple):
+    """A stored target: the query asks for targets like it."""
+
+    id: str | int
+
+
+@dataclass(slots=True, kw_only=True)
+class Query:
+    """One query, however it was sent."""
+
+    where: str  # before a field's name in an error: nothing, or `queries[3].`
+    asked: F32 | str | LikeTarget  # a vector (1, d), prepared for the collection; a text; or a stored target
+    options: dict[str, Any]  # of `Collection.query`, in a fixed order: the limit, and those that are not the default
+    extras: Extras
+    score_threshold: float | None
+    timeout_ms: int
+    min_seq: int  # a write that what is searched must have
+
+
 class CountRequest(RequestModel):
     """A count of targets."""
 
@@ -233,7 +244,7 @@ class ProjectionRequest(RequestModel):
     """The URL of the projection."""
 
     texts = frozenset({"column"})
-    column: Annotated[str, values.text(_LONGEST_COLUMN)] | None = maybe("A payload column whose values are sent too.")
+    column: Column | None = maybe("A payload column whose values are sent too.")
 
 
 class DiffRequest(RequestModel):
@@ -249,7 +260,7 @@ class WriteOptions(RequestModel):
     """Options of a write."""
 
     large = True
-    durability: Annotated[str, values.choice("disk", "memory")] | None = maybe(
+    durability: Literal["disk", "memory"] | None = maybe(
         "memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat."
     )
 
@@ -257,7 +268,7 @@ class WriteOptions(RequestModel):
 class PutOptions(WriteOptions):
     """The URL of an Arrow body."""
 
-    mode: Annotated[str, values.choice("upsert", "insert", "update", "ignore")] | None = maybe(
+    mode: Literal["upsert", "insert", "update", "ignore"] | None = maybe(
         "insert refuses ids that are there, ignore passes them over, update refuses ids that are not; upsert takes all."
     )
 
@@ -324,7 +335,7 @@ class BankOptions(RequestModel):
     """Options of a query bank."""
 
     large = True
-    mode: Annotated[str, values.choice("replace", "append")] | None = maybe(
+    mode: Literal["replace", "append"] | None = maybe(
         "append adds to the bank that is there, and to what waits; replace, the default, takes the place of both."
     )
     fit: bool | None = maybe("false keeps the queries on the disk until more come, for a bank in several bodies.")
@@ -422,10 +433,8 @@ class CreateCollectionRequest(RequestModel):
         }
     )
     dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Annotated[str, values.choice("cosine", "dot")] = about(
-        "cosine compares directions, dot takes lengths into account."
-    )
-    id_type: Annotated[str, values.choice("string", "int64")] = about("The type of its ids.")
+    metric: Literal["cosine", "dot"] = about("cosine compares directions, dot takes lengths into account.")
+    id_type: Literal["string", "int64"] = about("The type of its ids.")
     payload_schema: dict[str, str] | None = maybe(
         "Names of types by column. If not given payload is free: JSON objects with any keys."
     )
@@ -495,6 +504,9 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
 def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict[str, Any]) -> InputError:
     where = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
     cause = context.get("error")
+    if kind == "literal_error":
+        words = context["expected"].replace("'", "").replace(" or ", ", ")
+        return InputError(where, f"one of {words}", describe(value))
     if not isinstance(cause, InputError):
         return InputError(where or "body", _EXPECTED[kind], describe(value))
     inside = cause.parameter

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import orjson
@@ -16,6 +16,7 @@ import hubless
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http import heavy
 from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, StoredTarget, TargetExtras
+from hubless_service.http.requests import JSON
 from hubless_service.http.trace import Trace
 from hubless_service.http.values import Extras
 
@@ -23,10 +24,7 @@ _VALUES = 10  # of a hit, and of a payload, as a rule
 
 
 class SentBeside(NamedTuple):
-    """The extras of some targets beside their ids: payload, and vectors (r, d); None is not sent.
-
-    `have_vectors` (r,) says which targets have a vector.
-    """
+    """The extras of some targets: payload, vectors (r, d), and which have a vector (r,); None is not sent."""
 
     payload: Sequence[dict[str, Any] | None] | None
     vectors: F32 | None
@@ -74,7 +72,7 @@ def hits_of(found: FoundHits) -> QueryHits:
     ]
     if results.explanations:
         for hit, explanation in zip(hits, results.explanations[line], strict=False):
-            hit["explanation"] = _explanation(explanation)
+            hit["explanation"] = cast(HitExplanation, vars(explanation))
     if beside is not NOTHING_BESIDE:
         _add(hits, beside)
     answer: QueryHits = {"hits": hits}
@@ -129,32 +127,9 @@ def _add(written: Sequence[TargetExtras], beside: SentBeside) -> None:
                 written[row]["vector"] = None
 
 
-def _explanation(why: hubless.Explanation) -> HitExplanation:
-    return {
-        "rank": why.rank,
-        "raw_rank": why.raw_rank,
-        "occurrence": why.occurrence,
-        "raw_occurrence": why.raw_occurrence,
-        "strength": why.strength,
-    }
-
-
-class _Json(Response):
-    """JSON, without what Starlette does to find out its headers."""
-
-    media_type = "application/json"
-
-    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
-        """Set length and type, and other headers if there are any."""
-        if headers is not None:
-            super().init_headers(headers)
-        else:
-            self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
-
-
 def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
     """Send a document. Payload may hold whatever Arrow does."""
-    return _Json(encode(document), status, headers)
+    return Response(encode(document), status, headers, JSON)
 
 
 async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]], trace: Trace | None = None) -> Response:
@@ -162,8 +137,8 @@ async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]], trace: 
     started = perf_counter()
     try:
         if weight <= heavy.LIGHT:
-            return _Json(encode(make()))
-        return _Json(await heavy.run(weight, lambda: _in_parts(make())))
+            return Response(encode(make()), media_type=JSON)
+        return Response(await heavy.run(weight, lambda: _in_parts(make())), media_type=JSON)
     finally:
         if trace:
             trace.add("serialise", perf_counter() - started)

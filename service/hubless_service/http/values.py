@@ -23,7 +23,7 @@ from typing_extensions import TypeAliasType
 
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownField
-from hubless.filters import Filter, FilterLimits, filter_schemas, read_row
+from hubless.filters import Filter, filter_schemas, read_row
 from hubless.search.collection import filter_of
 from hubless.vectors.arrays import F32, check_dim
 from hubless_service.http.problems import clip, describe
@@ -121,26 +121,10 @@ def text(most: str | int, expected: str = "a string") -> Checked:
     return Checked(read, {"type": "string", "maxLength" if isinstance(most, int) else "x-maxLength": most})
 
 
-def choice(*words: str) -> Checked:
-    """One of a few words."""
-
-    def read(value: Any, info: Info) -> str:
-        if not isinstance(value, str) or value not in words:
-            raise InputError("", f"one of {', '.join(words)}", describe(value))
-        return value
-
-    return Checked(read, {"type": "string", "enum": [*words]})
-
-
 def _share(value: Any, info: Info) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError("", "a number from 0 to 1", describe(value))
     return float(value)
-
-
-def vector_of_numbers(numbers: list[float]) -> F32:
-    """Return a vector (d,) from floats; one that float32 cannot hold becomes infinite."""
-    return np.frombuffer(_packed(len(numbers)).pack(*numbers), np.float32)  # in a third of the time of np.array
 
 
 def vector_of_base64(text: str) -> F32:
@@ -213,7 +197,9 @@ def _query_vector(value: Any, info: Info) -> F32:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers, or a string of base64", describe(value))
     try:
-        return prepare(vector_of_numbers(_NUMBERS.validate_python(value)), "")
+        numbers = _NUMBERS.validate_python(value)
+        # one that float32 cannot hold becomes infinite; in a third of the time of np.array
+        return prepare(np.frombuffer(_packed(len(numbers)).pack(*numbers), np.float32), "")
     except ValidationError as error:
         (place,) = error.errors(include_url=False)[0]["loc"]
         raise InputError(f"[{place}]", "a number", describe(value[int(place)])) from error
@@ -251,51 +237,20 @@ def _extras(value: Any, info: Info) -> Extras:
 
 
 def _filter(value: Any, info: Info) -> Filter:
-    table = info.context.settings
-    limits = FilterLimits(table.max_filter_depth, table.max_filter_conditions, table.max_filter_values)
-    return filter_of(info.context.collection.parts, value, limits, "")
+    return filter_of(info.context.collection.parts, value, name="")
 
 
-IdJson = TypeAliasType(
-    "IdJson", Annotated[int | str, Field(description="A number or a string, as the collection's ids are.")]
-)
-StoredId = TypeAliasType(
-    "StoredId",
-    Annotated[
-        int | str,
-        Checked(
-            _stored_id,
-            {
-                "anyOf": [{"type": "integer"}, {"type": "string"}],
-                "description": "A number or a string, as the collection's ids are.",
-            },
-        ),
-    ],
-)
-_ID_SCHEMAS: list[Json] = [{"type": "integer"}, {"type": "string"}]
-RelevantIds = Annotated[
-    list[list[int | str]],
-    Checked(
-        _relevant,
-        {
-            "type": "array",
-            "items": {"anyOf": [*_ID_SCHEMAS, {"type": "array", "items": {"anyOf": _ID_SCHEMAS}}, {"type": "null"}]},
-        },
-    ),
-]
-QueryVector = TypeAliasType(
-    "QueryVector",
-    Annotated[
-        F32,
-        Checked(
-            _query_vector,
-            {
-                "anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "string"}],
-                "description": "Numbers, or base64 of little-endian float32; as long as the collection's dim.",
-            },
-        ),
-    ],
-)
+_ID_MEANING = "A number or a string, as the collection's ids are."
+_ID: Json = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+_RELEVANT = {"type": "array", "items": {"anyOf": [*_ID["anyOf"], {"type": "array", "items": _ID}, {"type": "null"}]}}
+_VECTOR = {
+    "anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "string"}],
+    "description": "Numbers, or base64 of little-endian float32; as long as the collection's dim.",
+}
+IdJson = TypeAliasType("IdJson", Annotated[int | str, Field(description=_ID_MEANING)])
+StoredId = TypeAliasType("StoredId", Annotated[int | str, Checked(_stored_id, {**_ID, "description": _ID_MEANING})])
+RelevantIds = Annotated[list[list[int | str]], Checked(_relevant, _RELEVANT)]
+QueryVector = TypeAliasType("QueryVector", Annotated[F32, Checked(_query_vector, _VECTOR)])
 FilterJson = Annotated[Filter, Checked(_filter, {"$ref": REFERENCE.format(model="Filter")})]
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
@@ -310,9 +265,5 @@ Dimension = Annotated[
     Field(description="The dimension of the vectors, to be checked, as a binary body does not tell it."),
 ]
 _MEANING = f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}."
-Sent = Annotated[
-    Extras,
-    Checked(
-        _extras, {"type": "array", "items": {"type": "string", "pattern": _EXTRA.pattern, "description": _MEANING}}
-    ),
-]
+_EXTRA_SCHEMA = {"type": "string", "pattern": _EXTRA.pattern, "description": _MEANING}
+Sent = Annotated[Extras, Checked(_extras, {"type": "array", "items": _EXTRA_SCHEMA})]

@@ -15,11 +15,20 @@ from time import monotonic, sleep
 
 from hubless.errors import HublessError
 from hubless.search.transaction import WritableCollection
-from hubless.store.bank_order import BankOrder, read_order
+from hubless.store.bank_order import read_order
 from hubless.store.catalog import Catalog
 from hubless.store.query_sample import summary_of
-from hubless_service.maintaining.status import LOCK, Status, Work, ended_by_itself, read_status, write_status
-from hubless_service.maintaining.work import BUSY, FAILED, MaintenanceTask
+from hubless_service.maintaining.work import (
+    BUSY,
+    FAILED,
+    LOCK,
+    MaintenanceTask,
+    Status,
+    Work,
+    ended_by_itself,
+    read_status,
+    write_status,
+)
 
 log = logging.getLogger("hubless.maintenance")
 
@@ -35,10 +44,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class Maintainer:
-    """A thread that has the collections of a catalog merged or fitted anew when that is due or asked for.
-
-    One piece of work runs at a time in each worker, and one a collection in all of them.
-    """
+    """A thread that has collections merged or fitted anew when that is due or asked for, one after another."""
 
     def __init__(
         self,
@@ -117,18 +123,13 @@ class Maintainer:
                 waiting[name] = "merge"
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
-                if order is not None and order.fit and self._has_queries(name, order):
+                kept = summary_of(self._sample / name) if self._sample and order and order.sampled else None
+                # live queries of a sample may still be asked
+                if order and order.fit and (order.sampled is None or (kept and kept.queries >= order.sampled)):
                     waiting[name] = "bank"
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
         return waiting
-
-    def _has_queries(self, name: str, order: BankOrder) -> bool:
-        """Return whether the queries of a bank are there: those of a sample may still be asked."""
-        if order.sampled is None:
-            return True
-        kept = None if self._sample is None else summary_of(self._sample / name)
-        return kept is not None and kept.queries >= order.sampled
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""

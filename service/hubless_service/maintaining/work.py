@@ -1,4 +1,7 @@
-"""The process that does one piece of work: `python -m hubless_service.maintaining.work JSON`."""
+"""One piece of work in a process of its own, `python -m hubless_service.maintaining.work JSON`, and its status.
+
+Any worker can read the status: .work.json beside the versions. .work.lock is held while the work runs.
+"""
 
 import json
 import os
@@ -6,9 +9,12 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import merge, refit
@@ -19,15 +25,74 @@ from hubless.progress import Advance, Steps
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
+from hubless.store.durable import is_locked, replaced
 from hubless.store.query_sample import read_sample
-from hubless.vectors.arrays import F32
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
-from hubless_service.maintaining.status import Status, Work, now, write_status
 
+_STATUS, LOCK = ".work.json", ".work.lock"
+
+Work = Literal["merge", "bank"]
 NICER = 10
 BUSY, AGAIN, FAILED = 75, 74, 70
 """Exit codes: another job changes the collection; it may go better another time; it never will."""
 _REPORT_SECONDS = 0.25
+
+
+class Status(BaseModel):
+    """The status of some work."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    work: Work
+    state: Literal["running", "done", "failed"]
+    number: int = 0  # of the query bank that it is about; 0 for none
+    step: str | None = None  # what it does now
+    done: int = 0  # rows
+    total: int | None = None
+    began: str
+    ended: str | None = None
+    version: str | None = None  # that it made
+    problem: dict[str, Any] | None = None  # why it failed
+
+
+def now() -> str:
+    """The time as it stands in a status."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def write_status(home: Path, status: Status) -> None:
+    """Replace the status. Raises `OSError`."""
+    with replaced(home / _STATUS) as path:
+        path.write_text(status.model_dump_json(), "utf-8")
+
+
+def read_status(home: Path) -> Status | None:
+    """The status of the last work; None for none that is known. Work whose process is gone has failed."""
+    try:
+        status = Status.model_validate_json((home / _STATUS).read_bytes())
+    except (OSError, ValidationError):
+        return None
+    if status.state == "running" and not is_running(home):
+        # it may have ended between the two looks
+        with suppress(OSError, ValidationError):
+            status = Status.model_validate_json((home / _STATUS).read_bytes())
+        if status.state == "running":
+            return ended_by_itself(status)
+    return status
+
+
+def ended_by_itself(status: Status) -> Status:
+    """The status of work whose process ended without a word."""
+    problem = {"code": "internal_error", "detail": "The process that did it ended before it was finished."}
+    return status.model_copy(update={"state": "failed", "ended": now(), "problem": problem})
+
+
+def is_running(home: Path) -> bool:
+    """Return True if some work of the service on the collection runs now, in whichever process."""
+    try:
+        return is_locked(home / LOCK)
+    except OSError:
+        return False
 
 
 class MaintenanceTask(NamedTuple):
@@ -83,7 +148,11 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     queries, note = read[1], None
     if order.sampled is not None:
         steps.step("checking live queries")
-        queries, note = _sampled(task, order)
+        sample = read_sample(Path(task.sample or "") / task.collection)
+        method = make_correction(order.correction or "auto", order.parameters)
+        queries = sampled_bank(current_parts(Catalog(task.catalog), task.collection), sample, method)
+        counts = f"{len(queries):,} of {len(sample.vectors):,} sampled live queries"
+        note = f"Corrected by itself on {now()[:10]}, with {counts}."
     if read_manifest(Catalog(task.catalog).folder(task.collection)).bank_order != order.number:
         made = refit(
             task.catalog,
@@ -100,15 +169,6 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
         )
     drop_order(task.home, order.number)
     return made
-
-
-def _sampled(task: MaintenanceTask, order: BankOrder) -> tuple[F32, str]:
-    """Return the bank of the query sample, and a note on it."""
-    sample = read_sample(Path(task.sample or "") / task.collection)
-    method = make_correction(order.correction or "auto", order.parameters)
-    bank = sampled_bank(current_parts(Catalog(task.catalog), task.collection), sample, method)
-    note = f"Corrected by itself on {now()[:10]}, with {len(bank):,} of {len(sample.vectors):,} sampled live queries."
-    return bank, note
 
 
 def run(task: MaintenanceTask) -> int:

@@ -5,7 +5,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from random import Random
 from time import monotonic, time
 from typing import Any, NamedTuple
 
@@ -30,14 +29,11 @@ _STALE = 3.0
 
 
 class Certainty(NamedTuple):
-    """The mean confidence of the last answers, the share of them that a threshold left out, and how far both moved.
-
-    `drift`: 0 is not at all, 1 what chance exceeds in 1 % of cases; None for too few answers.
-    """
+    """The mean confidence of the last answers, the share of them that a threshold left out, and how far both moved."""
 
     confidence: float
     unanswered_share: float
-    drift: float | None
+    drift: float | None  # 0 is not at all, 1 what chance exceeds in 1 % of cases; None for too few answers
 
 
 class LiveConfidence:
@@ -92,7 +88,6 @@ FEWEST, MOST = 50, 512
 _WORST = 10
 _TOGETHER = 32  # queries searched at each strength by one call; in between it is looked whether others wait
 _RENEWED = 0.05  # share of the queries that must be new before figures that take long are made again
-_random = Random()  # noqa: S311  # draws, no secrets; its own, so that no other code seeds it
 
 
 class LiveQuery(NamedTuple):
@@ -116,10 +111,7 @@ class QueryDrift(NamedTuple):
 
 
 class LiveVersion:
-    """Figures about the live queries of one version. Safe to use from several threads.
-
-    `compared`: how many queries to keep that were searched again; 0 for none.
-    """
+    """Figures about the live queries of one version, of which so many are searched again. Safe in several threads."""
 
     def __init__(self, collection: hubless.Collection, compared: int) -> None:
         self.certainty = LiveConfidence()
@@ -128,7 +120,7 @@ class LiveVersion:
         self._most = compared if collection.manifest.correction.name != "none" else 0
         self._lock, self._measuring = threading.Lock(), threading.Lock()
         self._recent: deque[LiveQuery] = deque(maxlen=WINDOW)
-        self._drawn: list[LiveQuery] = []  # to be searched again
+        self._drawn: deque[LiveQuery] = deque(maxlen=self._most)  # to be searched again
         self._compared: deque[tuple[LiveQuery, I64]] = deque(maxlen=self._most)
         self._chosen_at = self._drift_at = 0  # how many were compared, and seen, when each was made
         self._drift: QueryDrift | None = None
@@ -151,12 +143,8 @@ class LiveVersion:
                 # copies, which do not hold on to the whole batch
                 query = LiveQuery(vector.copy(), options, blocks[id(rows)][line].copy())
                 self._recent.append(query)
-                if not query.rows.size:
-                    continue
-                if len(self._drawn) < self._most:
+                if query.rows.size:
                     self._drawn.append(query)
-                elif self._most:
-                    self._drawn[_random.randrange(self._most)] = query
             self.seen += len(vectors)
 
     def look(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
@@ -188,10 +176,10 @@ class LiveVersion:
     def _alike(self) -> list[LiveQuery]:
         """Take some of the drawn queries that agree on how to search."""
         with self._lock:
-            alike = self._drawn[-1:]
-            while self._drawn and len(alike) <= _TOGETHER and self._drawn[-1].options == alike[0].options:
+            alike = [self._drawn.pop()] if self._drawn else []
+            while self._drawn and len(alike) < _TOGETHER and self._drawn[-1].options == alike[0].options:
                 alike.append(self._drawn.pop())
-            return alike[1:]
+            return alike
 
     def choose(self, current: float) -> bool:
         """Choose the strength again if enough queries are new. Return whether that was done."""
@@ -213,13 +201,8 @@ class LiveVersion:
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return the answer to `GET .../hubness`."""
         drift = self.drift(collection)
-        return {
-            "k": K,
-            "window": WINDOW,
-            "seen": self.seen,
-            **self.rankings(collection),
-            "drift": drift and drift._asdict() | {"advice": drift.advice},
-        }
+        told = drift and {**drift._asdict(), "advice": drift.advice}
+        return {"k": K, "window": WINDOW, "seen": self.seen, **self.rankings(collection), "drift": told}
 
     def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
@@ -259,10 +242,7 @@ class LiveVersion:
         }
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
-        """Compare the last queries with the query bank; None if there are too few, or no sample of the bank.
-
-        Log when they leave the bank, and when they are back.
-        """
+        """Compare the last queries with the query bank, and log changes; None if there are too few, or no bank."""
         bank = collection.parts.bank_sample
         with self._measuring:
             with self._lock:
@@ -276,10 +256,8 @@ class LiveVersion:
                 self._drift_at = seen
             if self._drift and (self._drift.advice is not None) != self._is_stale:
                 self._is_stale = not self._is_stale
-                if self._is_stale:
-                    log.warning(
-                        'collection "%s", version %s: %s', collection.name, collection.version, self._drift.advice
-                    )
+                if advice := self._drift.advice:
+                    log.warning('collection "%s", version %s: %s', collection.name, collection.version, advice)
                 else:
                     log.info('collection "%s": the queries are like those of the query bank again', collection.name)
             return self._drift

@@ -40,15 +40,12 @@ class _Processes(Collector):
 
 
 class Metrics:
-    """The metrics of one app, in a registry of its own, so that two apps in a process do not mix.
-
-    `queue` says how many queries wait; it is read at each answer.
-    """
+    """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
     def __init__(self) -> None:
         self._folder = shared_folder()
         self._registry = CollectorRegistry()
-        self._live = CollectorRegistry()  # values that are read when asked for, in this process
+        self.live = CollectorRegistry()  # values that are read when asked for, in this process
         counter, histogram = partial(Counter, registry=self._registry), partial(Histogram, registry=self._registry)
         self._requests = counter("hubless_requests", "Requests answered", ["route", "method", "status"])
         self._errors = counter("hubless_errors", "Problems answered", ["code"])
@@ -63,16 +60,12 @@ class Metrics:
         self._waiting = Gauge(
             "hubless_waiting_queries", "Queries waiting", registry=self._registry, multiprocess_mode="livesum"
         )
-        self.queue: Callable[[], int] = int
+        self.queue: Callable[[], int] = int  # how many queries wait; read at each answer
         self.failures = counter("hubless_survived_failures", "Errors of our own that a thread has survived")
         self.dropped = counter("hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them")
-        info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self._live)
+        info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self.live)
         info.labels(version("hubless")).set(1)
-        self._live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
-
-    def show(self, gauges: Collector) -> None:
-        """Show gauges that are read at each request of the metrics."""
-        self._live.register(gauges)
+        self.live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:
         """Count one request that has been answered."""
@@ -92,4 +85,4 @@ class Metrics:
         if self._folder:
             counted = CollectorRegistry()
             MultiProcessCollector(counted, str(self._folder))  # type: ignore[no-untyped-call]
-        return generate_latest(counted) + generate_latest(self._live)
+        return generate_latest(counted) + generate_latest(self.live)

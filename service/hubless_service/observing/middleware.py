@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import CONSOLE, DOCS
-from hubless_service.http.problems import internal_error, respond, stopped
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error, respond
 from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
 
@@ -78,7 +78,10 @@ class ObserveRequests:
             status = _CLIENT_CLOSED
         except asyncio.CancelledError:  # the server stops, and has waited for this request as long as it may
             if not status:
-                await respond(stopped(), trace)(inner, receive, send_stamped)
+                stopped = HttpProblem(
+                    "not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER
+                )
+                await respond(stopped, trace)(inner, receive, send_stamped)
         except Exception:
             log.exception("request %s failed", trace.request_id)
             if status:

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from hubless.store.query_sample import SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
 from hubless_service.access.authentication import ACCESS, address_of
 from hubless_service.access.keys import Access
-from hubless_service.http.queries import Query
+from hubless_service.http.requests import Query
 
 NO_SAMPLE = "x-no-sample"
 """The header of a request whose queries are not to be kept."""
@@ -27,10 +27,7 @@ _MOST_NOTED = 10_000  # queries that wait for the thread; of more the oldest are
 
 
 class QuerySampler:
-    """The queries that wait to be sampled, and what became of those before.
-
-    Raises `StorageError` if the folder cannot be made or written.
-    """
+    """The queries that wait to be sampled, and what became of those before."""
 
     def __init__(self, folder: Path, days: float, *, texts: bool) -> None:
         self._folder = folder
@@ -38,17 +35,14 @@ class QuerySampler:
         self._texts = texts
         self._writer = SampleWriter(folder)
         self._answered: deque[tuple[str, str, F32, str | bytes, str | None]] = deque(maxlen=_MOST_NOTED)
-        self._summaries: dict[str, SampleSummary | None] = {}
-        self._failures: dict[str, StorageError | None] = {}
+        self.summaries: dict[str, SampleSummary | None] = {}
+        self.failures: dict[str, StorageError | None] = {}
         self._flushed = self._looked = 0.0
 
     def note(
         self, request: Request, collection: hubless.Collection, asked: Sequence[Query], vectors: Sequence[Query]
     ) -> None:
-        """Note the queries of a request that has been answered. Costs a copy of each.
-
-        Queries like a target and later pages do not count: people did not ask them.
-        """
+        """Note the queries of a request that has been answered, but for those like a target and later pages."""
         if NO_SAMPLE in request.headers:
             return
         client, metric, basis = _client_of(request), collection.manifest.metric, collection.parts.basis
@@ -60,20 +54,9 @@ class QuerySampler:
 
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""
-        if collection not in self._summaries:
-            self._summaries[collection] = summary_of(self._folder / collection)
-        return self._summaries[collection]
-
-    def sizes(self) -> Iterator[tuple[list[str], float]]:
-        """Yield each collection, and the queries that are kept of it."""
-        for name, summary in list(self._summaries.items()):
-            if summary:
-                yield [name], summary.queries
-
-    def failures(self) -> Iterator[tuple[list[str], float]]:
-        """Yield each collection, and 1 while its queries cannot be written, or 0."""
-        for name, failure in list(self._failures.items()):
-            yield [name], failure is not None
+        if collection not in self.summaries:
+            self.summaries[collection] = summary_of(self._folder / collection)
+        return self.summaries[collection]
 
     def look(self, now: float, *, last: bool = False) -> None:
         """Take in the queries that were noted, write them if that is due, and remove old files. Fails never."""
@@ -87,7 +70,7 @@ class QuerySampler:
             if now - self._looked >= _OLD_SECONDS:
                 self._looked = now
                 self._writer.forget_old(now, self._days)
-                self._summaries.clear()
+                self.summaries.clear()
         except StorageError as error:
             log.warning("old queries cannot be removed: %s", error)
         except Exception:
@@ -95,13 +78,13 @@ class QuerySampler:
 
     def _flush(self) -> None:
         for name, failure in self._writer.flush().items():
-            before = self._failures.get(name)
+            before = self.failures.get(name)
             if failure and (before is None or before.problem != failure.problem):
                 log.warning('queries of collection "%s" cannot be kept: %s', name, failure)
             if before and not failure:
                 log.info('queries of collection "%s" are kept again', name)
-            self._failures[name] = failure
-            self._summaries[name] = summary_of(self._folder / name)
+            self.failures[name] = failure
+            self.summaries[name] = summary_of(self._folder / name)
 
 
 def _client_of(request: Request) -> str | bytes:

@@ -78,10 +78,7 @@ class HttpServer(uvicorn.Server):
             # nobody needs to look away first if a terminal interrupts, or if no request was taken yet
             seconds = self._drain_seconds if come[0] == signal.SIGTERM and self.started else 0
             log.info("stopping: not ready any more, no new connections in %g s", seconds)
-            asyncio.get_running_loop().call_later(seconds, self._stop)
-
-    def _stop(self) -> None:
-        self.should_exit = True
+            asyncio.get_running_loop().call_later(seconds, setattr, self, "should_exit", True)
 
 
 def share_python() -> None:

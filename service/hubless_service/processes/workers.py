@@ -24,7 +24,7 @@ from hubless.kernels.quota import memory_limit
 from hubless.kernels.threads import own_cores
 from hubless.store.bundle import read_manifest
 from hubless.store.catalog import Catalog
-from hubless_service.processes.shared import LOADED, VARIABLE, folder_in_memory
+from hubless_service.processes.shared import LOADED, VARIABLE
 from hubless_service.processes.signals import ENDING, Signals
 from hubless_service.settings import MIB, Settings
 
@@ -35,18 +35,18 @@ WORKER_BYTES = 150 * MIB
 MOST_THREADS = 256
 """Search threads of all workers."""
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
+_MOST_FAILURES = 10  # workers in a row that end while none answers
+# the files in the folder are mapped: on a full disk, a write to them would kill the process
+_MEMORY = "/dev/shm"  # noqa: S108  # a folder of a random name in it
 Work = Callable[[Settings, socket.socket, Signals, bool], None]
 """Serves a listener in a worker until a signal comes; told whether it is the first, which answers from the start."""
 
 
 def with_workers(settings: Settings) -> Settings:
-    """Return settings that say how many workers there are: if they do not, one a processor, in half of the memory.
-
-    Each worker holds the collections by itself. Those in object storage are not known yet, so one worker serves them.
-    """
+    """Return settings that say how many workers there are: if they do not, one a processor, in half of the memory."""
     if settings.workers:
         return settings
-    if settings.address is not None:
+    if settings.address is not None:  # what is there is not known yet
         return settings.model_copy(update={"workers": 1})
     catalog, held = Catalog(settings.catalog), 0
     for name in catalog.collections():
@@ -63,15 +63,16 @@ def with_workers(settings: Settings) -> Settings:
 
 
 def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: Work) -> None:
-    """Run `settings.workers` processes until a signal ends them. In each of them `work` serves the listener.
-
-    They end in order at the first signal, and at once at the second, which then ends this process too.
-    """
-    with tempfile.TemporaryDirectory(prefix="hubless-metrics-", dir=folder_in_memory()) as folder:
+    """Run processes that serve the listener; the first signal ends them in order, the second at once."""
+    with tempfile.TemporaryDirectory(
+        prefix="hubless-metrics-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None
+    ) as folder:
         os.environ[VARIABLE] = folder
         spawn = partial(_spawn, settings, listener, work)
         supervisor = Supervisor(settings.workers, Path(folder), spawn, signals)
         supervisor.run()
+    if supervisor.failed:
+        raise SystemExit(1)
     if supervisor.ended_by:
         signal.signal(supervisor.ended_by, signal.SIG_DFL)
         os.kill(os.getpid(), supervisor.ended_by)
@@ -84,6 +85,7 @@ class Supervisor:
         """Prepare to run."""
         self.workers: list[BaseProcess] = []
         self.ended_by: int | None = None
+        self.failed = False
         self._count = count
         self._folder = folder
         self._spawn = spawn
@@ -94,12 +96,19 @@ class Supervisor:
     def run(self) -> None:
         """Look after the workers until the last of them has ended."""
         self.start_missing()
+        failures = 0
         while self.workers:
             started = perf_counter()
             wait([self._signals.reader, *(worker.sentinel for worker in self.workers)])
             self._pass_on_signals()
-            if self._bury_dead() and not self._stopping and perf_counter() - started < _SHORT_LIFE:
-                wait([self._signals.reader], _SHORT_LIFE)
+            if self._bury_dead() and not self._stopping:
+                failures = 0 if (self._folder / LOADED).exists() else failures + 1
+                if failures == _MOST_FAILURES:
+                    log.critical("%d workers ended before one could answer; the log says why", failures)
+                    self.failed = True
+                    self._signals.note(signal.SIGTERM)
+                elif perf_counter() - started < _SHORT_LIFE:
+                    wait([self._signals.reader], _SHORT_LIFE)
                 self._pass_on_signals()
             self.start_missing()
 

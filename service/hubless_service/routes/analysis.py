@@ -1,8 +1,10 @@
 """Hubness: of the live queries, of the bank queries, planted, and drawn on a plane."""
 
 import asyncio
+import threading
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from fastapi import Response
@@ -11,10 +13,12 @@ from numpy.typing import NDArray
 import hubless
 from hubless import measures
 from hubless.errors import UnknownField
+from hubless.measures import k_occurrence
 from hubless.measures.chance import Chance
 from hubless.measures.projection import Projection
+from hubless.search.parts import projection
 from hubless.store.kept_scan import kept_scan
-from hubless.vectors.arrays import I64
+from hubless.vectors.arrays import F32, I64
 from hubless_service import openapi
 from hubless_service.http import responses
 from hubless_service.http.answers import (
@@ -30,11 +34,16 @@ from hubless_service.http.problems import clip
 from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
 from hubless_service.routes.route import Call, Held, Place, UrlOf
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching.insight import K, insight_of
 
 router = make_router("collections")
 _PATH = "/v1/collections/{collection}"
 _PROBLEMS = ("collection_not_found", *openapi.FIELDS, *openapi.SEARCHED)
+K = 10
+_TOGETHER = 32
+# what takes a while is computed once a version, in a search thread
+_computing = threading.Lock()
+_known_finds: "WeakKeyDictionary[hubless.Collection, I64]" = WeakKeyDictionary()
+_known_projections: "WeakKeyDictionary[hubless.Collection, Projection]" = WeakKeyDictionary()
 _HUBS = 20
 _DIGITS = 5
 _VALUES = 10
@@ -77,9 +86,7 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
 
 @router.get(
     f"{_PATH}/scan",
-    **openapi.about(
-        "The last scan for planted hubs that was kept", ScanAnswer, "collection_not_found", *openapi.UNSERVED
-    ),
+    **openapi.about("The last scan for planted hubs that was kept", ScanAnswer, *openapi.READ),
 )
 async def get_scan(call: Call, place: Place) -> Response:
     """`hubless scan --set keep=true` keeps it."""
@@ -103,27 +110,17 @@ async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) 
 
 
 def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
-    counts, measured = insight_of(version).counts(version), version.manifest.measured
-    answer: OccurrenceAnswer = {
-        "k": K,
-        "queries": 0,
-        "held_out": False,
-        "source": None,
-        "raw": None,
-        "corrected": None,
-        "chance": None,
-        "never": None,
-        "collection": version.name,
-        "version": version.version,
-    }
+    counts, measured = _counts(version), version.manifest.measured
     if counts is None:
-        return answer
+        nobody_counted = dict.fromkeys(("source", "raw", "corrected", "chance", "never"))
+        served = {"collection": version.name, "version": version.version}
+        return cast(OccurrenceAnswer, {"k": K, "queries": 0, "held_out": False, **nobody_counted, **served})
     found = counts.occurrence.astype(np.int64)
     never = found == 0
     both = np.flatnonzero(never.all(axis=0))
     chance = Chance.of(counts.queries, found.shape[1], K)
     return {
-        **answer,
+        "k": K,
         "queries": counts.queries,
         "held_out": counts.stored and measured is not None and measured.held_out,
         "source": "build" if counts.stored else "sample",
@@ -136,6 +133,8 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
             "both": len(both),
             "ids": version.ids(both[:limit]),
         },
+        "collection": version.name,
+        "version": version.version,
     }
 
 
@@ -161,7 +160,7 @@ def _ranking(version: hubless.Collection, found: NDArray[np.int64], counts: I64,
 def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
     wanted = version.parts.ids.parse(text)
     row = version.row(wanted)
-    finds = insight_of(version).finds(version)
+    finds = _finds(version)
     raw, corrected = ([], []) if finds is None else (_of_row(version, finds, ranking, row) for ranking in finds)
     return {
         "id": wanted,
@@ -183,9 +182,8 @@ def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> 
 
 
 def _projection(version: hubless.Collection, column: str | None) -> ProjectionAnswer:
-    insight = insight_of(version)
-    drawn = insight.projection(version) or _NOWHERE
-    rows, counts = drawn.rows, insight.counts(version)
+    drawn, counts = _drawn(version), _counts(version)
+    rows = drawn.rows
     raw, corrected = (None, None) if counts is None else counts.occurrence[:, rows].tolist()
     value = None if column is None else [row and row.get(column) for row in version.payload(rows, [column])]
     return {
@@ -209,3 +207,45 @@ def _projection(version: hubless.Collection, column: str | None) -> ProjectionAn
 
 def _rounded(numbers: Any) -> list[float]:
     return cast(list[float], np.round(numbers.astype(np.float64), _DIGITS).tolist())
+
+
+class Counts(NamedTuple):
+    """N_10 (2, n) of the targets, raw and corrected, over how many queries, and whether the build has counted."""
+
+    occurrence: NDArray[np.integer]
+    queries: int
+    stored: bool
+
+
+def _finds(version: hubless.Collection) -> I64 | None:
+    """Return the first ten (2, s, k) of each query of the bank sample, raw and at full strength; None without one."""
+    sample = version.parts.bank_sample
+    if sample is None or not version.count:
+        return None
+    with _computing:
+        if version not in _known_finds:
+            _known_finds[version] = np.stack([_ranked(version, sample, strength) for strength in (0.0, 1.0)])
+        return _known_finds[version]
+
+
+def _ranked(version: hubless.Collection, sample: F32, strength: float) -> I64:
+    parts = [sample[start : start + _TOGETHER] for start in range(0, len(sample), _TOGETHER)]
+    return np.concatenate([version.query(part, K, strength, prepared=True).rows for part in parts])
+
+
+def _counts(version: hubless.Collection) -> Counts | None:
+    """Return how often each target is found; None if that was not measured, and there is no sample of the bank."""
+    stored, measured = version.parts.occurrence(), version.manifest.measured
+    if stored is not None and measured is not None:
+        return Counts(stored, measured.queries, stored=True)
+    if (finds := _finds(version)) is None:
+        return None
+    return Counts(np.stack([k_occurrence(rows, version.count) for rows in finds]), finds.shape[1], stored=False)
+
+
+def _drawn(version: hubless.Collection) -> Projection:
+    """Return the places of targets and bank queries."""
+    with _computing:
+        if version not in _known_projections:
+            _known_projections[version] = projection(version.parts) or _NOWHERE
+        return _known_projections[version]

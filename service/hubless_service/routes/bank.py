@@ -1,13 +1,11 @@
 """The query bank: given, described, and the sample of it that a version stores."""
 
 import asyncio
-from functools import partial
-from pathlib import Path
 from time import perf_counter
-from typing import Annotated, cast
+from typing import cast
 
 import numpy as np
-from fastapi import Depends, Query, Response
+from fastapi import Response
 
 import hubless
 from hubless.builder.banks.payload_queries import MOST, payload_queries
@@ -17,10 +15,9 @@ from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http import responses
-from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WaitingBank, WorkAnswer
+from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
-from hubless_service.maintaining.status import Status, as_json
 from hubless_service.routes.route import Administered, AppState, Call, Held
 from hubless_service.routes.route import router as make_router
 
@@ -32,28 +29,17 @@ _LOOK_SECONDS = 0.05
 _SWITCH_SECONDS = 2.0
 
 
-def _url(url: Annotated[BinaryBankRequest, Query()]) -> None:
-    """Document the fields that stand in the URL beside a body that is not JSON."""
-
-
 @router.put(
     _PATH,
-    dependencies=[Depends(_url)],
-    openapi_extra=openapi.binary_body(
+    **openapi.other_bodies(
+        BinaryBankRequest,
         "b · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
         "A stream with one column, `vector`: fixed_size_list<float32>; other fields stand in the URL.",
     ),
     **openapi.about(
         "Fit the correction on a query bank",
         BankAnswer,
-        *openapi.BODY,
-        *openapi.FIELDS,
-        *openapi.VECTORS,
-        *openapi.TEXTS,
-        *openapi.SEARCHED,
-        "forbidden",
-        "collection_not_found",
-        "log_damaged",
+        *(*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "forbidden", "collection_not_found", "log_damaged"),
         also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
     ),
 )
@@ -80,13 +66,11 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 
 @router.get(
     _PATH,
-    **openapi.about(
-        "The query bank that the correction was fitted on", BankAnswer, "collection_not_found", *openapi.UNSERVED
-    ),
+    **openapi.about("The query bank that the correction was fitted on", BankAnswer, *openapi.READ),
 )
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
-    if await asyncio.to_thread(read_order, _home(call.service, held)) is None:
+    if await asyncio.to_thread(read_order, call.service.engine.catalog.path / held.name) is None:
         held = await _switched(call.service, held)
     return responses.send(await _describe(call.service, held))
 
@@ -94,12 +78,7 @@ async def get_bank(call: Call, held: Held) -> Response:
 @router.get(
     f"{_PATH}/{{number}}",
     **openapi.about(
-        "One of the bank queries that are stored",
-        BankQueryAnswer,
-        "forbidden",
-        "collection_not_found",
-        "invalid_input",
-        *openapi.UNSERVED,
+        "One of the bank queries that are stored", BankQueryAnswer, *("forbidden", "invalid_input", *openapi.READ)
     ),
 )
 async def get_bank_query(call: Call, held: Held, number: str) -> Response:
@@ -141,12 +120,12 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await state.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
         queries = np.concatenate([encoded[place] for place in texts])
-    home, append = _home(state, held), body.mode == "append"
+    home, append = state.engine.catalog.path / held.name, body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
     count, most = len(queries) + (waiting.queries if waiting else 0), state.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))
-    giving = partial(
+    return await asyncio.to_thread(
         give_bank,
         home,
         queries,
@@ -158,7 +137,6 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         sampled=body.sampled,
         since=held.manifest.bank_order,
     )
-    return await asyncio.to_thread(giving)
 
 
 async def _fitted(state: AppState, name: str, number: int, deadline: float) -> bool:
@@ -167,7 +145,9 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
         status = await asyncio.to_thread(state.engine.maintainer.status, name)
         if status is not None and status.number >= number and status.state != "running":
             if status.state == "failed":
-                raise _problem_of(status)
+                said = dict(status.problem or {})
+                code, detail = said.pop("code", ""), said.pop("detail", "")
+                raise HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
             if (status.version or "") <= state.engine.shelf.collection(name, EVERYTHING).version:  # ids sort by age
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
@@ -175,10 +155,7 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
 
 
 async def _switched(state: AppState, holder: hubless.Collection) -> hubless.Collection:
-    """The collection as it is served once a version is current that has just been made: no bank waits for it any more.
-
-    Without this, an answer could say that no bank waits and describe the version before.
-    """
+    """Wait for the current version: an answer would say that no bank waits, and describe the version before."""
     until = perf_counter() + _SWITCH_SECONDS
     while perf_counter() < until:
         try:
@@ -192,19 +169,9 @@ async def _switched(state: AppState, holder: hubless.Collection) -> hubless.Coll
     return holder
 
 
-def _problem_of(status: Status) -> HttpProblem:
-    said = dict(status.problem or {})
-    code, detail = said.pop("code", ""), said.pop("detail", "")
-    return HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
-
-
-def _home(state: AppState, holder: hubless.Collection) -> Path:
-    return state.engine.catalog.path / holder.name
-
-
 async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
-    home, bank = _home(state, holder), holder.manifest.bank
-    waiting = await asyncio.to_thread(read_order, home)
+    bank = holder.manifest.bank
+    waiting = await asyncio.to_thread(read_order, state.engine.catalog.path / holder.name)
     status = await asyncio.to_thread(state.engine.maintainer.status, holder.name)
     return {
         "queries": bank.queries if bank else 0,
@@ -212,17 +179,15 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
         "coverage": bank.coverage if bank else None,
         "correction": holder.manifest.correction.name,
         "frozen_share": holder.parts.frozen_share,
-        "waiting": None if waiting is None else _waiting(waiting),
-        "work": None if status is None else cast(WorkAnswer, as_json(status)),
+        "waiting": None
+        if waiting is None
+        else {
+            "queries": waiting.queries,
+            "mode": "append" if waiting.append else "replace",
+            "fit": waiting.fit,
+            "sampled": waiting.sampled,
+        },
+        "work": None if status is None else cast(WorkAnswer, status.model_dump(mode="json", exclude={"number"})),
         "collection": holder.name,
         "version": holder.version,
-    }
-
-
-def _waiting(order: BankOrder) -> WaitingBank:
-    return {
-        "queries": order.queries,
-        "mode": "append" if order.append else "replace",
-        "fit": order.fit,
-        "sampled": order.sampled,
     }

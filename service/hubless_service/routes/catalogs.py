@@ -1,29 +1,41 @@
-"""The collections: what is served, created and deleted."""
+"""The collections: what is served, created and deleted; and aliases, other names of collections."""
 
 import asyncio
 import logging
-from functools import partial
-from typing import Any, cast
+import re
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Header, Response
 
 import hubless
 from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.draft import delete
-from hubless.builder.recipe import Metric
-from hubless.errors import InputError
+from hubless.errors import AliasNotFound, CollectionNotFound, InputError
 from hubless.store.catalog import check_name
 from hubless_service import openapi
+from hubless_service.access.keys import Access
 from hubless_service.http import responses
-from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, DeletedCollectionAnswer
+from hubless_service.http.answers import (
+    AliasAnswer,
+    AliasesAnswer,
+    CollectionAnswer,
+    CollectionsAnswer,
+    DeletedCollectionAnswer,
+)
 from hubless_service.http.problems import HttpProblem
-from hubless_service.http.requests import CreateCollectionRequest, DeleteCollectionRequest
+from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer
 from hubless_service.routes.route import router as make_router
 
 log = logging.getLogger("hubless.catalog")
-router = make_router("collections")
+administration = logging.getLogger("hubless.administration")
+router, aliases = make_router("collections"), make_router("aliases")
 _PATH = "/v1/collections/{collection}"
+_ALIAS = "/v1/aliases/{alias}"
+_TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,18})"')
+_PRECONDITIONS = ("precondition_failed", "precondition_required")
+IfMatch = Annotated[str | None, Header(description="The ETag that the alias must still have, or * for any.")]
+IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
 
 @router.get("/v1/collections", **openapi.about("All collections that are served", CollectionsAnswer, *openapi.UNSERVED))
@@ -33,7 +45,7 @@ async def list_collections(call: Call) -> Response:
     return responses.send({"collections": [describe(call.service, collection) for collection in served]})
 
 
-@router.get(_PATH, **openapi.about("One collection", CollectionAnswer, "collection_not_found", *openapi.UNSERVED))
+@router.get(_PATH, **openapi.about("One collection", CollectionAnswer, *openapi.READ))
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
     return responses.send(describe(call.service, held))
@@ -44,11 +56,7 @@ async def get_collection(call: Call, held: Held) -> Response:
     **openapi.about(
         "Create an empty collection",
         CollectionAnswer,
-        *openapi.BODY,
-        *openapi.FIELDS,
-        "forbidden",
-        "collection_exists",
-        *openapi.UNSERVED,
+        *(*openapi.CHANGE, "collection_exists", *openapi.UNSERVED),
         also={201: {"model": CollectionAnswer, "description": "It was created."}},
     ),
 )
@@ -63,10 +71,8 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
         raise HttpProblem("forbidden", "The key is for other collections.")
     if collection in await asyncio.to_thread(service.engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
-    settings: dict[str, Any] = {"dim": body.dim, "id_type": body.id_type, "payload_schema": body.payload_schema}
-    settings |= {"dims": body.dims, "keep_full": bool(body.keep_full)}
-    making = partial(create, service.engine.catalog.path, collection, metric=cast(Metric, body.metric), **settings)
-    created = await asyncio.to_thread(making)
+    settings = body.model_dump() | {"keep_full": bool(body.keep_full)}
+    created = await asyncio.to_thread(create, service.engine.catalog.path, collection, **settings)
     if created:
         log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
@@ -81,11 +87,7 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
     **openapi.about(
         "Delete a collection, with all its versions and writes",
         DeletedCollectionAnswer,
-        *openapi.FIELDS,
-        "forbidden",
-        "collection_not_found",
-        "collection_aliased",
-        *openapi.UNSERVED,
+        *(*openapi.FIELDS, "forbidden", "collection_aliased", *openapi.READ),
     ),
 )
 async def delete_collection(
@@ -96,9 +98,9 @@ async def delete_collection(
     Refused while aliases stand for it, unless they are to go, too.
     """
     engine = call.service.engine
-    await asyncio.to_thread(partial(delete, engine.catalog, collection, aliases=url.aliases or False))
+    await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
-    call.service.engine.shelf.drop(collection)
+    engine.shelf.drop(collection)
     await asyncio.to_thread(engine.look_now)
     return responses.send({"collection": collection, "deleted": True})
 
@@ -138,6 +140,104 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
             "removed": collection.parts.removed,
             "frozen_share": collection.parts.frozen_share,
         },
-        "versions": [*state.engine.shelf.version_ids.get(collection.name, ())],
+        "versions": [*state.engine.shelf.known(collection.name).version_ids],
         "aliases": [alias for alias, of in state.engine.shelf.aliases.items() if of.collection == collection.name],
     }
+
+
+@aliases.get("/v1/aliases", **openapi.about("All aliases", AliasesAnswer, "storage"))
+async def list_aliases(call: Call) -> Response:
+    """The aliases of all collections that the key may see."""
+    found = await _visible(call, call.access)
+    return responses.send({"aliases": [_document(name, alias) for name, alias in found.items()]})
+
+
+@aliases.get(
+    _ALIAS, **openapi.about("What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG)
+)
+async def get_alias(call: Call, alias: str) -> Response:
+    """The answer has the ETag that you need to change the alias."""
+    return _alias_answer(alias, await _alias(call, alias, call.access))
+
+
+@aliases.put(
+    _ALIAS,
+    **openapi.about(
+        "Set an alias, or move it to another collection",
+        AliasAnswer,
+        *(*openapi.CHANGE, "collection_not_found", *_PRECONDITIONS, "storage"),
+        also=openapi.ETAG,
+    ),
+)
+async def put_alias(
+    call: Call,
+    alias: str,
+    access: Admin,
+    body: AliasRequest,
+    if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """To move an existing alias send If-Match. So nobody undoes the change of somebody else by accident.
+
+    All workers follow within moments. The answer to a query has the collection's own name.
+    """
+    engine, collection = call.service.engine, body.collection
+    # what is wrong whatever the headers expect comes first
+    check_name(alias, "alias")
+    if not (access.sees(collection) and collection in await asyncio.to_thread(engine.catalog.collections)):
+        raise CollectionNotFound(f'There is no collection "{collection}".')
+    before = (await asyncio.to_thread(engine.catalog.aliases)).get(alias)
+    if before and not access.sees(before.collection):
+        raise HttpProblem("forbidden", "The key may not see the collection that this stands for.")
+    expected = _expected(before, if_match, if_none_match)
+    changed = await asyncio.to_thread(engine.catalog.set_alias, alias, collection, expected=expected)
+    administration.info('alias "%s" stands for "%s" now, id=%s', alias, collection, call.trace.request_id)
+    await asyncio.to_thread(engine.look_now)
+    return _alias_answer(alias, changed)
+
+
+@aliases.delete(
+    _ALIAS, **openapi.about("Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage")
+)
+async def delete_alias(call: Call, alias: str, access: Admin, if_match: IfMatch = None) -> Response:
+    """Needs If-Match. The answer says what the alias stood for."""
+    engine = call.service.engine
+    expected = _expected(await _alias(call, alias, access), if_match)
+    removed = await asyncio.to_thread(engine.catalog.remove_alias, alias, expected=expected)
+    administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
+    await asyncio.to_thread(engine.look_now)
+    return responses.send(_document(alias, removed))
+
+
+async def _visible(call: Call, access: Access) -> dict[str, hubless.Alias]:
+    # read from the disk, as another worker may just have changed them
+    found = await asyncio.to_thread(call.service.engine.catalog.aliases)
+    return {name: alias for name, alias in found.items() if access.sees(alias.collection)}
+
+
+async def _alias(call: Call, name: str, access: Access) -> hubless.Alias:
+    found = await _visible(call, access)
+    if name not in found:
+        raise AliasNotFound(f'There is no alias "{name}".')
+    return found[name]
+
+
+def _expected(before: hubless.Alias | None, match: str | None, none_match: str | None = None) -> int:
+    """Return the revision that the headers expect the alias to have; 0 if it must not exist."""
+    revision = before.revision if before else 0
+    if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
+        raise HttpProblem("precondition_failed", "The alias is not the one of If-Match: get it anew.")
+    if none_match is not None and before:
+        raise HttpProblem("precondition_failed", "The alias is there already.")
+    if match is None and before:
+        raise HttpProblem("precondition_required", "The alias is there: say in If-Match the ETag that it has, or *.")
+    return revision
+
+
+def _alias_answer(name: str, alias: hubless.Alias) -> Response:
+    document = _document(name, alias)
+    return responses.send(document, {"ETag": document["etag"]})
+
+
+def _document(name: str, alias: hubless.Alias) -> AliasAnswer:
+    return {"alias": name, "collection": alias.collection, "etag": f'"{alias.revision}"'}

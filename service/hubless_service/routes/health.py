@@ -16,7 +16,7 @@ from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.routes.route import Call
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching.collection_sources import RemoteSource
+from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
 
 router = make_router("health")
@@ -51,7 +51,10 @@ async def readyz(call: Call) -> Response:
     """
     state, access = call.service, call.access
     shelf = state.engine.shelf
-    details = {} if access is NOTHING else {"collections": shelf.details(access), **_store(state.store)}
+    details: dict[str, object] = {}
+    if access is not NOTHING:
+        seen = {name: slot.details() for name, slot in shelf.slots.items() if access.sees(name)}
+        details = {"collections": seen, **_store(state.engine.catalog)}
     if state.engine.draining:
         raise HttpProblem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
     if not _descriptors_left():
@@ -78,9 +81,9 @@ def _descriptors_left() -> bool:
     return True
 
 
-def _store(store: RemoteSource | None) -> dict[str, object]:
+def _store(store: CatalogSource) -> dict[str, object]:
     """Return the state of the object storage with the catalog."""
-    if store is None:
+    if not isinstance(store, RemoteSource):
         return {}
     found = store.state
     synced = datetime.fromtimestamp(found.synced, UTC).isoformat(timespec="seconds") if found.synced else None

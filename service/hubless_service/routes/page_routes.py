@@ -8,7 +8,7 @@ from pathlib import Path
 import fastapi_offline
 from fastapi import FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -19,7 +19,6 @@ _PACKAGE = Path(hubless_service.__file__).parent
 _INSTALLED, _IN_REPOSITORY = _PACKAGE / "console", _PACKAGE.parents[1] / "console"
 FILES = _INSTALLED if _INSTALLED.is_dir() else _IN_REPOSITORY
 """The wheel has them inside the package, the repository beside it."""
-_PAGE = "index.html"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -41,16 +40,12 @@ class _Files(StaticFiles):
 def install_console(app: FastAPI) -> None:
     """Serve the console and its files."""
 
-    async def page(request: Request) -> Response:
-        return FileResponse(FILES / _PAGE, headers=_HEADERS)
-
     async def to_page(request: Request) -> Response:
         # relative, so that it also works behind a proxy that serves it under a prefix
         return RedirectResponse(f"{CONSOLE.removeprefix('/')}/", headers=_HEADERS)
 
     app.add_route(CONSOLE, to_page, include_in_schema=False)
-    app.add_route(f"{CONSOLE}/", page, include_in_schema=False)
-    app.mount(CONSOLE, _Files(directory=FILES))
+    app.mount(CONSOLE, _Files(directory=FILES, html=True))
 
 
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"

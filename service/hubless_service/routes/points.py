@@ -1,45 +1,68 @@
-"""Stored targets: counted, by their ids, and page by page."""
+"""Points: counted, read by their ids, page by page, and written."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Annotated
 
-from fastapi import Response
+import numpy as np
+from fastapi import Header, Response
 
 import hubless
+from hubless.errors import InputError
 from hubless_service import openapi
-from hubless_service.http import responses
-from hubless_service.http.answers import CountAnswer, PointAnswer, PointsAnswer, ScrollAnswer
+from hubless_service.http import heavy, responses
+from hubless_service.http.answers import CountAnswer, DeleteAnswer, PointAnswer, PointsAnswer, PutAnswer, ScrollAnswer
 from hubless_service.http.cursors import read_cursor, write_cursor
-from hubless_service.http.requests import CountRequest, PointRequest, PointsRequest, ScrollRequest
-from hubless_service.http.responses import targets_of, weight_of_targets
+from hubless_service.http.requests import (
+    CountRequest,
+    DeletePointsRequest,
+    PatchPointsRequest,
+    PointRequest,
+    PointsRequest,
+    PutOptions,
+    PutPointsRequest,
+    ScrollRequest,
+    WriteOptions,
+)
+from hubless_service.http.responses import LoadedTargets, targets_of, weight_of_targets
 from hubless_service.http.values import NO_EXTRAS, Extras
-from hubless_service.routes.route import Call, Held, UrlOf
+from hubless_service.routes.route import Call, Held, UrlOf, Writable
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching.search import count_matches, find_target, find_targets, scroll_targets
+from hubless_service.searching import edits
+from hubless_service.searching.search import find_targets, matches_of, read_targets, scroll_targets
+from hubless_service.searching.writer import Plan
 
-router = make_router("collections")
-_PROBLEMS = (*openapi.BODY, *openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
+router, writes = make_router("collections"), make_router("points")
+_COLLECTION = "/v1/collections/{collection}"
+_POINTS = f"{_COLLECTION}/points"
+_SEARCH = (*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
+_PROBLEMS = (*openapi.BODY, *_SEARCH)
 _ALL, _FIRST_PAGE = CountRequest(), ScrollRequest()
+
+_OF_ONE = (*_SEARCH, "forbidden", "precondition_failed", "log_damaged")
+_OF_WRITES = (*openapi.BODY, *_OF_ONE)
+_OF_PUTS = (*_OF_WRITES, *openapi.VECTORS, *openapi.TEXTS, "point_not_found", "point_exists", "merge_needed")
+IfMatch = Annotated[
+    str | None, Header(description="The seq that the one target of the request must still have, or * for any.")
+]
 
 
 @router.post(
-    "/v1/collections/{collection}/count",
+    f"{_COLLECTION}/count",
     **openapi.about("How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS),
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
     engine, trace = call.service.engine, call.trace
     held = await engine.reach(trace, held, body.min_seq)
-    if body.filter is None:
-        counted = held.count
-    else:
-        counted = await engine.run(trace, partial(count_matches, held, body.filter, trace), held)
+    counted = held.count
+    if filter := body.filter:
+        counted = (await engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
     return responses.send({"count": counted, "collection": held.name, "version": held.version})
 
 
-@router.post(
-    "/v1/collections/{collection}/points", **openapi.about("Several targets by their ids", PointsAnswer, *_PROBLEMS)
-)
+@router.post(_POINTS, **openapi.about("Several targets by their ids", PointsAnswer, *_PROBLEMS))
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
     engine = call.service.engine
@@ -54,7 +77,7 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
 
 
 @router.post(
-    "/v1/collections/{collection}/scroll",
+    f"{_COLLECTION}/scroll",
     **openapi.about(
         "All targets, or those that meet a filter, page by page", ScrollAnswer, *_PROBLEMS, "cursor_expired"
     ),
@@ -79,28 +102,95 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 
 
 @router.get(
-    "/v1/collections/{collection}/points/{id:path}",
-    **openapi.about(
-        "One target by its id",
-        PointAnswer,
-        *openapi.FIELDS,
-        *openapi.SEARCHED,
-        "collection_not_found",
-        "point_not_found",
-        also=openapi.ETAG,
-    ),
+    f"{_POINTS}/{{id:path}}",
+    **openapi.about("One target by its id", PointAnswer, *_SEARCH, "point_not_found", also=openapi.ETAG),
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
     engine = call.service.engine
     held = await engine.reach(call.trace, held, url.min_seq)
     extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
-    found = await engine.run(call.trace, partial(find_target, held, id, extras), held)
+    work = partial(_read_one, held, id, extras)
+    found = await engine.run(call.trace, work, held)
     (target,) = targets_of(found)
     answer: PointAnswer = {**target, "collection": held.name, "version": held.version}
     return responses.send(answer, {"ETag": f'"{target["seq"]}"'})
 
 
+def _read_one(collection: hubless.Collection, text: str, extras: Extras) -> LoadedTargets:
+    """Read the target of an id, as the id stands in a URL. Raises `PointNotFound`."""
+    return read_targets(collection, np.array([collection.row(collection.parts.ids.parse(text))]), extras)
+
+
 def _usual(collection: hubless.Collection) -> Extras:
     """Return what targets are sent with if the request does not say: the payload, where there is one."""
     return Extras(payload=collection.parts.payload_kind is not None)
+
+
+@writes.put(
+    _POINTS,
+    **openapi.other_bodies(
+        PutOptions,
+        arrow="A stream with the columns `id` and `vector`, fixed_size_list<float32>; all others are payload. "
+        "Other fields stand in the URL.",
+    ),
+    **openapi.about("Store targets, or replace those of the same ids", PutAnswer, *_OF_PUTS),
+)
+async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_match: IfMatch = None) -> Response:
+    """All or none. When this is answered they are on the disk, and the next query finds them, hubness taken out."""
+    if (table := body.table) is not None:
+        plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
+        return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
+    encoded = await call.service.engine.encode(call, held, edits.texts_of(body), lambda place: f"points[{place}].")
+    plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
+    return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
+
+
+@writes.patch(
+    _POINTS,
+    **openapi.about("Change the payload of targets", PutAnswer, *_OF_WRITES, "point_not_found", "merge_needed"),
+)
+async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: IfMatch = None) -> Response:
+    """All or none. Columns that are not given stay, null empties one."""
+    return await _write(call, held, body, edits.plan_patch(body, held), [point.id for point in body.points], if_match)
+
+
+@writes.post(
+    f"{_POINTS}/delete",
+    **openapi.about("Delete targets by their ids, or those that meet a filter", DeleteAnswer, *_OF_WRITES),
+)
+async def delete_points(call: Call, held: Writable, body: DeletePointsRequest, if_match: IfMatch = None) -> Response:
+    """When this is answered no query finds them any more."""
+    return await _write(call, held, body, edits.plan_delete(body, held), body.ids or (), if_match, adds=False)
+
+
+@writes.delete(
+    f"{_POINTS}/{{id:path}}",
+    **openapi.about("Delete one target by its id", DeleteAnswer, *_OF_ONE, "point_not_found"),
+)
+async def delete_point(
+    call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: IfMatch = None
+) -> Response:
+    """When this is answered no query finds it any more. 404 if no target has the id."""
+    wanted = held.parts.ids.parse(id)
+    return await _write(call, held, url, partial(edits.delete_one, wanted), [wanted], if_match, adds=False)
+
+
+async def _write(
+    call: Call,
+    held: hubless.Collection,
+    wanted: WriteOptions,
+    plan: Plan,
+    ids: Sequence[str | int],
+    if_match: str | None,
+    *,
+    adds: bool = True,
+) -> Response:
+    """Write, unless the one target of the request is not as the header says when the turn of the plan comes."""
+    if if_match:
+        if len(ids) != 1:
+            raise InputError("If-Match", "a request about one target", f"{len(ids)} ids")
+        plan = edits.expecting(plan, ids[0], if_match)
+    durable = wanted.durability != "memory"
+    document = await call.service.engine.write(call, held.name, len(ids) if adds else 0, plan, durable=durable)
+    return responses.send({**document, "collection": held.name, "version": held.version})

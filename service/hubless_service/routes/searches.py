@@ -1,30 +1,26 @@
 """Queries: one, or a batch."""
 
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Response
 
+from hubless.errors import InputError
+from hubless.vectors.arrays import F32
 from hubless_service import openapi
 from hubless_service.http import responses
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
-from hubless_service.http.queries import queries_of, query_of
-from hubless_service.http.requests import BatchRequest, BinaryRequest, QueryRequest
+from hubless_service.http.requests import BatchRequest, BinaryRequest, LikeTarget, Query, QueryRequest
 from hubless_service.http.responses import hits_of, weight_of
-from hubless_service.http.values import Subject
+from hubless_service.http.values import NO_EXTRAS, Subject
 from hubless_service.routes.route import Call, DirectRoute, Held
 from hubless_service.routes.route import router as make_router
+from hubless_service.settings import Settings
 
 PATH = "/v1/collections/{collection}/query"
 router = make_router("query")
-_PROBLEMS = (
-    *openapi.BODY,
-    *openapi.FIELDS,
-    *openapi.VECTORS,
-    *openapi.TEXTS,
-    *openapi.SEARCHED,
-    "collection_not_found",
-    "point_not_found",
-)
+_PROBLEMS = (*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "collection_not_found", "point_not_found")
+_CANDIDATES = 10
+"""Targets that are ranked for a hit where hits are chosen among them, about."""
 
 
 async def _room(call: Call) -> None:
@@ -32,24 +28,19 @@ async def _room(call: Call) -> None:
     call.service.engine.check_room()
 
 
-def _url(url: Annotated[BinaryRequest, Query()]) -> None:
-    """Document the fields that stand in the URL beside a binary body."""
-
-
 @router.post(
     PATH,
-    dependencies=[Depends(_url)],
     **openapi.about(
         "The targets nearest to a vector, a text or another target, hubness taken out", QueryAnswer, *_PROBLEMS
     ),
-    openapi_extra=openapi.binary_body("dim · 4 bytes, little-endian float32; other fields stand in the URL."),
+    **openapi.other_bodies(BinaryRequest, "dim · 4 bytes, little-endian float32; other fields stand in the URL."),
 )
 async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], body: QueryRequest) -> Response:
     """Send JSON, or the bytes of one vector with the other fields in the URL.
 
     In each hit score = similarity − strength · offset.
     """
-    engine, wanted = call.service.engine, query_of(body, call.service.settings)
+    engine, wanted = call.service.engine, _query_of(body, call.service.settings)
     if wanted.min_seq:
         held = await engine.reach(call.trace, held, wanted.min_seq)
     found = await engine.search(call, held, [wanted])
@@ -63,15 +54,15 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
 
 @router.post(
     f"{PATH}/batch",
-    dependencies=[Depends(_url)],
     **openapi.about("Several queries at once", BatchAnswer, *_PROBLEMS),
-    openapi_extra=openapi.binary_body(
-        "m · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL."
+    **openapi.other_bodies(
+        BinaryRequest,
+        "m · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
     ),
 )
 async def query_batch(call: Call, held: Held, room: Annotated[None, Depends(_room)], body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
-    engine, wanted = call.service.engine, queries_of(body, Subject(held, call.service.settings))
+    engine, wanted = call.service.engine, _queries_of(body, Subject(held, call.service.settings))
     held = await engine.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await engine.search(call, held, wanted)
 
@@ -79,6 +70,69 @@ async def query_batch(call: Call, held: Held, room: Annotated[None, Depends(_roo
         return {"results": [hits_of(one) for one in found], "collection": held.name, "version": held.version}
 
     return await responses.send_heavy(weight_of(found), answer, call.trace)
+
+
+def _query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
+    """Return the query of a request, or of a part of one."""
+    asked: F32 | str | LikeTarget | None = sent.vector if sent.vector is not None else sent.text
+    if sent.id is not None:
+        asked = LikeTarget(sent.id)
+    if asked is None or (sent.vector is not None) + (sent.text is not None) + (sent.id is not None) > 1:
+        names = [name for name in ("vector", "text", "id") if getattr(sent, name) is not None]
+        raise InputError(f"{where}vector", "either a vector, a text or an id", " and ".join(names) or "none of them")
+    limit = settings.default_limit if sent.limit is None else sent.limit
+    options: dict[str, Any] = {"limit": limit}
+    if sent.strength is not None:
+        options["strength"] = sent.strength
+    if sent.params:
+        options["parameters"] = sent.params
+    if sent.filter is not None:
+        options["filter"] = sent.filter
+    if sent.skip:
+        deepest = max(settings.max_depth - limit, 0)
+        if sent.skip > deepest:
+            raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", str(sent.skip))
+        options["skip"] = sent.skip
+    if sent.explain:
+        options["explain"] = True
+    if sent.group_by is not None:
+        options["group_by"] = sent.group_by
+    if sent.diversity:
+        if sent.score_threshold is not None:
+            raise InputError(f"{where}score_threshold", "none beside diversity, which orders hits anew", "one")
+        options["diversity"] = sent.diversity
+    if sent.min_confidence:
+        options["min_confidence"] = sent.min_confidence
+    if sent.min_presence:
+        options["min_presence"] = sent.min_presence
+    return Query(
+        where=where,
+        asked=asked,
+        options=options,
+        extras=sent.with_ or NO_EXTRAS,
+        score_threshold=sent.score_threshold,
+        timeout_ms=sent.timeout_ms or settings.default_timeout_ms,
+        min_seq=sent.min_seq or 0,
+    )
+
+
+def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
+    """Return the queries of a batch."""
+    settings = subject.settings
+    queries = [_query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
+    chosen = {"group_by", "diversity"}
+    hits = 0
+    for options in (query.options for query in queries):
+        depth = options["limit"] + options.get("skip", 0)
+        hits += depth if chosen.isdisjoint(options) else depth * _CANDIDATES
+    if hits > settings.max_batch_hits:
+        expected = f"limits and skips that add up to at most {settings.max_batch_hits}"
+        raise InputError(sent.field, expected, str(hits))
+    numbers = sum(query.options["limit"] for query in queries if query.extras.vector) * subject.collection.dim
+    if numbers > settings.max_batch_numbers:
+        expected = f"hits with vectors of at most {settings.max_batch_numbers} numbers in all"
+        raise InputError(sent.field, expected, str(numbers))
+    return queries
 
 
 ROUTE = cast(DirectRoute, next(route for route in router.routes if getattr(route, "path", "") == PATH))

@@ -27,9 +27,9 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.requests import DiffRequest
+from hubless_service.routes.analysis import K
 from hubless_service.routes.route import Admin, AppState, Call, Place, UrlOf
 from hubless_service.routes.route import router as make_router
-from hubless_service.searching.insight import K
 from hubless_service.searching.shelf import Slot, as_problem
 
 log = logging.getLogger("hubless.administration")
@@ -45,9 +45,7 @@ _comparing = threading.Lock()
 """Opening two versions takes memory and disk, so one pair at a time."""
 
 
-@router.get(
-    _PATH, **openapi.about("All versions of a collection", VersionsAnswer, "collection_not_found", *openapi.UNSERVED)
-)
+@router.get(_PATH, **openapi.about("All versions of a collection", VersionsAnswer, *openapi.READ))
 async def list_versions(call: Call, place: Place) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
     return responses.send(await _versions(call.service, place[0], call.access))

@@ -3,9 +3,10 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic, perf_counter
 
 import numpy as np
@@ -43,10 +44,7 @@ _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 
 
 class CatalogFollower:
-    """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds.
-
-    `prepare`: called once in each thread.
-    """
+    """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds."""
 
     def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
         self._source = source
@@ -81,28 +79,18 @@ class CatalogFollower:
 
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""
-        with suppress(HublessError):
-            self._shelf.aliases = self._source.aliases()
+        self._read_aliases()
         if self._changed:
             with suppress(OSError):  # then the others hear of it at their next turn
                 self._changed.write_bytes(os.urandom(8))
         self.wake()
 
-    def find(self, name: str) -> bool:
-        """Return whether a collection is in the catalog; if so it is looked at soon."""
-        try:
-            self._source.current(name)
-        except (HublessError, LookupError):
-            return False
-        self.wake()
-        return True
-
-    def _has(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""
         try:
             self._source.current(name)
         except Exception as error:
-            return not isinstance(error, CollectionNotFound)
+            return not isinstance(error, CollectionNotFound | LookupError)
         return True
 
     def wake(self) -> None:
@@ -211,42 +199,38 @@ class CatalogFollower:
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
         slot, version = self._shelf.known(name), None
-        ids = self._shelf.version_ids.get(name, ())
         try:
             version = self._source.current(name)
-            ids = self._source.version_ids(name)
+            slot = replace(slot, version_ids=self._source.version_ids(name))
             renewed = self._renewed(name, slot, version)
             if renewed is None:
                 if not here:
-                    self._shelf.put(name, slot, ids)
-                    self._have_opened(name)
+                    self._shelf.put(name, slot)
+                    self._opening.add(name)
+                    try:
+                        self._openers.submit(self._open, name)
+                    except RuntimeError:  # the system allows no more threads, or this stops
+                        self._open(name)
                     return
                 renewed = self._opened(name)
         except Exception as error:
-            if not self._has(name):  # deleted since its name was read
+            if not self.has(name):  # deleted since its name was read
                 self._shelf.drop(name)
                 return
             if version != slot.tried or str(error) != str(slot.failure):
                 _log_failure(f'collection "{name}"', error)
             # its traceback would hold on to collections
             renewed = Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
-        self._put(name, slot, renewed, ids)
+        self._put(name, slot, replace(renewed, version_ids=slot.version_ids))
 
-    def _have_opened(self, name: str) -> None:
-        self._opening.add(name)
-        try:
-            self._openers.submit(self._open, name)
-        except RuntimeError:  # the system allows no more threads, or this stops
-            self._open(name)
-
-    def _put(self, name: str, before: Slot, renewed: Slot, ids: Sequence[str]) -> None:
+    def _put(self, name: str, before: Slot, renewed: Slot) -> None:
         if renewed.living is None or before.living in (None, renewed.living):
-            self._shelf.put(name, renewed, ids)
+            self._shelf.put(name, renewed)
             return
         # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
         with before.living.changing:
             follow(renewed.living)
-            self._shelf.put(name, renewed, ids)
+            self._shelf.put(name, renewed)
 
     def _renewed(self, name: str, slot: Slot, version: str) -> Slot | None:
         """The slot as it is now; None if the version is still to be opened."""
@@ -261,17 +245,11 @@ class CatalogFollower:
         return None
 
     def _opened(self, name: str) -> Slot:
-        """The current version, opened and checked; tried twice."""
-        tried = ""
-        while True:
-            version = self._source.current(name)
-            try:
-                return self._opened_once(name)
-            except (BundleError, StorageError):
-                # it may pass, or another version may have become current meanwhile, and this one been pruned
-                if tried == version:
-                    raise
-                tried = version
+        """Return the current version, opened and checked; tried twice."""
+        # it may pass, or another version may have become current meanwhile, and this one been pruned
+        with suppress(BundleError, StorageError):
+            return self._opened_once(name)
+        return self._opened_once(name)
 
     def _opened_once(self, name: str) -> Slot:
         started = perf_counter()
@@ -298,10 +276,7 @@ class CatalogFollower:
         return Slot(living, collection.version, seconds=seconds)
 
     def _check_hashes(self, collections: list[hubless.Collection]) -> None:
-        """Compare files with their hashes while they are served. A version with a wrong file is served no longer.
-
-        The smallest comes first, so that a large one delays no other. One is read at a time: searches need the disk.
-        """
+        """Compare files with their hashes, the smallest version first. One with a wrong file is served no longer."""
         # in place: the caller must not hold on to versions that are replaced
         collections.sort(key=lambda each: sum(file.size for file in each.manifest.files.values()), reverse=True)
         while collections and not self._stopping.is_set():
@@ -329,10 +304,7 @@ class CatalogFollower:
 
 
 def follow(living: WritableCollection, *, wait: bool = False) -> bool:
-    """Bring a collection up to date with its log. What cannot be followed is served as it is, and logged if it is new.
-
-    Return whether only a newer version can go on from here.
-    """
+    """Bring a collection up to date with its log. Return whether only a newer version can go on from here."""
     name, before = living.base.name, living.error
     try:
         looked = living.refresh(wait=wait) is not None

@@ -10,7 +10,7 @@ from typing import Any
 
 import hubless
 from hubless.errors import BundleDamaged, HublessError, storage_errors
-from hubless.search.collection import FILTER_CACHE, open_collection
+from hubless.search.collection import open_collection
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
@@ -19,15 +19,9 @@ from hubless.store.remote.objects import Objects
 class CatalogSource(hubless.Catalog):
     """A catalog on disk, and how its collections are opened to be served. Tests have others, in memory."""
 
-    def __init__(
-        self,
-        path: Path,
-        encoders: Mapping[str, Mapping[str, Any]] | None = None,
-        filter_cache: int = FILTER_CACHE,
-    ) -> None:
+    def __init__(self, path: Path, encoders: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         super().__init__(path)
         self._encoders = encoders or {}
-        self._filter_cache = filter_cache
 
     def names(self) -> list[str]:
         """Return the names of all collections that are to be served."""
@@ -35,14 +29,8 @@ class CatalogSource(hubless.Catalog):
 
     def open(self, name: str, *, hashes: bool) -> hubless.Collection:
         """Open the current version. Without `hashes`, only the sizes of files are compared with the manifest."""
-        return open_collection(
-            self.path,
-            name,
-            hashes=hashes,
-            encoder=self._encoders.get(name),
-            filter_cache=self._filter_cache,
-            lenient=True,
-        )
+        encoder = self._encoders.get(name)
+        return open_collection(self.path, name, hashes=hashes, encoder=encoder, lenient=True)
 
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
@@ -70,9 +58,8 @@ class RemoteSource(CatalogSource):
         most_bytes: int,
         seconds: float,
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
-        filter_cache: int = FILTER_CACHE,
     ) -> None:
-        super().__init__(folder, encoders, filter_cache)
+        super().__init__(folder, encoders)
         self._mirror = Mirror(Objects(address), folder)
         self._most_bytes = most_bytes
         self._seconds = seconds

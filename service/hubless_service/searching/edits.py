@@ -85,16 +85,6 @@ def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
     return partial(_delete, list(dict.fromkeys(wanted.ids or ())))
 
 
-def check_writable(collection: Collection) -> None:
-    """Raise `InputError` unless the offset of a target is all that the correction needs."""
-    if not collection.parts.is_folded:
-        name = collection.manifest.correction.name
-        expected = (
-            "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
-        )
-        raise InputError("collection", expected, f"correction {name}, which is prepared for all targets together")
-
-
 def _put(put: Put, mode: str, transaction: Transaction) -> Planned:
     ids = put.ids.to_pylist()
     there = [transaction.has(wanted) for wanted in ids]

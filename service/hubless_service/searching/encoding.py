@@ -11,7 +11,7 @@ from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
-from hubless_service.http.queries import Query
+from hubless_service.http.requests import Query
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings

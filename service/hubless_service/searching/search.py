@@ -18,7 +18,7 @@ from hubless.knn import openmp_threads
 from hubless.search.delta.overlay import seqs_of
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
-from hubless_service.http.queries import LikeTarget, Query
+from hubless_service.http.requests import LikeTarget, Query
 from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, LoadedTargets, read_beside
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.http.values import NO_EXTRAS, Extras
@@ -26,10 +26,7 @@ from hubless_service.searching.work_queue import Answer, WorkQueue
 
 
 def matches_of(collection: hubless.Collection, filter: Filter, traces: Iterable[Trace]) -> Matches:
-    """Return the targets that meet a filter, evaluated only if they are not known yet.
-
-    The time of an evaluation is the stage `filter` of all traces that wait for it.
-    """
+    """Return the targets that meet a filter. If it has to be evaluated, that is the stage `filter` of the traces."""
     if known := collection.known_matches(filter):
         return known
     started = perf_counter()
@@ -40,11 +37,6 @@ def matches_of(collection: hubless.Collection, filter: Filter, traces: Iterable[
     return found
 
 
-def find_target(collection: hubless.Collection, text: str, extras: Extras) -> LoadedTargets:
-    """The target of an id, as the id stands in a URL. Raises `PointNotFound`."""
-    return _targets(collection, np.array([collection.row(collection.parts.ids.parse(text))]), extras)
-
-
 def find_targets(
     collection: hubless.Collection, ids: Sequence[str | int], extras: Extras
 ) -> tuple[LoadedTargets, list[str | int]]:
@@ -52,7 +44,7 @@ def find_targets(
     rows = collection.find(ids)
     found = np.array([row for row in rows if row is not None], np.int64)
     missing = [wanted for wanted, row in zip(ids, rows, strict=True) if row is None]
-    return _targets(collection, found, extras), missing
+    return read_targets(collection, found, extras), missing
 
 
 def scroll_targets(
@@ -65,15 +57,11 @@ def scroll_targets(
         if matches is None
         else matches.page(start, limit + 1)
     )
-    return _targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
+    return read_targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
 
 
-def count_matches(collection: hubless.Collection, filter: Filter, trace: Trace) -> int:
-    """Return the number of targets that meet a filter."""
-    return matches_of(collection, filter, [trace]).count
-
-
-def _targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
+def read_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
+    """Read the targets of some rows."""
     beside = read_beside(collection, rows, extras)
     return LoadedTargets(collection.ids(rows), collection.offsets[rows], seqs_of(collection.parts, rows), beside)
 
@@ -106,7 +94,7 @@ async def search(
     deadline: float,
     observe: Observe,
 ) -> list[FoundHits]:
-    """Answer queries in their order, all or none."""
+    """Answer queries in their order, all or none: those of one key by one call."""
     alike: dict[Hashable, tuple[list[int], list[Query]]] = {}
     for i, query in enumerate(queries):
         places, group = alike.setdefault(_key(collection, query), ([], []))
@@ -116,7 +104,19 @@ async def search(
     answers: list[FoundHits | None] = [None] * len(queries)
     try:
         for key, (_, group) in alike.items():
-            futures.append(_submit(queue, collection, key, group, trace, deadline, observe))
+            options, parts = group[0].options, collection.parts
+            filter = options.get("filter")
+            matches = None if filter is None else collection.known_matches(filter)
+            # that the last search of this key was cheap says nothing if the filter has to be evaluated
+            inline = (filter is None or matches is not None) and not parts.remote
+            exact = "parameters" in options and options["parameters"].get("exact") is True
+            whole = inline and parts.targets.is_shared(matches, exact=exact)
+            answer: Answer = partial(answer_groups, collection, observe)
+            if whole:
+                answer = partial(_on_threads, queue.threads, answer)
+            content, size = QueryGroup(group, trace, matches), len(group)
+            future = queue.submit(trace, deadline, answer, content, key, size=size, inline=inline, exclusive=whole)
+            futures.append(future)
         for (places, _), future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
@@ -135,30 +135,6 @@ def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     # with a filter, the number of hits depends on whether the target itself matches
     by_id = isinstance(query.asked, LikeTarget) and (query.asked if "filter" in options else True)
     return collection, by_id, *options.items()
-
-
-def _submit(
-    queue: WorkQueue,
-    collection: hubless.Collection,
-    key: Hashable,
-    queries: Sequence[Query],
-    trace: Trace,
-    deadline: float,
-    observe: Observe,
-) -> "asyncio.Future[list[FoundHits]]":
-    """Queue queries of one key. Return a future of the hits of each."""
-    options, parts = queries[0].options, collection.parts
-    filter = options.get("filter")
-    matches = None if filter is None else collection.known_matches(filter)
-    # that the last search of this key was cheap says nothing if the filter has to be evaluated
-    inline = (filter is None or matches is not None) and not parts.remote
-    exact = "parameters" in options and options["parameters"].get("exact") is True
-    exclusive = inline and parts.targets.is_shared(matches, exact=exact)
-    answer: Answer = partial(answer_groups, collection, observe)
-    if exclusive:
-        answer = partial(_on_threads, queue.threads, answer)
-    group = QueryGroup(queries, trace, matches)
-    return queue.submit(trace, deadline, answer, group, key, size=len(queries), inline=inline, exclusive=exclusive)
 
 
 def _on_threads(threads: int, answer: Answer, groups: Sequence[QueryGroup]) -> Sequence[Any]:

@@ -19,7 +19,7 @@ from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.http.queries import Query
+from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
@@ -101,10 +101,7 @@ class SearchService:
         self._follower.start(on_loaded)
 
     def stop(self) -> list[threading.Thread]:
-        """Begin nothing more; the threads, which end when they have finished what they began.
-
-        Threads that read files or wait for an encoder are not among them: nobody needs what they still find.
-        """
+        """Begin nothing more. Return the threads that end when they have finished what somebody still needs."""
         self._encoding.stop()
         self._follower.stop()
         self._threads_set.close()
@@ -132,13 +129,17 @@ class SearchService:
 
     async def appears(self, name: str) -> bool:
         """Return True if a collection is there that this worker did not serve. Waits a little until it does."""
-        if self.shelf.loading or not (self.shelf.has(name) or await asyncio.to_thread(self._follower.find, name)):
+        if self.shelf.loading:
             return False
+        if name not in self.shelf.slots:
+            if not await asyncio.to_thread(self._follower.has, name):
+                return False
+            self._follower.wake()
         for _ in range(_LOOKS):
-            if self.shelf.has(name) and self.shelf.known(name).state != "loading":
+            if name in self.shelf.slots and self.shelf.known(name).state != "loading":
                 return True
             await asyncio.sleep(_LOOK_SECONDS)
-        return self.shelf.has(name)
+        return name in self.shelf.slots
 
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""

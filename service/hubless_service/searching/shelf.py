@@ -15,22 +15,14 @@ STATES = ("loading", "ready", "failed")
 
 @dataclass(frozen=True)
 class Slot:
-    """One collection, as far as it has been loaded.
+    """One collection, as far as it has been loaded."""
 
-    Attributes
-    ----------
-    living : the version that is served, with what was written since; None if there is none
-    tried : the id of the version that was opened last; the one that is served, unless there is a failure
-    failure : why that version cannot be served
-    seconds : how long it took to open and check the version that is served
-    silent : why its engine does not answer now; None if it does. Queries are answered again as soon as it does
-    """
-
-    living: WritableCollection | None = None
-    tried: str | None = None
-    failure: Exception | None = None
-    seconds: float = 0.0
-    silent: EngineError | None = None
+    living: WritableCollection | None = None  # the version that is served, with what was written since
+    tried: str | None = None  # the version that was opened last: the one that is served, unless there is a failure
+    failure: Exception | None = None  # why that version cannot be served
+    seconds: float = 0.0  # to open and check the version that is served
+    silent: EngineError | None = None  # why its engine does not answer now; queries are answered as soon as it does
+    version_ids: Sequence[str] = ()  # of all versions that are stored, oldest first
 
     @property
     def collection(self) -> hubless.Collection | None:
@@ -39,11 +31,8 @@ class Slot:
 
     @property
     def state(self) -> str:
-        """One of `STATES`; a collection is ready as long as a version is served, its engine answers, its log is whole.
-
-        A collection whose log is damaged lacks writes that were answered: it is served, and is not ready.
-        """
-        if self.collection:
+        """One of `STATES`: ready as long as a version is served, its engine answers, and its log is whole."""
+        if self.collection:  # which is served also if its log is damaged, without writes that were answered
             return "failed" if self.silent or self._damage else "ready"
         return "failed" if self.failure else "loading"
 
@@ -94,8 +83,7 @@ class Shelf:
         self.loading = True
         self.failure: Exception | None = None
         self.aliases: Mapping[str, hubless.Alias] = {}
-        self.version_ids: Mapping[str, Sequence[str]] = {}
-        self._slots: Mapping[str, Slot] = {}
+        self.slots: Mapping[str, Slot] = {}  # never changed, but replaced
         self._lock = threading.Lock()
 
     # for the watcher
@@ -103,62 +91,50 @@ class Shelf:
     def keep(self, names: Iterable[str]) -> list[str]:
         """Have a slot for each of these collections and for no other; the names of those that are gone."""
         with self._lock:
-            before = self._slots
-            self._slots = {name: before.get(name, Slot()) for name in names}
-            return [name for name in before if name not in self._slots]
+            before = self.slots
+            self.slots = {name: before.get(name, Slot()) for name in names}
+            return [name for name in before if name not in self.slots]
 
     def note(self, name: str, silent: EngineError | None) -> None:
         """Note whether the engine of a collection answers."""
         with self._lock:
-            if slot := self._slots.get(name):
-                self._slots = {**self._slots, name: replace(slot, silent=silent)}
+            if slot := self.slots.get(name):
+                self.slots = {**self.slots, name: replace(slot, silent=silent)}
 
     def drop(self, name: str) -> None:
         """Serve a collection no longer, as it was deleted."""
         with self._lock:
-            self._slots = {known: slot for known, slot in self._slots.items() if known != name}
+            self.slots = {known: slot for known, slot in self.slots.items() if known != name}
 
-    def put(self, name: str, slot: Slot, version_ids: Sequence[str]) -> None:
-        """Replace the slot of a collection, unless the collection is gone.
-
-        Requests that have begun hold on to the version that they found in the old slot.
-        """
+    def put(self, name: str, slot: Slot) -> None:
+        """Replace the slot of a collection, unless it is gone. Requests that have begun keep the version they found."""
         with self._lock:
-            if name in self._slots:
-                self._slots = {**self._slots, name: slot}
-                self.version_ids = {**self.version_ids, name: version_ids}
-
-    @property
-    def slots(self) -> Mapping[str, Slot]:
-        """All slots by name."""
-        return self._slots
+            if name in self.slots:
+                self.slots = {**self.slots, name: slot}
 
     def known(self, name: str) -> Slot:
         """The slot of a collection; an empty one if it has none."""
-        return self._slots.get(name, Slot())
+        return self.slots.get(name, Slot())
 
     def is_behind(self, held: hubless.Collection) -> bool:
         """Return True if a write to the collection was answered that it lacks. Costs a few µs."""
-        living = self.known(held.name).living
+        slot = self.slots.get(held.name)
+        living = slot.living if slot else None
         return living is not None and living.error is None and living.log is not None and living.log.noted() > held.seq
-
-    def has(self, name: str) -> bool:
-        """Return True if it has a slot."""
-        return name in self._slots
 
     def served(self) -> list[hubless.Collection]:
         """All collections that are ready."""
-        return [collection for slot in self._slots.values() if (collection := slot.collection)]
+        return [collection for slot in self.slots.values() if (collection := slot.collection)]
 
     def living(self) -> list[WritableCollection]:
         """The same, with their logs."""
-        return [slot.living for slot in self._slots.values() if slot.living]
+        return [slot.living for slot in self.slots.values() if slot.living]
 
     # for requests
 
     def collections(self, access: Access) -> list[hubless.Collection]:
         """All collections that are ready and may be seen, by name."""
-        if not self._slots or self.loading:
+        if not self.slots or self.loading:
             self._check_loaded()
         return [collection for collection in self.served() if access.sees(collection.name)]
 
@@ -173,7 +149,7 @@ class Shelf:
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
         """The own name of a collection, given that name or an alias, and its slot."""
-        slots, alias = self._slots, self.aliases.get(name)  # once, as the watcher may replace them at any time
+        slots, alias = self.slots, self.aliases.get(name)  # once, as the watcher may replace them at any time
         own = alias.collection if alias and name not in slots else name
         slot = slots.get(own)
         if slot is None or not access.sees(own):
@@ -186,17 +162,13 @@ class Shelf:
     @property
     def ready(self) -> bool:
         """True if loading is over and something can be served. One collection that failed does not hold up the rest."""
-        states = {slot.state for slot in self._slots.values()}
+        states = {slot.state for slot in self.slots.values()}
         return not self.loading and states != {"failed"} and not (self.failure and not states)
 
     @property
     def empty(self) -> bool:
         """Return True if the catalog was read and has no collection."""
-        return not self.loading and not self.failure and not self._slots
-
-    def details(self, access: Access) -> dict[str, dict[str, object]]:
-        """The state of each collection that may be seen, for people who ask why the server is not ready."""
-        return {name: slot.details() for name, slot in self._slots.items() if access.sees(name)}
+        return not self.loading and not self.failure and not self.slots
 
     def _check_loaded(self) -> None:
         if self.loading:

@@ -40,30 +40,19 @@ _SEARCHING, _WAITING = 0.5, 0.3
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class WorkItem:
-    """The work of one request.
+    """The work of one request."""
 
-    Attributes
-    ----------
-    key : items of equal keys can be answered by one call; one without a key is answered alone
-    size : how many queries it is
-    deadline : on the clock of `submitted`
-    inline : whether it may be answered in the event loop
-    exclusive : whether the search takes all processors, so that two of this key would only slow each other down
-    future : gets the answer; an item whose future is done is not taken
-    timer : ends the request at its deadline
-    """
-
-    key: Hashable | None
+    key: Hashable | None  # items of equal keys can be answered by one call; one without a key is answered alone
     answer: Answer
     content: Any
-    size: int
-    deadline: float
-    inline: bool
-    exclusive: bool
+    size: int  # queries
+    deadline: float  # on the clock of `submitted`
+    inline: bool  # whether it may be answered in the event loop
+    exclusive: bool  # whether it takes all processors, so that two of this key would only slow each other down
     trace: Trace
-    future: "asyncio.Future[Any]"
+    future: "asyncio.Future[Any]"  # gets the answer; an item whose future is done is not taken
     submitted: float
-    timer: asyncio.TimerHandle
+    timer: asyncio.TimerHandle  # ends the request at its deadline
 
 
 class Backlog:
@@ -210,10 +199,7 @@ class WorkQueue:
         inline: bool = True,
         exclusive: bool = False,
     ) -> "asyncio.Future[Any]":
-        """Queue work, and return a future of its result. Cancel it to take the work from the queue.
-
-        The parameters are those of `WorkItem`.
-        """
+        """Queue a `WorkItem`, and return a future of its result. Cancel it to take the work from the queue."""
         now = perf_counter()
         self._backlog.check(now, trace.late, deadline - trace.started)
         loop = asyncio.get_running_loop()

@@ -33,29 +33,19 @@ _MERGED_AFTER = "5"
 _MERGE_POLL = 0.1
 
 
-@dataclass(eq=False, slots=True, kw_only=True)
+@dataclass(eq=False, slots=True)
 class QueuedWrite:
-    """A write that waits.
+    """A write that waits."""
 
-    Attributes
-    ----------
-    name : of the collection
-    points : how many targets it adds at most
-    plan : see `Plan`
-    deadline : on the clock of `perf_counter`; too late it is not begun
-    durable : whether it is answered only when it is on the disk
-    begun : whether it is being written; until then it is refused at its deadline
-    """
-
-    name: str
-    points: int
+    name: str  # of the collection
+    points: int  # that it adds at most
     plan: Plan
-    deadline: float
-    durable: bool
+    deadline: float  # on the clock of `perf_counter`; too late it is not begun
+    durable: bool  # whether it is answered only when it is on the disk
     trace: Trace
     future: "asyncio.Future[dict[str, Any]]"
     submitted: float = field(default_factory=perf_counter)
-    begun: bool = False
+    begun: bool = False  # until then it is refused at its deadline
 
 
 class Writer:
@@ -101,16 +91,16 @@ class Writer:
         self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, durable: bool
     ) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        task = QueuedWrite(
-            name=name,
-            points=points,
-            plan=plan,
-            deadline=deadline,
-            durable=durable,
-            trace=trace,
-            future=loop.create_future(),
-        )
-        self._add(task)
+        task = QueuedWrite(name, points, plan, deadline, durable, trace, loop.create_future())
+        with self._lock:
+            if self._stopped:
+                raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
+            if name not in self._waiting:
+                self._threads.submit(self._write_all, name)
+            waiting = self._waiting.setdefault(name, deque())
+            if len(waiting) >= self._room:
+                raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.", headers=RETRY_AFTER)
+            waiting.append(task)
         ending = loop.call_later(deadline - perf_counter(), self._give_up, task)
         try:
             # a client that hangs up does not stop a write that has begun
@@ -118,17 +108,6 @@ class Writer:
         finally:
             if task.future.done():
                 ending.cancel()
-
-    def _add(self, task: QueuedWrite) -> None:
-        with self._lock:
-            if self._stopped:
-                raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
-            if task.name not in self._waiting:
-                self._threads.submit(self._write_all, task.name)
-            waiting = self._waiting.setdefault(task.name, deque())
-            if len(waiting) >= self._room:
-                raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.", headers=RETRY_AFTER)
-            waiting.append(task)
 
     def _give_up(self, task: QueuedWrite) -> None:
         """Refuse a write whose time is over, unless it has begun."""
@@ -142,25 +121,20 @@ class Writer:
 
     def _write_all(self, name: str) -> None:
         """Write what waits for a collection until nothing does."""
-        while tasks := self._next(name):
+        while True:
+            with self._lock:
+                waiting = self._waiting[name]
+                tasks = [waiting.popleft() for _ in range(min(len(waiting), _TOGETHER))]
+                if not tasks:
+                    del self._waiting[name]
+                    return
             now = perf_counter()
             for task in tasks:
                 task.trace.add("queue", now - task.submitted)
             self._attempt(tasks)
 
-    def _next(self, name: str) -> list[QueuedWrite]:
-        with self._lock:
-            waiting = self._waiting[name]
-            if not waiting:
-                del self._waiting[name]
-            return [waiting.popleft() for _ in range(min(len(waiting), _TOGETHER))]
-
     def _attempt(self, tasks: list[QueuedWrite]) -> None:
-        """Write some tasks in one transaction. If that fails, write each half by itself, down to single writes.
-
-        So an error that shows late, in the offsets or in SQLite, refuses only the write that causes it. An error of
-        the disk or of the collection refuses all: no other write would fare better.
-        """
+        """Write tasks in one transaction. If one of them is wrong, write each half by itself, down to the wrong one."""
         try:
             self._write(tasks)
         except REPLACED as error:
@@ -181,7 +155,8 @@ class Writer:
                 _fail(tasks, internal_error())
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
-        if (living := self._shelf.known(tasks[0].name).living) is None:
+        name = tasks[0].name
+        if (living := self._shelf.known(name).living) is None:
             raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
@@ -191,7 +166,12 @@ class Writer:
             if appender.last != living.current.seq:
                 living.catch_up()
             transaction = living.begin()
-            for task in self._begin(tasks):
+            with self._lock:
+                # without those that were refused while another process held the log
+                tasks = [task for task in tasks if not task.future.done()]
+                for task in tasks:
+                    task.begun = True
+            for task in tasks:
                 try:
                     write, document = self._planned(task, transaction)
                 except (HttpProblem, HublessError) as error:
@@ -205,19 +185,11 @@ class Writer:
             appender.commit()
             living.commit(transaction)
         self.on_written(living)
-        following = self._shelf.known(tasks[0].name).living
+        following = self._shelf.known(name).living
         if following is not None and following is not living:
             follow(following)  # another version took its place meanwhile
         for task, answer in answers:
             _resolve(task, answer)
-
-    def _begin(self, tasks: list[QueuedWrite]) -> list[QueuedWrite]:
-        """Begin the writes that were not refused at their deadline while another process held the log."""
-        with self._lock:
-            begun = [task for task in tasks if not task.future.done()]
-            for task in begun:
-                task.begun = True
-            return begun
 
     def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, dict[str, Any]]:
         """Return the writes of a task, and its answer."""
