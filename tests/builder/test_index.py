@@ -201,6 +201,8 @@ class TestAdd:
         nothing = {"n": None, "even": None}
         assert own.payload(np.arange(60, 64)) == [nothing | {"n": 60}, nothing, nothing | {"even": True}, nothing]
         assert own.query(QUERIES, filter={"field": "n", "eq": 60}).ids == [["t60"]] * 8
+        own.add(PROBLEM.targets[64:65], payload=[{"id": "t64", "n": 64}])
+        assert own.payload([own.row("t64")]) == [nothing | {"n": 64}]
 
     @pytest.mark.parametrize(
         ("options", "error", "message"),
@@ -233,6 +235,8 @@ class TestRemove:
     def test_matches_from_before_a_change_are_refused(self, own):
         matches = own.matches({"field": "even", "eq": True})
         own.remove(["t0"])
+        with pytest.raises(InputError, match=r"^ids: expected a list of ids"):
+            own.remove("t1")
         with pytest.raises(InputError, match=r"^filter: expected matches among the 59 targets, got among 60"):
             own.query(QUERIES, filter=matches)
 

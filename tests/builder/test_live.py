@@ -122,3 +122,12 @@ def test_wrong_live_queries_are_refused_by_name(live, error, message):
     if not isinstance(live, str):
         with pytest.raises(error, match="live queries"):
             hubless.choose_strength(live, TARGETS, np.zeros(len(TARGETS)), metric="cosine")
+
+
+def test_choice_agrees_with_that_by_offsets():
+    offsets = hubless.offsets(TARGETS, FOREIGN, metric="cosine", correction="csls")
+    chosen = hubless.choose_strength(LIVE, TARGETS, offsets, metric="cosine")
+    assert chosen.strength <= 0.25
+    assert hubless.choose_strength(LIVE, TARGETS, 0 * offsets, metric="cosine").strength == 1
+    own = hubless.offsets(TARGETS, BANK, metric="cosine", correction="csls")
+    assert hubless.choose_strength(LIVE, TARGETS, own, metric="cosine").strength == 1

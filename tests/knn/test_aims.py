@@ -67,3 +67,7 @@ def test_too_few_targets_to_train_on_are_scanned_and_it_is_said(name):
     assert name in notes[0]
     assert str(INDEXES[name].least) in notes[0]
     assert names(name, INDEXES[name].least) == ([name], [])
+
+
+def test_auto_with_a_latency_tries_faster_kinds_after_it():
+    assert names("auto", 100_000, Aims(latency_ms=1))[0] == ["fastscan", "ivf_fastscan", "hnsw", "flat"]

@@ -70,6 +70,11 @@ class TestEveryFormat:
         with pytest.raises(StorageError, match=f"nowhere{suffix}: query bank: there is no such file"):
             open_items(tmp_path / f"nowhere{suffix}", "query bank")
 
+    def test_empty_file(self, tmp_path, suffix):
+        path = tmp_path / f"rows{suffix}"
+        path.touch()
+        assert refusal(path).endswith("expected a file of vectors, got an empty file")
+
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
 class TestArraysInFiles:
@@ -188,6 +193,11 @@ class TestParquet:
     def test_id_column_of_the_wrong_type(self, tmp_path, ids):
         path = write_parquet(tmp_path / "rows.parquet", ROWS[:2], id=ids)
         assert ", column id: expected " in refusal(path)
+
+    def test_two_columns_of_one_name(self, tmp_path):
+        lists = pa.array([[1.0, 2.0]])
+        pq.write_table(pa.Table.from_arrays([lists, lists], ["vector", "vector"]), tmp_path / "rows.parquet")
+        assert "got columns ['vector', 'vector']" in refusal(tmp_path / "rows.parquet")
 
 
 def bare(at):
