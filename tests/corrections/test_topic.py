@@ -61,11 +61,20 @@ def test_direction_of_a_narrow_bank_is_the_linear_part_of_its_offsets():
 
 
 def test_share_falls_smoothly_as_the_bank_widens():
-    topics = [topic_of(np.vstack([WIDE[:wide], NARROW]))[0] for wide in range(0, 21, 2)]
+    topics = [topic_of(np.vstack([WIDE[:wide], NARROW]))[0] for wide in range(0, 41, 8)]
     shares = [topic.removed for topic in topics]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == pytest.approx(0.8)
     assert len(set(shares)) >= 3
+
+
+def test_less_linear_offsets_are_a_topic_where_locality_is_high():
+    bank = np.vstack([WIDE[:14], NARROW])
+    topic, _ = topic_of(bank)
+    assert topic.locality > 0.5
+    assert 0.4 < topic.linearity < 0.6
+    u = (topic.linearity + 0.2 - 0.6) / 0.25
+    assert topic.removed == pytest.approx(0.8 * u**2 * (3 - 2 * u))
 
 
 @pytest.mark.parametrize("dim", [12, 32, 64])
@@ -87,8 +96,8 @@ def test_queries_that_differ_alike_everywhere_have_no_locality():
 
 
 def test_auto_with_a_narrow_bank_is_the_shrunk_sn_less_the_topic():
-    auto, plain = (CORRECTIONS[name]().fit(NARROW, TARGETS) for name in ("auto", "sn"))
-    auto = replace(auto, outlying=None)
+    auto = replace(CORRECTIONS["auto"]().fit(NARROW, TARGETS), outlying=None)
+    plain = CORRECTIONS["sn"](temperature=auto.temperature).fit(NARROW, TARGETS)
     offsets = plain.offsets(TARGETS).astype(np.float64)
     expected = auto.details["shrinkage"] * (offsets - 0.8 * naive.linear_part(offsets, TARGETS))
     np.testing.assert_allclose(centred(auto.offsets(TARGETS)), centred(expected), atol=1e-5)

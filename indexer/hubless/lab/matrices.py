@@ -65,8 +65,8 @@ class OpenMatrices:
         return basis[:count], np.concatenate([bank, self.target_bank], axis=1), basis[count:]
 
 
-class _AutoWithoutTopic(Auto):
-    takes_out_topic = False
+class _AutoWithoutVectors(Auto):
+    sees_vectors = False
 
 
 def vectorless(correction: Correction) -> Correction:
@@ -75,7 +75,7 @@ def vectorless(correction: Correction) -> Correction:
         raise InputError(
             "queries", "vectors, as this correction compares the target bank with the targets", "similarities"
         )
-    return _AutoWithoutTopic() if isinstance(correction, Auto) else correction
+    return _AutoWithoutVectors() if isinstance(correction, Auto) else correction
 
 
 def unit_basis(dim: int) -> F32:

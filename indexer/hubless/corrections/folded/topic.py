@@ -21,6 +21,10 @@ ALIKE, MOST_ALIKE = 0.3, 0.5
 """Between these two likenesses of the bank's queries, the share that is taken out rises from nothing to `REMOVED`."""
 CURVED, LINEAR = 0.6, 0.85
 """Between these two shares of the offsets' variance that the components explain, it rises likewise."""
+EASED = 0.2
+"""Both are lower by up to this where the bank is clearly about one place,"""
+CLEAR, CLEAREST = 0.3, 0.5
+"""as the locality says, between these two."""
 SHARED, LOCAL = 0.02, 0.07
 """Between these two localities, above a standard error of 1/√n, it rises likewise. Around a topic the bank's queries
 differ more than elsewhere. A direction that all queries share is no topic: they differ alike everywhere, and what leans
@@ -51,8 +55,8 @@ NO_TOPIC = BankTopic(0.0, 0.0, 0.0, 0.0, None)
 def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankTopic:
     """The topic of a bank (b, d) by some targets (n, d) and their offsets (n,).
 
-    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·f(locality − 1/√n, .02, .07), f of
-    `rise`.
+    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity + e, .6, .85)·f(locality − 1/√n, .02, .07), with
+    e = .2·f(locality, .3, .5) and f of `rise`.
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return NO_TOPIC
@@ -69,7 +73,8 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     slopes, *_ = np.linalg.lstsq(products, centred, rcond=None)
     linearity = _adjusted(centred, centred - products @ slopes, first.shape[1])
     local = rise(locality - len(rows) ** -0.5, SHARED, LOCAL)
-    removed = REMOVED * float(rise(likeness, ALIKE, MOST_ALIKE) * rise(linearity, CURVED, LINEAR) * local)
+    eased = linearity + EASED * rise(locality, CLEAR, CLEAREST)
+    removed = REMOVED * float(rise(likeness, ALIKE, MOST_ALIKE) * rise(eased, CURVED, LINEAR) * local)
     direction = (removed * (first @ slopes)).astype(np.float32) if removed else None
     return BankTopic(likeness, linearity, locality, removed, direction)
 
