@@ -73,17 +73,11 @@ def other_topics(given: Trial, rng: np.random.Generator) -> list[Trial]:
     of_query = of_target[(given.query_bank @ given.targets.T).argmax(axis=1)]
     found = []
     for topic in range(TOPICS):
-        inside = np.flatnonzero(of_target == topic)
-        place = np.full(len(given.targets), -1)
-        place[inside] = np.arange(len(inside))
-        relevant = [place[rows][place[rows] >= 0] for rows in given.relevant]
-        tests = np.flatnonzero([len(rows) > 0 for rows in relevant])
+        inside = given.target_rows[of_target == topic]
+        rows = [row for row in given.rows if np.isin(given.pairs.relevant[row], inside).any()]
         bank = given.query_bank[of_query != topic]
-        if len(tests) >= FEWEST and len(bank) >= FEWEST:
-            gallery = {"target_rows": given.target_rows[inside], "targets": given.targets[inside]}
-            asked = {"rows": given.rows[tests], "queries": given.queries[tests]}
-            labels = [relevant[row] for row in tests]
-            found.append(replace(given, **gallery, **asked, relevant=labels, query_bank=bank))
+        if len(rows) >= FEWEST and len(bank) >= FEWEST:
+            found.append(replace(given, target_rows=inside, rows=np.array(rows), query_bank=bank))
     return found
 
 
