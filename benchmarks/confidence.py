@@ -30,7 +30,7 @@ SEEDS = 10
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "images" / "confidence.json"
 PAGE, README = ROOT / "docs" / "confidence.md", ROOT / "README.md"
-TABLE = re.compile(r"(?s)(?<=The table:\n\n)\|.*?\n(?=\n)")
+TABLE = re.compile(r"(?s)\| set \| hit 1 right.*?\n(?=\n)")
 SENTENCE = re.compile(r"(?s)- \*\*Confidence\*\*: .*?\(docs/confidence\.md\)\)\.")
 """A point of a list in the README."""
 WIDTH = 120
