@@ -1,6 +1,6 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-Every correction needs NumPy's product of targets and bank, `sn` two. Memory is the peak above the inputs.
+Every correction needs NumPy's product of targets and bank, `sn` two.
 """
 
 import argparse
@@ -53,24 +53,12 @@ def vectors(shape):
     return harness.with_hubs(shape["targets"], shape["bank"], 1, shape["dim"])
 
 
-def table(shape, lines):
-    yield [
-        f"b={shape['bank']:,}, n={shape['targets']:,}, d={shape['dim']}",
-        "processor s",
-        "× product",
-        "MB",
-    ]
-    for line in lines:
-        yield [
-            line["what"],
-            f"{line['processor_seconds']:.2f}",
-            f"{line['processor_ratio']:.2f}",
-            f"{line['peak_bytes'] / 1e6:,.0f}",
-        ]
-
-
 def tables(result):
-    return [list(table(**each)) for each in result["shapes"]]
+    """One table: processor time of each side over that of the product, a column a shape."""
+    shapes = [each["shape"] for each in result["shapes"]]
+    columns = ["× product", *(f"b={each['bank']:,}, n={each['targets']:,}, d={each['dim']}" for each in shapes)]
+    sides = zip(*(each["lines"] for each in result["shapes"]), strict=True)
+    return [[columns, *([of[0]["what"], *(f"{line['processor_ratio']:.2f}" for line in of)] for of in sides)]]
 
 
 def plot(result, figure):
