@@ -12,7 +12,7 @@ OPENAPI := docs/openapi.json
 # Adapters have environments of their own: what they ask for must be enough
 ADAPTERS := langchain llama-index haystack mcp
 # tests of other folders that have rows in the table of attacks
-ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/faults/test_every_call.py tests/service/test_fuzzed.py
+ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_every_call.py tests/service/test_fuzzed.py
 
 # kills at random moments, each also in a short form that runs with the other tests
 CRASHES := tests/faults/test_crash.py tests/faults/test_every_call.py tests/faults/test_reindex_killed.py
@@ -63,7 +63,7 @@ test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-generators/.ready 
 	$(MAKE) --no-print-directory stores
 	$(MAKE) --no-print-directory clouds
 
-attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
+attack: setup  ## everything that strangers, disks, clocks and kills may do
 	$(PYTEST) $(ATTACKS) $(ARGS)
 
 crash: setup  ## kill servers and jobs with -9, hundreds of times, and look whether anything is lost

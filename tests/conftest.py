@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from support import catalogs
 from support.problems import with_hubs
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 from hubless.kernels import reductions, similarities, streaming
 
-pytest_plugins = ["support.attacks", "support.commands"]
+pytest_plugins = ["support.commands"]
 
 CASE_A = Path(__file__).parent / "golden" / "case_a.npz"
 
@@ -40,11 +40,7 @@ def catalog(tmp_path_factory):
 @pytest.fixture(scope="session")
 def server(catalog):
     """Address of a server of that catalog, ready."""
-    from hubless_service.app import create_app
-    from hubless_service.settings import Settings
-
-    with serving(create_app(Settings(catalog=catalog))) as base_url:
-        assert wait_until_ready(base_url).status_code == 200
+    with serving_catalog(catalog) as base_url:
         yield base_url
 
 

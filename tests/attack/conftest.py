@@ -1,14 +1,10 @@
 """A server that is attacked. `make attack` runs all of it. Some takes longer than seconds and is marked slow."""
 
-from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 
 import pytest
-from support import waits
 from support.anything import check
 from support.server_process import served
-
-HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
@@ -32,22 +28,5 @@ def assert_unharmed(server):
 
 
 @pytest.fixture
-def probed(victim):
-    """A context manager that asks /livez all the time; yields an object that knows the longest wait, in seconds."""
-
-    @contextmanager
-    def probed(server=victim):
-        with waits.probed(server.url) as probe:
-            yield probe
-
-    return probed
-
-
-@pytest.fixture
-def fuzzed(attack, examples):
-    """Check an example for values of a strategy, and count them under the name of what parses them."""
-
-    def fuzzed(name, strategy, example):
-        check(examples, strategy, lambda tried: attack(f"anything in place of {name}", tried), example)
-
-    return fuzzed
+def fuzzed(examples):
+    return partial(check, examples)

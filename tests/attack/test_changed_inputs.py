@@ -5,10 +5,8 @@ import re
 import pytest
 from support import changed_inputs
 
-CHANGED = re.compile(
-    r"\((targets\.|b\.parquet|ids\.txt|payload\.|encoder\.npy).*\): .* got one that (was changed|is gone)$"
-)
-QUICK = ("npy", "parquet", "csv", "payload")
+CHANGED = re.compile(r"\((targets\.|b\.parquet|payload\.|encoder\.npy).*\): .* got one that (was changed|is gone)$")
+QUICK = ("npy", "parquet", "csv")
 
 
 @pytest.mark.parametrize(
@@ -19,11 +17,10 @@ QUICK = ("npy", "parquet", "csv", "payload")
     ],
     ids=["some", "all"],
 )
-def test_input_that_changes_during_a_build_is_refused_or_read_whole(tmp_path, attack, kinds, moments):
+def test_input_that_changes_during_a_build_is_refused_or_read_whole(tmp_path, kinds, moments):
     found = changed_inputs.run(kinds, tmp_path, moments)
     assert len(found) == len(kinds) * len(changed_inputs.CHANGES)
     for (kind, change), outcomes in found.items():
-        attack(f"input files {change} during a build", len(outcomes))
         for outcome in outcomes:
             if outcome.error:
                 assert outcome.error == "InputError", (kind, change, outcome)

@@ -50,8 +50,8 @@ def clock(tmp_path):
 
 
 @pytest.mark.skipif(not COMPILER or sys.platform != "linux", reason="needs a C compiler, and Linux")
-@pytest.mark.parametrize("jumps", [40, pytest.param(600, marks=pytest.mark.slow)])
-def test_requests_deadlines_and_reloads_do_not_notice_that_the_clock_jumps(tmp_path, clock, attack, jumps):
+@pytest.mark.parametrize("jumps", [24, pytest.param(600, marks=pytest.mark.slow)])
+def test_requests_deadlines_and_reloads_do_not_notice_that_the_clock_jumps(tmp_path, clock, jumps):
     catalog, keys = tmp_path / "catalog", tmp_path / "keys.json"
     file, environment = clock
     first, second = (small.build(catalog, data=data).version for data in (0, 1))
@@ -94,7 +94,6 @@ def test_requests_deadlines_and_reloads_do_not_notice_that_the_clock_jumps(tmp_p
                 sleep(0.01)
             ended.set()
             statuses = [status for future in asking for status in future.result()]
-        attack("jumps of the clock under load", jumps)
         assert set(statuses) == {200}
         client.close()
         os.kill(server.pid, signal.SIGTERM)

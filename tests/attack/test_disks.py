@@ -2,18 +2,14 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from time import sleep
 
 import httpx
 import pytest
-from support import processes, small
+from support import small
 from support.disks import disk, filled, remount
 from support.server_process import served
-
-import hubless
 
 QUERY = {"vector": small.query_bank()[0].tolist(), "with": ["payload", "vector"]}
 NOBODY = 65534
@@ -53,8 +49,7 @@ def ask(server, times=20):
     }
 
 
-def test_server_on_a_full_or_read_only_disk_serves_on_and_changes_when_there_is_room_again(small_disk, attack):
-    attack("servers on a full or read-only disk", 2)
+def test_server_on_a_full_or_read_only_disk_serves_on_and_changes_when_there_is_room_again(small_disk):
     catalog = small_disk / "catalog"
     first, second = (small.build_full(catalog, data=data).version for data in (0, 1))
     with served(catalog, poll_seconds=0.1) as server:
@@ -92,47 +87,9 @@ def readable(tmp_path_factory):
     shutil.rmtree(root)
 
 
-def test_server_of_a_user_without_rights_serves_and_says_that_it_may_not_change(readable, attack):
-    attack("servers of a user without rights", 1)
+def test_server_of_a_user_without_rights_serves_and_says_that_it_may_not_change(readable):
     version = small.entries(readable)[0]
     with served(readable, before=WITHOUT_RIGHTS, poll_seconds=0.1) as server:
         assert change(server, version) == ["storage", "storage"]
         assert ask(server) == {200}
     assert not [line for line in server.log if "Traceback" in line]
-
-
-COMMANDS = {
-    "build": "build --collection photos --targets {0} --query-bank {1}",
-    "build of a new collection": "build --collection new --targets {0} --query-bank {1}",
-    "rollback": "rollback --collection photos",
-    "prune": "prune --collection photos --keep 1",
-    "alias": "alias --alias pictures --collection photos",
-}
-
-
-@pytest.mark.parametrize(
-    "name", [name if name == "build" else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
-)
-def test_command_of_a_user_without_rights_ends_with_a_line_and_changes_nothing(readable, attack, name):
-    attack("commands of a user without rights", 1)
-    before = small.contents(readable)
-    targets, bank = readable.parent / "targets.npy", readable.parent / "bank.npy"
-    for path, rows in ((targets, small.targets()), (bank, small.query_bank())):
-        path.parent.chmod(0o755)
-        hubless.vectors.npy.write_array(path, rows)
-        path.chmod(0o444)
-    command = COMMANDS[name].format(targets, bank).split()
-    script = f"{WITHOUT_RIGHTS}\nfrom hubless.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *command, "--catalog", readable],
-        env=processes.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done
-    lines = [line for line in done.stderr.splitlines() if line]
-    assert len(lines) == 1, lines
-    assert lines[0].startswith(f"error: {readable}")
-    assert lines[0].endswith(": no permission")
-    assert small.contents(readable) == before

@@ -4,7 +4,7 @@ import socket
 
 import httpx
 import pytest
-from support.raw import LAST, LIVE, ask, connect, exchange, read_to_end, request
+from support.raw import LAST, exchange, request
 from support.server_process import served
 
 ADDRESS = "::1"
@@ -35,30 +35,14 @@ def query(server, key):
     return httpx.post(f"{server.url}{QUERY}", json={"text": "amber"}, headers={"X-API-Key": key}).status_code
 
 
-def test_server_says_its_address_in_brackets_and_answers_there(server, attack):
-    attack("requests over IPv6", 21)
+def test_server_says_its_address_in_brackets_and_answers_there(server):
     assert server.url.startswith("http://[::1]:")
     assert {query(server, KEY) for _ in range(20)} == {200}
     hosts = request("GET", "/livez", f"Host: [{ADDRESS}]:{httpx.URL(server.url).port}", host=False)
     assert [answer.status for answer in exchange(server.url, hosts + LAST)] == [200, 200]
 
 
-def test_limits_hold(server, attack):
-    attack("limits over IPv6", 4)
-    (answer,) = exchange(server.url, LIVE[:-2] + b"X: " + b"x" * 70_000 + b"\r\n\r\n")
-    assert answer.status == 431
-    (answer,) = exchange(server.url, request("GET", "/livez", "Host: [::1", host=False))
-    assert answer.status == 400
-    headers = (f"X-API-Key: {KEY}", "Content-Type: application/json", "Content-Length: 9")
-    (answer,) = exchange(server.url, request("POST", QUERY, *headers))
-    assert answer.status == 408
-    with connect(server.url) as connection:
-        assert ask(connection, LIVE) == 200
-        assert read_to_end(connection) == b""  # it was idle for too long
-
-
-def test_wrong_keys_shut_out_the_network_of_their_address_alone(server, attack):
-    attack("wrong keys over IPv6", 9)
+def test_wrong_keys_shut_out_the_network_of_their_address_alone(server):
     by = {"X-Forwarded-For": "2001:db8:1:2::77"}  # this machine is a trusted proxy
     for number in range(5):
         answer = httpx.post(f"{server.url}{QUERY}", headers={**by, "X-API-Key": f"wrong-{number}-0123456789"})

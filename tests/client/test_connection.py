@@ -1,4 +1,4 @@
-"""Over real sockets, with a peer that behaves in ways that hubless itself does not."""
+"""Over real sockets, with a peer that behaves in ways that hubless itself does not; and what is sent again."""
 
 import asyncio
 import contextlib
@@ -6,10 +6,11 @@ import json
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
+import httpx
 import pytest
-from support.serving import serving_catalog
-from support.wire import ANSWER
+from support.wire import ANSWER, Server, problem
 
 import hubless_client
 from hubless_client import AsyncClient, Client, Retries
@@ -37,7 +38,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def peer():
-    """A server that keeps connections open."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.connections = 0
         thread = threading.Thread(target=server.serve_forever)
@@ -90,16 +90,6 @@ def test_calls_one_after_another_share_one_connection(peer):
     assert peer.connections == 1
 
 
-def test_async_calls_one_after_another_share_one_connection(peer):
-    async def session():
-        async with AsyncClient(f"http://127.0.0.1:{peer.server_port}") as client:
-            for _ in range(5):
-                await client.query("songs", [1.0])
-
-    asyncio.run(session())
-    assert peer.connections == 1
-
-
 def test_proxy_of_the_environment_is_used(peer, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{peer.server_port}")
     with Client("http://hubless.invalid") as client:
@@ -123,16 +113,6 @@ def test_connection_lost_before_the_answer_is_whole_is_tried_again(broken):
         assert client.query("songs", [1.0])[0].id == 7
 
 
-@pytest.mark.parametrize("broken", [b"", WHOLE[:-10], b"SSH-2.0-OpenSSH_9.6\r\n"])
-def test_connection_lost_for_good_is_a_connection_failure(broken):
-    with (
-        scripted(broken, broken) as url,
-        Client(url, retries=Retries(1, backoff=0)) as client,
-        pytest.raises(hubless_client.ConnectionFailed),
-    ):
-        client.query("songs", [1.0])
-
-
 def test_server_that_does_not_answer_in_time_is_a_timeout_and_is_asked_once():
     with scripted(None) as url, Client(url, timeout=0.05) as client, pytest.raises(hubless_client.TimedOut):
         client.query("songs", [1.0])
@@ -149,16 +129,104 @@ def test_async_call_that_is_cancelled_stops_and_leaves_the_client_usable():
         assert asyncio.run(session(url))[0].id == 7
 
 
-def test_key_of_the_client_opens_a_server_that_wants_one_and_is_never_shown(catalog):
-    key = "reader-0123456789"
-    with serving_catalog(catalog, read_keys=key) as base_url:
-        with Client(base_url, api_key=key) as client:
-            assert len(client.query("words", text="amber")) == 10
-            assert set(client.ready().collections) == {"words", "numbers"}
-            assert key not in repr(client) + repr(vars(client))
-        for wrong in (None, "other-0123456789"):
-            with Client(base_url, api_key=wrong) as client:
-                with pytest.raises(hubless_client.ApiUnauthenticated) as caught:
-                    client.query("words", text="amber")
-                assert "0123456789" not in str(caught.value)
-                assert client.ready().collections is None
+WAIT = {"Retry-After": "1"}
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The seconds that the client wanted to wait; it does not."""
+    recorded = []
+
+    async def wait(seconds):
+        recorded.append(seconds)
+
+    # In that module only: a server of other tests may be asleep in a thread of this process.
+    monkeypatch.setattr("httpx_retries.retry.time", SimpleNamespace(sleep=recorded.append))
+    monkeypatch.setattr("httpx_retries.retry.asyncio", SimpleNamespace(sleep=wait))
+    return recorded
+
+
+def query(ask, server, **kwargs):
+    return ask(server, "query", "songs", [1.0, 2.0], **kwargs)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        httpx.ConnectError("refused"),
+        httpx.ConnectTimeout("no answer to SYN"),
+        httpx.ReadError("reset"),
+        httpx.RemoteProtocolError("Server disconnected without sending a response."),
+        problem(429, "too_many_requests", headers=WAIT),
+        problem(503, "not_ready", headers=WAIT),
+        httpx.Response(502, html="Bad Gateway"),
+    ],
+    ids=lambda trouble: getattr(trouble, "status_code", type(trouble).__name__),
+)
+def test_passing_trouble_is_retried_with_the_same_request(ask, waits, trouble):
+    server = Server(trouble, trouble, ANSWER)
+    assert query(ask, server, request_id="mine")[0].id == 7
+    first, second, third = server.requests
+    assert first.content == second.content == third.content != b""
+    assert first.headers == second.headers == third.headers
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        httpx.ReadTimeout("the server may still be working on it"),
+        httpx.PoolTimeout("too many calls at once here"),
+        problem(422, "not_finite"),
+        problem(429, "too_many_wrong_keys", headers=WAIT),
+        problem(500, "internal_error"),
+        problem(502, "encoder_failed"),
+        problem(503, "bundle_damaged"),
+        problem(503, "storage"),
+        httpx.Response(504),
+        httpx.Response(200, html="not JSON"),
+    ],
+    ids=lambda trouble: getattr(trouble, "status_code", type(trouble).__name__),
+)
+def test_lasting_trouble_is_not_retried(ask, waits, trouble):
+    server = Server(trouble)
+    with pytest.raises(hubless_client.ClientError):
+        query(ask, server)
+    assert len(server.requests) == 1
+    assert waits == []
+
+
+@pytest.mark.parametrize("total", [0, 1, 4])
+def test_retries_are_bounded_and_the_last_trouble_is_raised(ask, waits, total):
+    server = Server(problem(503, "not_ready", headers=WAIT))
+    with pytest.raises(hubless_client.ApiNotReady):
+        query(ask, server, retries=Retries(total))
+    assert len(server.requests) == 1 + total
+    assert len(waits) == total
+
+
+def test_retry_after_is_waited_for_up_to_the_bound(ask, waits):
+    troubles = [problem(503, "not_ready", headers={"Retry-After": seconds}) for seconds in ("2", "86400")]
+    query(ask, Server(*troubles, ANSWER), retries=Retries(max_wait=5.0))
+    assert waits == [2.0, 5.0]
+
+
+def test_sum_of_waits_is_bounded(ask, waits):
+    server = Server(problem(429, "too_many_requests", headers={"Retry-After": "4"}))
+    with pytest.raises(hubless_client.ApiTooManyRequests) as caught:
+        query(ask, server, retries=Retries(total=100, max_wait=5.0, max_total_wait=10.0))
+    assert waits == [4.0, 4.0, 2.0]
+    assert caught.value.retry_after == 4.0
+
+
+def test_waits_without_retry_after_are_drawn_from_a_doubling_range(ask, waits):
+    query(ask, Server(*[httpx.ConnectError("refused")] * 3, ANSWER), retries=Retries(backoff=0.5))
+    assert all(0 <= wait <= bound for wait, bound in zip(waits, (1.0, 2.0, 4.0), strict=True))
+    assert len(set(waits)) == 3
+
+
+@pytest.mark.parametrize("method", ["live", "ready"])
+def test_probes_are_asked_once(ask, waits, method):
+    server = Server(httpx.ConnectError("refused"))
+    with pytest.raises(hubless_client.ConnectionFailed):
+        ask(server, method)
+    assert len(server.requests) == 1

@@ -1,14 +1,16 @@
-"""No name of the client means another thing in the library."""
+"""Names of the client: none means another thing in the library, and the tables of the README have all of them."""
 
 import dataclasses
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
 import hubless
 import hubless.errors
 import hubless_client
-from hubless_client import ApiError, ClientError
+from hubless_client import ApiError, Client, ClientError, problems
 
 SAME_ON_BOTH_SIDES = {"Explanation", "Hit", "Point"}
 
@@ -49,3 +51,24 @@ def test_name_of_an_error_is_its_code_in_camel_case_and_says_whether_the_server_
         kind = getattr(hubless_client, name)
         assert issubclass(kind, ClientError)
         assert name == ("Api" if issubclass(kind, ApiError) else "") + camel(kind.code)
+
+
+README = (Path(__file__).parents[2] / "clients" / "python" / "README.md").read_text("utf-8")
+
+
+def test_table_of_codes_has_each_code_beside_its_base_class():
+    rows = re.findall(r"(?m)^\| (`[a-z_`, ]+`) \| `(Api\w+)`.* \|$", README)
+    told = {code: base for codes, base in rows for code in re.findall(r"\w+", codes)}
+    branches = {base for _, base in rows}
+    for code, kind in problems.BY_CODE.items():
+        if kind.__name__ in branches and kind.code not in told:
+            continue  # the base class of a row: no server sends its code
+        nearest = next(base.__name__ for base in kind.__mro__ if base.__name__ in branches)
+        assert told.pop(code) == nearest
+    assert told == {}
+
+
+def test_table_of_methods_has_each_method():
+    methods = {name for name in dir(Client) if not name.startswith("_")} - {"close"}
+    rows = re.findall(r"(?m)^\| (`.*) \| .* \|$", README)
+    assert methods <= {name for row in rows for name in re.findall(r"`(\w+)\(", row)}

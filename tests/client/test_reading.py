@@ -1,11 +1,11 @@
-"""Stored targets: one, several, all of them, and their number."""
+"""Stored targets: one, several, all of them, and their number; and whether the server is ready."""
 
 import asyncio
 
 import numpy as np
 import pytest
 from support import catalogs
-from support.wire import POINT, Server, sent
+from support.wire import Server, problem
 
 import hubless_client
 from hubless_client import AsyncClient
@@ -22,26 +22,6 @@ def in_async(server, work):
     return asyncio.run(session())
 
 
-def test_count_is_sent_with_its_filter_if_there_is_one(ask):
-    for filter_, body in ((None, {}), ({"year": 1999}, {"filter": {"year": 1999}})):
-        server = Server({"count": 5, "collection": "songs", "version": "v1"})
-        assert ask(server, "count", "songs", filter=filter_) == 5
-        assert sent(server) == ("POST", "/v1/collections/songs/count", body)
-
-
-def test_point_asks_for_the_vector_if_wished(ask):
-    server = Server({**POINT, "vector": [0.5, 1.0]})
-    point = ask(server, "point", "songs", 7, with_vector=True)
-    assert server.request.url.query == b"with=vector"
-    assert np.array_equal(np.asarray(point.vector), np.array([0.5, 1.0], dtype=np.float32))
-
-
-def test_point_is_typed(ask):
-    point = ask(Server(POINT), "point", "songs", 7)
-    expected = hubless_client.Point(7, 0.25, {"title": "x"}, None, "songs", "v1", "from-server")
-    assert point == expected
-
-
 @pytest.mark.parametrize("id_", catalogs.AWKWARD_IDS)
 def test_point_with_an_awkward_id_is_found(client, words, id_):
     point = client.point("words", id_)
@@ -55,10 +35,6 @@ def test_point_with_an_id_that_no_double_can_hold_is_found_and_comes_back_exact(
     point = client.point("numbers", catalogs.LARGEST_ID, with_vector=True)
     assert point.id == catalogs.LARGEST_ID
     np.testing.assert_allclose(np.asarray(point.vector), catalogs.numbers().targets[0], rtol=1e-6)
-
-
-def test_count_is_the_number_of_targets(client):
-    assert client.count("words") == catalogs.COUNT
 
 
 def test_points_come_in_order_and_missing_ids_apart(client, server):
@@ -78,6 +54,7 @@ def test_scroll_goes_through_all_pages(client, limit):
     assert [point.id for point in client.scroll("words", limit=limit)] == catalogs.words().ids
     matching = [point.payload["rank"] for point in client.scroll("words", filter=AMBER, limit=limit)]
     assert matching == MATCHES
+    assert (client.count("words"), client.count("words", filter=AMBER)) == (catalogs.COUNT, len(MATCHES))
 
 
 def test_async_scroll_goes_through_all_pages(server):
@@ -94,3 +71,31 @@ def test_pages_can_be_turned_by_hand(client):
     assert [*first, *last][-1].id == catalogs.numbers().ids[-1]
     assert last.cursor is None
     assert (last.collection, last[0].payload) == ("numbers", None)
+
+
+def test_ready_says_that_there_is_nothing_to_serve(ask):
+    health = ask(Server({"status": "ready", "note": "the catalog is empty"}), "ready")
+    assert health
+    assert health.note == "the catalog is empty"
+
+
+def test_ready_is_false_and_says_why_while_the_server_loads(ask):
+    loading = {"songs": {"status": "loading"}}
+    server = Server(problem(503, "not_ready", headers={"Retry-After": "1"}, collections=loading))
+    health = ask(server, "ready")
+    assert not health
+    assert (health.status, health.detail, health.collections) == ("not_ready", "What is wrong", loading)
+    assert (health.retry_after, health.request_id) == (1.0, "r-1")
+    assert len(server.requests) == 1
+
+
+def test_ready_raises_what_is_not_an_answer_to_the_question(ask):
+    with pytest.raises(hubless_client.ApiNotFound):
+        ask(Server(problem(404, "not_found")), "ready")
+
+
+def test_live_and_ready_say_yes(client):
+    assert client.live()
+    health = client.ready()
+    assert health
+    assert set(health.collections) == {"words", "numbers"}

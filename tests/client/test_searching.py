@@ -1,4 +1,4 @@
-"""Queries: what is sent, what comes back, and that a real server gives what the library gives."""
+"""Queries: what is sent, what comes back, that a real server gives what the library gives, and hits in notebooks."""
 
 import asyncio
 import base64
@@ -6,6 +6,7 @@ import dataclasses
 import struct
 from array import array
 from collections.abc import Sequence
+from xml.etree import ElementTree
 
 import httpx
 import numpy as np
@@ -18,7 +19,6 @@ from hubless_client import AsyncClient, CannotSend, Client, Explanation, Query
 
 FLOATS = struct.pack("<2f", 1.5, -2.0)
 BASE64 = base64.b64encode(FLOATS).decode()
-AMBER = {"field": "tags", "contains": "amber"}
 
 
 def queries_of(collection, count=5):
@@ -71,35 +71,12 @@ def test_query_that_a_url_cannot_carry_is_sent_as_json_with_base64(ask, only_jso
     assert sent(server) == ("POST", "/v1/collections/songs/query", body)
 
 
-def test_query_with_a_text_is_sent_as_json_with_what_is_set_only(ask):
-    server = Server(ANSWER)
-    ask(server, "query", "songs", text="sad songs, für Elise", strength=0.0)
-    assert sent(server) == ("POST", "/v1/collections/songs/query", {"text": "sad songs, für Elise", "strength": 0.0})
-
-
 def test_batch_of_vectors_is_sent_as_binary_row_after_row(ask):
     server = Server(BATCH)
     ask(server, "query_batch", "songs", np.array([[1.5, -2.0], [3.0, 4.0]]), limit=1)
     assert server.request.url == "http://hubless.test/v1/collections/songs/query/batch?dim=2&limit=1"
     assert server.request.headers["Content-Type"] == "application/octet-stream"
     assert server.request.content == struct.pack("<4f", 1.5, -2.0, 3.0, 4.0)
-
-
-def test_batch_of_vectors_that_a_url_cannot_carry_is_sent_as_json_with_the_settings_in_each_query(ask):
-    server = Server(BATCH)
-    ask(server, "query_batch", "songs", [[1.5, -2.0], [3.0, 4.0]], params={"ef": 64}, limit=1)
-    rest = {"limit": 1, "params": {"ef": 64}}
-    second = base64.b64encode(struct.pack("<2f", 3.0, 4.0)).decode()
-    body = {"queries": [{"vector": BASE64, **rest}, {"vector": second, **rest}]}
-    assert sent(server) == ("POST", "/v1/collections/songs/query/batch", body)
-
-
-def test_batch_of_queries_sends_each_with_its_own_settings(ask):
-    server = Server(BATCH)
-    queries = [Query([1.5, -2.0], limit=1), Query(text="sad songs", strength=0, with_payload=True)]
-    ask(server, "query_batch", "songs", queries=queries)
-    body = {"queries": [{"vector": BASE64, "limit": 1}, {"text": "sad songs", "strength": 0, "with": ["payload"]}]}
-    assert sent(server) == ("POST", "/v1/collections/songs/query/batch", body)
 
 
 def test_batch_answer_has_one_answer_a_query_in_order(ask):
@@ -148,52 +125,20 @@ def test_client_and_library_give_the_same_hits(client, request, name, strength):
         assert (answer.collection, answer.version) == (name, collection.version)
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
-def test_score_is_similarity_minus_strength_times_offset(client, strength):
-    for hit in client.query("words", queries_of("words")[0], limit=50, strength=strength):
-        assert hit.score == pytest.approx(hit.similarity - strength * hit.offset, abs=1e-5)
-
-
 def test_every_way_to_send_a_vector_gets_the_same_answer(client):
-    vector = queries_of("numbers")[0]
-    plain = client.query("numbers", vector)
-    assert len(plain) == 10
+    vector, how = queries_of("numbers")[0], {"limit": 7, "strength": 0.5}
+    plain = client.query("numbers", vector, **how)
+    assert len(plain) == 7
     forms = [
-        client.query("numbers", vector.tolist()),
-        client.query("numbers", vector.astype(np.float64)),
-        client.query("numbers", array("f", vector)),
-        client.query("numbers", vector, params={}),
-        client.query_batch("numbers", [vector])[0],
-        client.query_batch("numbers", vector[np.newaxis], params={})[0],
-        client.query_batch("numbers", queries=[Query(vector)])[0],
+        client.query("numbers", vector.tolist(), **how),
+        client.query("numbers", array("f", vector), **how),
+        client.query("numbers", vector, params={}, **how),
+        client.query_batch("numbers", [vector], **how)[0],
+        client.query_batch("numbers", vector[np.newaxis], params={}, **how)[0],
+        client.query_batch("numbers", queries=[Query(vector, **how)])[0],
     ]
     for answer in forms:
         same_hits(answer, plain)
-
-
-def test_batch_answers_are_the_answers_to_each_query(client):
-    queries = queries_of("numbers")
-    batch = client.query_batch("numbers", queries, limit=4, strength=0.5)
-    assert len(batch) == len(queries)
-    for query, answer in zip(queries, batch, strict=True):
-        same_hits(answer, client.query("numbers", query, limit=4, strength=0.5))
-
-
-def test_batch_of_mixed_queries_keeps_each_ones_settings(client):
-    queries = [
-        Query(text="amber birch", limit=2),
-        Query(queries_of("words")[0], limit=3, strength=0, with_payload=True),
-    ]
-    by_text, by_vector = client.query_batch("words", queries=queries)
-    same_hits(by_text, client.query("words", text="amber birch", limit=2))
-    same_hits(by_vector, client.query("words", queries_of("words")[0], limit=3, strength=0))
-    assert by_text[0].payload is None
-    assert by_vector[0].payload is not None
-
-
-def test_text_query_is_the_query_by_the_encoders_vector(client, words):
-    (vector,) = words.encode(["cedar delta"])
-    same_hits(client.query("words", text="cedar delta"), client.query("words", vector))
 
 
 def test_hits_bring_payload_and_vector_if_asked(client):
@@ -204,19 +149,6 @@ def test_hits_bring_payload_and_vector_if_asked(client):
     np.testing.assert_allclose(np.asarray(hit.vector), data.targets[row], atol=1e-6)
     (bare,) = client.query("words", text="cedar delta", limit=1)
     assert (bare.payload, bare.vector) == (None, None)
-
-
-def test_vector_of_a_hit_can_be_asked_with_again(client):
-    (hit,) = client.query("words", text="cedar delta", limit=1, with_vector=True)
-    assert client.query("words", hit.vector, limit=1, strength=0)[0].id == hit.id
-
-
-def test_score_threshold_leaves_lower_hits_out(client):
-    query = queries_of("numbers")[0]
-    everything = client.query("numbers", query, limit=10)
-    between = (everything[4].score + everything[5].score) / 2
-    kept = client.query("numbers", query, limit=10, score_threshold=between)
-    assert kept[:] == everything[:5]
 
 
 def test_async_client_answers_the_same_also_many_at_once(server, client):
@@ -254,17 +186,6 @@ def test_more_like_a_target_from_further_down_with_reasons(client, words):
         client.query("words", vector, id="target-9")
 
 
-def test_filtered_query_and_count_are_those_of_the_library(client, words):
-    vector = catalogs.words().query_bank[0]
-    expected = words.query(vector, filter=AMBER).ids[0]
-    assert [hit.id for hit in client.query("words", vector, filter=AMBER)] == expected
-    assert [hit.id for hit in client.query_batch("words", [vector], filter=AMBER)[0]] == expected
-    by_filter, plain = client.query_batch("words", queries=[Query(vector, filter=AMBER), Query(vector)])
-    assert [hit.id for hit in by_filter] == expected
-    assert [hit.id for hit in plain] == words.query(vector).ids[0]
-    assert client.count("words", filter=AMBER) == sum("amber" in row["tags"] for row in catalogs.payload())
-
-
 def test_columns_of_payload_come_alone_also_of_a_binary_query(client):
     for form in ({}, {"params": {}}):
         (hit,) = client.query("words", catalogs.words().query_bank[0], limit=1, with_payload=["rank", "tags"], **form)
@@ -278,6 +199,51 @@ def test_column_with_a_comma_does_not_go_into_a_url():
     assert b'"with": ["payload.a,b"]' in server.request.content
 
 
-def test_string_in_the_place_of_columns_is_not_taken_letter_by_letter(client):
-    with pytest.raises(hubless_client.CannotSend, match="with_payload"):
-        client.query("words", text="amber", with_payload="rank")
+EXPLAINED = {"rank": 2, "raw_rank": None, "occurrence": 3, "raw_occurrence": 9, "strength": 1.0}
+LINK = 'https://images.example/1.jpg?a=1&b="><script>'
+
+
+def tables(answer):
+    return ElementTree.fromstring(answer._repr_html_())  # noqa: S314
+
+
+def cells(table):
+    return [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+
+
+def asked(ask, *hits):
+    return ask(Server({**ANSWER, "hits": list(hits)}), "query", "songs", [1.5, -2.0])
+
+
+def test_hits_are_a_table_with_their_numbers_and_escaped_ids(ask):
+    hub = {**HIT, "id": "<b>&", "offset": -0.125}
+    page = tables(asked(ask, HIT, hub))
+    assert page.find("table/caption").text == "songs v1"
+    assert cells(page.find("table")) == [
+        ["rank", "id", "score", "similarity", "offset", ""],
+        ["1", "7", "0.2500", "0.5000", "+0.2500", ""],
+        ["2", "<b>&", "0.2500", "0.5000", "-0.1250", ""],
+    ]
+    bars = [bar.get("style").split("; ")[1:3] for bar in page.findall(".//td/div/div")]
+    assert bars == [["left: 50.0%", "width: 50.0%"], ["left: 25.0%", "width: 25.0%"]]
+
+
+def test_raw_ranks_and_linked_images_are_shown_where_there_are_any(ask):
+    shown = {**HIT, "explanation": EXPLAINED | {"raw_rank": 4}, "payload": {"note": "https://a.example/", "at": LINK}}
+    other = {**HIT, "explanation": EXPLAINED, "payload": {"photo": "javascript:alert(1)//.png"}}
+    broken = {**HIT, "explanation": EXPLAINED, "payload": {"photo": "https://["}}
+    page = tables(asked(ask, shown, other, broken))
+    lines = cells(page.find("table"))
+    assert lines[0][:4] == ["rank", "raw rank", "image", "id"]
+    assert [line[1] for line in lines[1:]] == ["4", "–", "–"]
+    [image] = page.iter("img")
+    assert (image.get("src"), image.get("loading"), image.get("referrerpolicy")) == (LINK, "lazy", "no-referrer")
+
+
+def test_what_is_left_out_is_counted(ask):
+    assert tables(asked(ask, *[HIT] * 23)).find("p").text == "3 more hits"
+    batch = {"collection": "songs", "version": "v1", "results": [{"hits": [HIT]}] * 7}
+    page = tables(ask(Server(batch), "query_batch", "songs", [[1.5, -2.0]] * 7))
+    assert len(page.findall("div/table")) == 5
+    assert page.find("p").text == "2 more queries"
+    assert tables(asked(ask)).find("table/tbody").text is None

@@ -1,31 +1,16 @@
-"""Versions and aliases: the calls that change something."""
+"""Collections, versions and aliases."""
 
+from datetime import UTC, datetime
 from time import sleep
 
 import httpx
 import pytest
-from support import versions
+from support import catalogs, versions
 from support.serving import serving_catalog
-from support.wire import ALIAS, Server, sent
+from support.wire import ALIAS, Server
 
 import hubless_client
-from hubless_client import Client
-
-
-def test_changes_say_what_they_expect(ask):
-    server = Server(ALIAS)
-    ask(server, "set_alias", "a", "songs", if_match='"3"')
-    assert sent(server) == ("PUT", "/v1/aliases/a", {"collection": "songs"})
-    assert server.request.headers["If-Match"] == '"3"'
-    server = Server(ALIAS)
-    ask(server, "set_alias", "a", "songs")
-    assert "If-Match" not in server.request.headers
-    server = Server(ALIAS)
-    ask(server, "remove_alias", "a", if_match="*")
-    assert (server.request.method, server.request.headers["If-Match"]) == ("DELETE", "*")
-    server = Server({"versions": [], "collection": "songs"})
-    ask(server, "activate", "songs", "v/1")
-    assert server.request.url.raw_path == b"/v1/collections/songs/versions/v%2F1/activate"
+from hubless_client import ApiCollectionAliased, ApiCollectionExists, Client
 
 
 def test_change_of_an_alias_is_not_sent_twice(ask):
@@ -61,3 +46,34 @@ def test_versions_are_activated_and_aliases_changed(tmp_path):
         assert client.remove_alias("a", if_match=moved.etag) == moved
         with pytest.raises(hubless_client.ApiAliasNotFound):
             client.alias("a")
+
+
+def test_collections_say_what_they_are(client, words):
+    numbers, texts = client.collections()
+    assert (numbers.name, numbers.metric, numbers.id_type, numbers.text) == ("numbers", "dot", "int64", False)
+    assert (texts.name, texts.metric, texts.id_type, texts.text) == ("words", "cosine", "string", True)
+    assert (texts.count, texts.dim, texts.version) == (catalogs.COUNT, catalogs.DIM, words.version)
+    assert set(texts.payload_columns) == {"title", "rank", "tags"}
+    assert texts.created.tzinfo is not None
+    assert abs((datetime.now(UTC) - texts.created).total_seconds()) < 3600
+    assert client.collection("words") == texts
+    assert texts.strength == words.strength
+
+
+def test_free_collection_is_created_written_and_deleted_on_a_real_server(tmp_path):
+    with serving_catalog(tmp_path) as url, Client(url) as client:
+        created = client.create_collection("notes", 2, "dot", "int64")
+        assert (created.payload, created.measured, created.count) == ("json", None, 0)
+        client.put("notes", [1], [[1.0, 2.0]], [{"any": {"thing": [1]}}])
+        assert client.point("notes", 1).payload == {"any": {"thing": [1]}}
+        with pytest.raises(ApiCollectionExists):
+            client.create_collection("notes", 3, "dot", "int64")
+        client.set_alias("papers", "notes")
+        with pytest.raises(ApiCollectionAliased):
+            client.delete_collection("notes")
+        client.delete_collection("notes", aliases=True)
+        assert client.collections() == []
+        typed = client.create_collection("notes", 2, "cosine", "string", {"title": "string"})
+        assert (typed.payload_types, typed.metric, typed.id_type) == ({"title": "string"}, "cosine", "string")
+        fewer = client.create_collection("fewer", 4, "dot", "string", dims=2, keep_full=True)
+        assert (fewer.dim, fewer.index["candidates"]) == (4, 50)

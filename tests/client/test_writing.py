@@ -1,13 +1,29 @@
-"""Targets that are put, patched and deleted through the client."""
+"""Targets and query banks that are written through the client."""
+
+import asyncio
+import json
 
 import httpx
 import numpy as np
+import pyarrow as pa
 import pytest
 from support import small, writing
 from support.serving import serving_catalog
 from support.wire import Server, sent
 
-from hubless_client import ApiPointExists, CannotSend, Client, ConnectionFailed, Deleted, Written
+from hubless_client import (
+    ApiPointExists,
+    ApiPreconditionFailed,
+    AsyncClient,
+    BankInfo,
+    CannotSend,
+    Client,
+    ConnectionFailed,
+    Deleted,
+    Written,
+    aupload,
+    upload,
+)
 
 WRITTEN = {"seq": 7, "inserted": 1, "updated": 1, "collection": "songs", "version": "v1"}
 DELETED = {"seq": 8, "deleted": 2, "collection": "songs", "version": "v1"}
@@ -26,21 +42,6 @@ def test_put_sends_no_vector_of_targets_that_have_none(ask):
     server = Server(WRITTEN)
     ask(server, "put", "songs", ["x", "y", "z"], [None, [1, 2], None])
     assert sent(server)[2] == {"points": [{"id": "x"}, {"id": "y", "vector": ONE}, {"id": "z"}]}
-
-
-def test_patch_sends_the_columns_of_each_id(ask):
-    server = Server(WRITTEN)
-    ask(server, "patch", "songs", {"x": {"a": None}})
-    assert sent(server) == ("PATCH", "/v1/collections/songs/points", {"points": [{"id": "x", "payload": {"a": None}}]})
-
-
-@pytest.mark.parametrize(
-    ("given", "body"), [({"ids": ["x"]}, {"ids": ["x"]}), ({"filter": {"f": 1}}, {"filter": {"f": 1}})]
-)
-def test_delete_sends_ids_or_a_filter(ask, given, body):
-    server = Server(DELETED)
-    assert ask(server, "delete", "songs", **given) == Deleted(seq=8, deleted=2)
-    assert sent(server) == ("POST", "/v1/collections/songs/points/delete", given)
 
 
 def test_delete_of_a_point_sends_its_id_in_the_path_and_options_in_the_url(ask):
@@ -100,3 +101,100 @@ def test_what_is_written_is_found_by_the_real_server(tmp_path):
         assert client.delete(writing.NAME, filter={"field": "title", "eq": "newer"}) == Deleted(seq=3, deleted=1)
         assert client.delete(writing.NAME, ["new"]).deleted == 0
         assert client.count(writing.NAME) == small.COUNT
+        seq = client.put(writing.NAME, ["plain"]).seq
+        assert client.point(writing.NAME, "plain", with_vector=True).vector is None
+        assert client.delete_point(writing.NAME, "plain", if_match=seq).deleted == 1
+
+
+BANK = {
+    "queries": 2,
+    "stored": 2,
+    "coverage": None,
+    "correction": "auto",
+    "frozen_share": 0.0,
+    "waiting": {"queries": 1, "mode": "append", "fit": True},
+    "work": None,
+    "collection": "songs",
+    "version": "v1",
+}
+
+
+def test_vectors_go_as_bytes_with_the_options_in_the_url(ask):
+    requests = []
+
+    def server(request):
+        requests.append(request)
+        return httpx.Response(202, json=BANK)
+
+    found = ask(server, "put_bank", "songs", [[1, 2], [3, 4]], mode="append", fit=False, parameters={"k": 3})
+    assert (found, found.fitted) == (BankInfo(**BANK), False)
+    [request] = requests
+    assert (request.method, request.url.path) == ("PUT", "/v1/collections/songs/bank")
+    assert dict(request.url.params) == {"dim": "2", "mode": "append", "fit": "false", "parameters": '{"k": 3}'}
+    assert (request.headers["content-type"], len(request.content)) == ("application/octet-stream", 16)
+
+
+@pytest.mark.parametrize("given", [{}, {"vectors": [[1]], "texts": ["a"]}, {"texts": "ab"}, {"vectors": [[1], [1, 2]]}])
+def test_wrong_bank_is_not_sent(ask, given):
+    server = Server(BANK)
+    with pytest.raises(CannotSend):
+        ask(server, "put_bank", "songs", **given)
+    assert not server.requests
+
+
+def test_server_takes_what_the_client_sends(tmp_path):
+    writing.build(tmp_path)
+    with serving_catalog(tmp_path, hubness=False) as url, Client(url) as client:
+        waiting = client.put_bank(writing.NAME, small.targets()[:5], fit=False, correction="csls")
+        assert json.dumps(waiting.waiting) == '{"queries": 5, "mode": "replace", "fit": false, "sampled": null}'
+        assert client.bank(writing.NAME).waiting == waiting.waiting
+
+
+@pytest.fixture
+def url(tmp_path):
+    writing.build(tmp_path)
+    with serving_catalog(tmp_path, hubness=False) as url:
+        yield url
+
+
+def table(count):
+    numbers = np.random.default_rng(0).normal(size=(count, small.DIM)).astype(np.float32)
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(numbers.reshape(-1)), small.DIM)
+    return pa.table({"id": [f"new {row}" for row in range(count)], "vector": rows, "title": ["t"] * count})
+
+
+def test_table_is_put_in_parts_and_counted(url):
+    seen = []
+    with Client(url) as client:
+        assert upload(client, writing.NAME, table(250), rows=100, progress=seen.append) == 250
+        assert client.count(writing.NAME) == len(small.IDS) + 250
+        point = client.point(writing.NAME, "new 249")
+        assert (point.seq, point.payload["title"], seen) == (3, "t", [100, 200, 250])
+
+
+def test_async_client_uploads_the_same(url, capsys):
+    async def session():
+        async with AsyncClient(url) as client:
+            sent = await aupload(client, writing.NAME, table(30).to_reader(), rows=20, progress=True)
+            return sent, await client.count(writing.NAME)
+
+    assert asyncio.run(session()) == (30, len(small.IDS) + 30)
+    assert capsys.readouterr().err.endswith("30 targets\n")
+
+
+def test_what_is_no_table_is_not_sent(url):
+    with Client(url) as client:
+        with pytest.raises(CannotSend, match="expected an Arrow table"):
+            upload(client, writing.NAME, [1, 2])
+        with pytest.raises(CannotSend, match="rows"):
+            upload(client, writing.NAME, table(2), rows=0)
+
+
+def test_writes_of_the_client_take_the_seq_of_a_point(url):
+    with Client(url) as client:
+        vector = [1.0] * small.DIM
+        first = client.put(writing.NAME, ["a"], [vector], durability="memory").seq
+        second = client.patch(writing.NAME, {"a": {"title": "x"}}, if_match=first).seq
+        with pytest.raises(ApiPreconditionFailed, match=f"seq {second}"):
+            client.put(writing.NAME, ["a"], [vector], if_match=first)
+        assert client.delete(writing.NAME, ["a"], if_match=second).deleted == 1

@@ -71,7 +71,6 @@ def is_trouble(message):
 
 @pytest.fixture
 def visit(open_page, server):
-    """Opens a view of the console of the shared server."""
 
     def visit(collection=None, view="search", /, *, base=server, **params):
         return open_page(f"{base}/console/{address_of(collection, view, params)}")

@@ -95,12 +95,8 @@ def test_files_need_no_key_and_data_does(console):
 def test_access_says_what_a_key_may_do(console, tmp_path):
     keys = {"keys": [{"key": "writer-0123456789", "role": "write", "collections": ["words"]}]}
     (tmp_path / "keys.json").write_text(json.dumps(keys))
-    settings = {
-        "read_keys": "reader-0123456789",
-        "admin_keys": "admin-0123456789",
-        "keys_file": tmp_path / "keys.json",
-    }
-    with console(**settings) as base:
+    settings = {"read_keys": "reader-0123456789", "admin_keys": "admin-0123456789"}
+    with console(**settings, keys_file=tmp_path / "keys.json") as base:
         found = [
             httpx.get(f"{base}/v1/access", headers={"X-API-Key": f"{key}-0123456789"}).json()
             for key in ("reader", "writer", "admin")
@@ -114,12 +110,8 @@ def test_access_says_what_a_key_may_do(console, tmp_path):
 
 
 def test_access_without_keys_is_that_of_an_admin(server):
-    assert httpx.get(f"{server}/v1/access").json() == {
-        "keys": False,
-        "role": "admin",
-        "collections": None,
-        "bank_queries": True,
-    }
+    expected = {"keys": False, "role": "admin", "collections": None, "bank_queries": True}
+    assert httpx.get(f"{server}/v1/access").json() == expected
 
 
 def test_bank_query_is_the_stored_one_and_others_are_refused(server):

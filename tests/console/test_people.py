@@ -16,7 +16,6 @@ DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationF
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory):
-    """A server whose views have all that they may have."""
     path = catalogs.build(tmp_path_factory.mktemp("full"))
     kept.scan_of_words(path)
     with serving_catalog(path) as base:
@@ -81,24 +80,6 @@ def test_keyboard_opens_a_hub_and_moves_the_map(visit, server):
         before = canvas.evaluate("c => c.toDataURL()")
         page.keyboard.press(key)
         page.wait_for_function("before => document.querySelector('.map canvas').toDataURL() != before", arg=before)
-
-
-def test_narrow_window_shows_every_view_and_keeps_values_whole(visit):
-    page = visit("words")
-    page.set_viewport_size({"width": 360, "height": 900})
-    for title in ("Search", "Hubs", "Map", "Versions", "Writes & bank", "Report"):
-        expect(page.get_by_role("link", name=title, exact=True)).to_be_in_viewport(ratio=1)
-    page.get_by_role("link", name="hubless: all collections").click()
-    notes = page.locator("td > span.quiet")
-    expect(notes.first).to_be_visible()
-    gaps = notes.evaluate_all(
-        """spans => spans.map(span => {
-            const before = document.createRange();
-            before.selectNode(span.previousSibling);
-            return span.getBoundingClientRect().left - before.getBoundingClientRect().right;
-        })"""
-    )
-    assert max(gaps) < 10  # pixels: a space, not the width of the window
 
 
 def test_first_view_is_small(browser, server):

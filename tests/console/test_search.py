@@ -27,19 +27,17 @@ def settled(page, side, expected):
     expect(page.locator(f".side.{side} .hit .title")).to_have_text(expected)
 
 
-def test_both_rankings_are_those_of_the_service(visit, server):
+def test_both_rankings_are_those_of_the_service_with_lines_between_times_and_recall(visit, server):
     page = visit("words", q=QUESTION)
     settled(page, "raw", answered(server, {"text": QUESTION, "strength": 0}))
     settled(page, "corrected", answered(server, {"text": QUESTION, "strength": 1}))
     assert titles(page, "raw") != titles(page, "corrected")
-
-
-def test_lines_join_what_is_in_both(visit):
-    page = visit("words", q=QUESTION)
     expect(page.locator(".summary")).to_contain_text("hits are in both rankings")
-    both = set(titles(page, "raw")) & set(titles(page, "corrected"))
-    expect(page.locator(".lines path")).to_have_count(len(both))
-    assert both
+    expect(page.locator(".lines path")).to_have_count(len(set(titles(page, "raw")) & set(titles(page, "corrected"))))
+    expect(page.locator(".timing")).to_contain_text(re.compile(r"search \d+\.\d\d .*total \d+\.\d\d"))
+    expect(page.locator(".summary")).not_to_contain_text("Recall")
+    page.get_by_label("Exact").check()
+    expect(page.locator(".summary")).to_contain_text("Recall of this query 100 %")
 
 
 def test_slider_changes_the_order_and_zero_is_the_raw_ranking(visit, server):
@@ -124,18 +122,6 @@ def test_explanation_adds_up_and_shows_where_the_hit_stood(visit, server):
     expect(why.locator(".sum b")).to_have_text(f"{hit['score']:.4f}".replace("-", "−"))
     expect(why).to_contain_text(f"Raw rank {hit['explanation']['raw_rank']}")
     expect(why).to_contain_text(f"raw {hit['explanation']['raw_occurrence']}, corrected")
-
-
-def test_exact_shows_the_recall_of_this_query(visit):
-    page = visit("words", q=QUESTION)
-    expect(page.locator(".summary")).not_to_contain_text("Recall")
-    page.get_by_label("Exact").check()
-    expect(page.locator(".summary")).to_contain_text("Recall of this query 100 %")
-
-
-def test_latency_is_that_of_server_timing(visit):
-    page = visit("words", q=QUESTION)
-    expect(page.locator(".timing")).to_contain_text(re.compile(r"search \d+\.\d\d .*total \d+\.\d\d"))
 
 
 def test_bank_query_is_drawn_and_a_vector_pasted(visit, server):

@@ -1,21 +1,11 @@
 """Keys, servers that go and come back, payload that is no friend, and people who use no mouse or see no colours."""
 
 import json
-import socket
-import threading
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import sleep
 
 import httpx
-import pytest
 from playwright.sync_api import expect
 from support import catalogs
-from support.serving import wait_until_ready
-
-from hubless_service.app import create_app
-from hubless_service.processes.http_server import HttpServer
-from hubless_service.settings import Settings
 
 READ_KEY = "reader-0123456789"
 WRONG_KEY = "wrong-0123456789"
@@ -64,42 +54,15 @@ def test_key_that_is_taken_back_is_asked_for_anew(open_page, console, tmp_path):
         expect(page.locator(".side.raw .hit")).to_have_count(10)
 
 
-@contextmanager
-def server_at(listener, app):
-    """Serves on a socket, which stays open for another server to come."""
-    server = HttpServer(app)
-    thread = threading.Thread(target=server.run, args=([listener],))
-    thread.start()
-    base = "http://{}:{}".format(*listener.getsockname())
-    try:
-        while not server.started:
-            assert thread.is_alive()
-        wait_until_ready(base)
-        yield base
-    finally:
-        server.should_exit = True
-        thread.join()
-
-
-def listen(port=0):
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
-    listener.listen()
-    return listener
-
-
-def test_server_that_goes_is_named_and_its_return_is_noticed(open_page, catalog):
-    with listen() as listener:
-        port = listener.getsockname()[1]
-        with server_at(listener, create_app(Settings(catalog=catalog))) as base:
-            page = open_page(f"{base}/console/")
-            expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
+def test_server_that_goes_is_named_and_its_return_is_noticed(visit):
+    page = visit()
+    expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
+    page.route("**/v1/**", lambda route: route.abort())
     expect(page.get_by_role("alert")).to_contain_text("Could not list the collections. The server cannot be reached")
     expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
-    with listen(port) as listener, server_at(listener, create_app(Settings(catalog=catalog))):
-        page.get_by_role("button", name="Try again").click()
-        expect(page.get_by_role("alert")).to_have_count(0)
+    page.unroute("**/v1/**")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_failure_says_what_failed_with_the_request_id_and_another_try(visit, server):
@@ -142,47 +105,15 @@ def test_hostile_payload_is_text(open_page, console, hostile):
         assert "broken" not in page.title()
 
 
-@contextmanager
-def proxy(upstream, prefix):
-    """Serves what is at an address below a prefix, which it takes off, as a proxy does."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self):
-            if not self.path.startswith(prefix):
-                self.send_error(404)
-                return
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
-            url = upstream + self.path.removeprefix(prefix)
-            answer = httpx.request(self.command, url, content=body, headers=headers)
-            self.send_response(answer.status_code)
-            for name, value in answer.headers.items():
-                if name not in ("transfer-encoding", "connection", "content-length"):
-                    self.send_header(name, value)
-            self.send_header("Content-Length", str(len(answer.content)))
-            self.end_headers()
-            self.wfile.write(answer.content)
-
-        do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
-
-        def log_message(self, *arguments):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.server_port}{prefix}"
-        finally:
-            listening.shutdown()
-            thread.join()
+def test_console_works_below_a_prefix(visit, server):
+    """A proxy takes the prefix off. tests/console/test_files.py follows the address without a slash."""
+    base = f"{server}/tools/hubless"
+    page = visit()
+    page.route(f"{base}/**", lambda route: route.fulfill(response=route.fetch(url=unprefixed(route.request.url))))
+    page.goto(f"{base}/console/#/words/search?q=amber")
+    expect(page.locator(".side.raw .hit")).to_have_count(10)
+    expect(page.locator("pre")).to_contain_text(f"{base}/v1/collections/words/query")
 
 
-@pytest.mark.parametrize("slash", ["", "/"])
-def test_console_works_below_a_prefix(open_page, server, slash):
-    with proxy(server, "/tools/hubless") as base:
-        page = open_page(f"{base}/console{slash}#/words/search?q=amber")
-        expect(page.locator(".side.raw .hit")).to_have_count(10)
-        assert page.url.startswith(f"{base}/console/#/words")
-        expect(page.locator("pre")).to_contain_text(f"{base}/v1/collections/words/query")
-        page.close()
+def unprefixed(url):
+    return url.replace("/tools/hubless", "", 1)

@@ -63,33 +63,12 @@ def test_container_of_others_is_pinned_kept_to_this_machine_and_starts_by_its_pr
     assert {volume.split(":")[0] for volume in container.get("volumes", []) if volume[0] != "."} <= set(VOLUMES)
 
 
-def test_store_comes_from_where_its_last_image_is_still_kept_and_by_its_digest():
-    """Docker Hub no longer has the images of MinIO."""
-    images = {SERVICES[name]["image"] for name in ("store", "bucket")}
-    assert len(images) == 1
-    assert re.fullmatch(r"quay\.io/minio/minio:RELEASE\.[\w-]+@sha256:[0-9a-f]{64}", images.pop())
-
-
 def test_every_container_is_known_here():
     assert SERVICES.keys() == {"service", "build", "reindex", "hubless", *OTHERS}
 
 
 def test_page_names_every_profile_of_others():
     assert set(re.findall(r"--profile (\w+)", DOCS)) == set(OTHERS.values())
-
-
-def test_all_share_the_catalog_and_the_service_can_be_kept_from_writing_it():
-    assert SERVICES["service"]["volumes"] == ["catalog:/catalog:${HUBLESS_MOUNT:-rw}"]
-    for name in ("build", "reindex", "hubless"):
-        assert "catalog:/catalog" in SERVICES[name]["volumes"]
-        assert any(volume.endswith(":/input:ro") for volume in SERVICES[name]["volumes"])
-
-
-@pytest.mark.parametrize("name", ["build", "reindex", "hubless"])
-def test_jobs_start_only_when_asked_for_and_do_not_come_back(name):
-    assert SERVICES[name]["profiles"] == [name]
-    assert SERVICES[name]["restart"] == "no"
-    assert "profiles" not in SERVICES["service"]
 
 
 @pytest.mark.parametrize("line", re.findall(r"docker compose run --rm hubless (.*)", DOCS))
@@ -110,23 +89,8 @@ def test_documented_commands_take_their_catalog_from_the_image(line, tmp_path):
     assert ended.returncode == 0, ended.stderr
 
 
-def test_page_asks_with_the_key_that_it_made_both_with_compose_and_without():
-    for section in re.split("(?m)^## ", DOCS)[1:3]:
-        assert re.search(r'curl \S+/v1/collections/default/query --header "X-API-Key: \$\w+"', section)
-
-
 def test_service_is_published_on_this_machine_only_unless_told_otherwise():
     assert SERVICES["service"]["ports"] == ["${HUBLESS_PUBLISH:-127.0.0.1:8000}:8000"]
-
-
-def test_reindex_runs_the_job_of_the_input_folder(tmp_path, monkeypatch):
-    words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
-    jobs.write(tmp_path)
-    places = {"/catalog": str(tmp_path / "catalog"), "/input/job.yaml": str(tmp_path / "job.yaml")}
-    command = [places.get(word, word) for word in words]
-    with patched_main(command[: command.index("--set")], monkeypatch) as code:
-        assert code == 0
-    assert hubless.open(tmp_path / "catalog", jobs.NAME).count == 60
 
 
 def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(tmp_path, monkeypatch):

@@ -42,7 +42,6 @@ def container_of(pod):
 
 
 def values_of(described, key):
-    """All values of a key, wherever it stands."""
     if isinstance(described, dict):
         for name, inner in described.items():
             if name == key:
@@ -98,16 +97,6 @@ def test_what_a_pod_mounts_is_there(pod):
     assert {each["name"] for each in maps} <= made
 
 
-def test_service_cannot_write_the_catalog_and_the_job_can():
-    read_only = [
-        mount.get("readOnly", False)
-        for pod in (SERVICE, JOB)
-        for mount in container_of(pod)["volumeMounts"]
-        if mount["mountPath"] == "/catalog"
-    ]
-    assert read_only == [True, False]
-
-
 def test_secrets_and_settings_are_those_of_the_service():
     command = (FOLDER / "kustomization.yaml").read_text().split("create secret generic hubless")[1]
     for reference in (*values_of(SERVICE, "secretKeyRef"), *values_of(JOB, "secretKeyRef")):
@@ -158,17 +147,6 @@ def test_selectors_find_their_pods_and_no_others():
     assert any(found(each["podSelector"]["matchLabels"])[1] for each in admitted if "podSelector" in each)
 
 
-@pytest.mark.parametrize(
-    ("policy", "extra"),
-    [("hubless", {4318}), ("hubless-reindex", set())],
-    ids=["service, which sends traces", "job"],
-)
-def test_policy_lets_out_to_names_buckets_and_milvus(policy, extra):
-    """4318 is the port of OTLP over HTTP, the one protocol of the extra `otel`."""
-    anywhere = [rule for rule in one("NetworkPolicy", policy)["spec"]["egress"] if "to" not in rule]
-    assert {port["port"] for rule in anywhere for port in rule["ports"]} == {53, 443, 19530, *extra}
-
-
 def test_service_monitor_finds_the_service_and_sends_its_read_key():
     monitor = yaml.safe_load((ROOT / "deploy" / "monitoring" / "servicemonitor.yaml").read_text())
     service, (endpoint,) = one("Service"), monitor["spec"]["endpoints"]
@@ -183,14 +161,6 @@ def read_key():
     """The key of the secret from which the service gets its read keys."""
     (variable,) = [each for each in container_of(SERVICE)["env"] if each["name"] == "HUBLESS_READ_KEYS"]
     return variable["valueFrom"]["secretKeyRef"]
-
-
-def test_autoscaler_scales_the_deployment_and_leaves_more_pods_than_a_drain_takes():
-    spec = one("HorizontalPodAutoscaler")["spec"]
-    target = spec["scaleTargetRef"]
-    assert (target["kind"], target["name"]) == ("Deployment", one("Deployment")["metadata"]["name"])
-    assert "replicas" not in one("Deployment")["spec"]
-    assert one("PodDisruptionBudget")["spec"]["minAvailable"] < spec["minReplicas"] < spec["maxReplicas"]
 
 
 @pytest.mark.parametrize("pod", PODS)

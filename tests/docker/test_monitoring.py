@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import combinations
 from pathlib import Path
 
 import httpx
@@ -10,8 +9,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
-from support.limits import settings_with
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
@@ -56,12 +54,7 @@ def printed(tmp_path_factory):
     """The labels of each metric that a service prints after a query, an error and a wrong key."""
     catalog = catalogs.build(tmp_path_factory.mktemp("monitored"))
     given = {"read_keys": "reader-0123456789", "metrics_public": True, "hubness_compared": 512}
-    with (
-        settings_with(catalog=catalog, **given) as settings,
-        serving(create_app(settings)) as base,
-        httpx.Client(base_url=base) as http,
-    ):
-        wait_until_ready(base)
+    with serving_catalog(catalog, **given) as base, httpx.Client(base_url=base) as http:
         key = {"X-API-Key": "reader-0123456789"}
         query = {"vector": [1.0] * catalogs.DIM}
         assert http.post("/v1/collections/words/query", json=query, headers=key).status_code == 200
@@ -122,25 +115,6 @@ def test_routes_that_are_looked_at_are_those_of_the_service(tmp_path):
     assert len(patterns) > 2
     for pattern in patterns:
         assert pattern in paths or any(re.fullmatch(pattern, path) for path in paths), pattern
-
-
-def test_dashboard_covers_rates_latency_hubness_drift_and_writes():
-    shown = {name for panel in PANELS for target in panel["targets"] for name in metrics_of(target["expr"])}
-    assert shown >= {
-        *("hubless_requests_total", "hubless_request_seconds", "hubless_errors_total", "hubless_waiting_queries"),
-        *("hubless_live_skewness", "hubless_live_top_hub_share", "hubless_drift", "hubless_strength"),
-        *("hubless_added_points", "hubless_removed_points", "hubless_frozen_share", "hubless_version_info"),
-    }
-    assert all(panel["title"] and panel["description"].endswith(".") for panel in PANELS)
-
-
-def test_panels_have_places_of_their_own():
-    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
-    boxes = [panel["gridPos"] for panel in DASHBOARD["panels"]]
-    assert all(box["x"] + box["w"] <= 24 for box in boxes)
-    for one, other in combinations(boxes, 2):
-        apart = [one[a] + one[s] <= other[a] or other[a] + other[s] <= one[a] for a, s in (("x", "w"), ("y", "h"))]
-        assert any(apart)
 
 
 def test_grafana_asks_the_prometheus_that_asks_the_service():

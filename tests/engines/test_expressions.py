@@ -14,7 +14,7 @@ from support.filtering import COLUMNS, filters_of
 from hubless.filters import parse_filter
 from hubless.vectors.free_payload import FREE_SCHEMA
 from hubless_milvus.columns import LONGEST_TEXT, MOST_COLUMNS, MOST_ELEMENTS, kept_columns
-from hubless_milvus.expressions import Untranslatable, among, both, literal, outside, translate
+from hubless_milvus.expressions import Untranslatable, translate
 
 LEAST, MOST = -(2**63), 2**63 - 1
 HOSTILE = [
@@ -171,11 +171,6 @@ def test_corners_of_the_grammar_select_the_same_rows(asked, document):
     assert selected == expected
 
 
-def test_rows_are_selected_and_left_out(asked):
-    assert asked.select(among([1, 5])) == [1, 5]
-    assert asked.select(both("row < 4", outside([0, 2]))) == [1, 3]
-
-
 def test_columns_that_milvus_cannot_hold_exactly_stay_out():
     table = pa.table(
         {
@@ -219,10 +214,3 @@ def test_least_number_in_a_list_is_refused_as_older_milvus_cannot_read_it():
     schema = pa.schema({"n": pa.list_(pa.int64())})
     with pytest.raises(Untranslatable, match="'n'"):
         translate(parse_filter({"field": "n", "contains": LEAST}, schema), schema, {"n": "payload_n"})
-
-
-@pytest.mark.parametrize(
-    ("value", "written"), [(True, "true"), (-3, "-3"), (1e16, "1e+16"), (0.1, "0.1"), ('a"\\\n', '"a\\"\\\\\\n"')]
-)
-def test_literals_are_written_as_milvus_reads_them(value, written):
-    assert literal(value) == written

@@ -6,7 +6,7 @@ from support import small
 
 import hubless
 from hubless.builder.pipeline import draft as engines
-from hubless.errors import EngineUnavailable, InputError
+from hubless.errors import InputError
 from hubless_milvus.names import alias_name, collection_name
 
 
@@ -109,14 +109,6 @@ def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, mon
     [left] = [name for name in client.list_collections() if name.startswith("hubless_killed_")]
     build(tmp_path, "killed")
     assert not client.has_collection(left)
-
-
-def test_build_without_milvus_fails_before_it_publishes(tmp_path, monkeypatch):
-    before = build(tmp_path, "away")
-    monkeypatch.setenv("HUBLESS_MILVUS_URI", "http://127.0.0.1:1")
-    with pytest.raises(EngineUnavailable):
-        build(tmp_path, "away", data=1)
-    assert hubless.Catalog(tmp_path).current("away") == before.version
 
 
 def test_save_after_changes_makes_a_new_collection_with_all_targets(tmp_path, client):

@@ -9,14 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from support import processes, rivals
 from support.disks import disk, filled
-from support.nursery import Nursery, drained
 from support.server_process import served
-from support.serving import wait_until_ready
 
 import hubless
 from hubless.errors import VersionNotFound
@@ -90,42 +88,12 @@ def rivals_of(history, count=4, kinds=WITH_MERGES):
 
 
 def url_of(server):
-    return f"http://{server.host}:{server.port}/v1/collections/{rivals.NAME}"
-
-
-@contextmanager
-def started(nursery):
-    """A server that is ready, and logs no error that nobody foresaw."""
-    with nursery.server(**SOON) as server, drained(server.log) as log:
-        try:
-            wait_until_ready(f"http://{server.host}:{server.port}")
-            yield server
-        finally:
-            server.stop(signal.SIGKILL)
-    assert not [line for line in log if "Traceback" in line], "".join(log)
+    return f"{server.url}/v1/collections/{rivals.NAME}"
 
 
 def kill_all(server):
     for pid in [server.pid, *server.workers()]:
         os.kill(pid, signal.SIGKILL)
-
-
-@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=LONG)])
-def test_acknowledged_writes_survive_kills_of_the_server_and_of_merges(tmp_path, kills):
-    catalog, rng = tmp_path / "catalog", random.Random(kills)  # noqa: S311
-    history = rivals.build(catalog)
-    clients = rivals_of(history)
-    with closing(Nursery(catalog, tmp_path)) as nursery, changes(catalog, rng) as changing:
-        for number in range(kills + 1):
-            with started(nursery) as server:
-                rivals.settle(catalog, history, url_of(server))
-                if number == kills:
-                    break
-                with rivals.at_work(clients, url_of(server)) as working:
-                    changing.step()
-                    working.wait(rng, LONGEST)
-                    server.stop(signal.SIGKILL)
-    print(history.writes, "writes,", changing.merged, "merges,", changing.killed, "killed")
 
 
 @pytest.mark.parametrize(("workers", "lives"), [(2, 2), *(pytest.param(n, 40, marks=LONG) for n in (1, 2, 3))])
@@ -138,7 +106,7 @@ def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(tmp
     with changes(catalog, rng) as changing:
         for number in range(lives + 1):
             with served(catalog, "--workers", workers, **SOON) as server:
-                url = f"{server.url}/v1/collections/{rivals.NAME}"
+                url = url_of(server)
                 server.wait_until_all_have_loaded(rivals.NAME, workers)
                 rivals.settle(catalog, history, url)
                 if number == lives:
@@ -163,9 +131,9 @@ def test_full_disk_refuses_writes_loses_none_and_takes_them_again_when_there_is_
         catalog = small_disk / "catalog"
         history = rivals.build(catalog)
         clients = rivals_of(history)
-        with closing(Nursery(catalog, tmp_path)) as nursery, changes(catalog, rng) as changing:
+        with changes(catalog, rng) as changing:
             for number in range(lives + 1):
-                with started(nursery) as server:
+                with served(catalog, **SOON) as server:
                     rivals.settle(catalog, history, url_of(server))
                     if number == lives:
                         break
@@ -178,8 +146,9 @@ def test_full_disk_refuses_writes_loses_none_and_takes_them_again_when_there_is_
                         working.wait(rng, LONGEST)
                         full.enter_context(filled(catalog, rng.randrange(2**16)))
                         working.wait(rng, LONGEST, "refused")
-                        server.stop(signal.SIGKILL)
-                with started(nursery) as server:  # while the disk is full
+                        kill_all(server)
+                with served(catalog, **SOON) as server:  # while the disk is full
                     rivals.settle(catalog, history, url_of(server))
+                assert not any("Traceback" in line for line in server.log)
                 full.close()
     print(history.writes, "writes,", sum(client.refused for client in clients), "refused")

@@ -3,33 +3,26 @@
 import http.client
 import random
 import signal
-import socket
 import threading
 from contextlib import closing, contextmanager, suppress
 from time import sleep
 
+import httpx
 import pytest
-from support.nursery import Nursery, drained
+from support.raw import LIVE, connect
+from support.server_process import launched, served
 
-REQUEST = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 QUERY = b"POST /v1/collections/words/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
 SOON = {"drain_seconds": 0.02, "grace_seconds": 5}
 LONGEST = 0.6
 """Seconds after which a server is stopped at the latest: it has loaded by then."""
 
 
-@pytest.fixture(scope="module")
-def nursery(catalog, tmp_path_factory):
-    made = Nursery(catalog, tmp_path_factory.mktemp("nursery"))
-    yield made
-    made.close()
-
-
 def ask_until_closed(server):
     """Requests over one connection, as fast as they are answered, each with its line in the log."""
-    with suppress(OSError), socket.create_connection((server.host, server.port), timeout=20) as connection:
+    with suppress(OSError), connect(server.url) as connection:
         while True:
-            connection.sendall(REQUEST)
+            connection.sendall(LIVE)
             if not connection.recv(2**16):
                 return
 
@@ -42,87 +35,68 @@ def load(server, connections=3):
     try:
         yield
     finally:
-        server.stop(signal.SIGKILL)
+        server.process.kill()
         for thread in threads:
             thread.join()
 
 
-@pytest.mark.parametrize("stops", [10, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-def test_signal_at_any_moment_under_load_ends_the_server_in_order(nursery, attack, stops):
-    rng, statuses, logs = random.Random(stops), [], []  # noqa: S311
+@pytest.mark.parametrize("stops", [5, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+def test_signal_at_any_moment_under_load_ends_the_server_in_order(catalog, stops):
+    rng = random.Random(stops)  # noqa: S311
     for number in range(stops):
-        with nursery.server(**SOON) as server, drained(server.log) as log, load(server):
+        with served(catalog, ready=False, **SOON) as server, load(server):
             threading.Event().wait(rng.uniform(0, LONGEST) if number % 5 else 0)
-            server.stop(rng.choice([signal.SIGTERM, signal.SIGINT]))
-            statuses.append(server.status())
-        logs += log
-    attack("signals at a random moment under load", stops)
-    assert statuses == [0] * stops
-    assert sum("stopping: not ready any more" in line for line in logs) == stops
-    assert not any("Traceback" in line or "Error" in line for line in logs)
-
-
-@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
-def test_signal_right_after_it_said_that_it_listens_ends_it_in_order(nursery, sig):
-    with nursery.server(drain_seconds=600) as server:
-        server.stop(sig)
-        assert server.status() == 0
+            server.process.send_signal(rng.choice([signal.SIGTERM, signal.SIGINT]))
+            assert server.process.wait(60) == 0
+        assert sum("stopping: not ready any more" in line for line in server.log) == 1
+        assert not any("Traceback" in line or "Error" in line for line in server.log)
 
 
 def ask(server, count):
-    """So many requests over one connection; how many were answered."""
-    with closing(http.client.HTTPConnection(server.host, server.port, timeout=20)) as connection:
+    """Send so many requests over one connection, each of which is answered."""
+    url = httpx.URL(server.url)
+    with closing(http.client.HTTPConnection(url.host, url.port, timeout=20)) as connection:
         for _ in range(count):
             connection.request("GET", "/livez")
             assert connection.getresponse().read() == b'{"status":"ok"}'
-    return count
 
 
-def test_reader_of_the_log_that_pauses_stops_neither_serving_nor_stopping(nursery):
+@pytest.mark.parametrize("gone", [False, True], ids=["pauses", "goes away"])
+def test_reader_of_the_log_that_pauses_or_goes_away_stops_neither_serving_nor_stopping(catalog, gone):
     """The pipe is full after some hundred lines."""
-    with nursery.server(**SOON) as server:
-        assert ask(server, 3000) == 3000
-        server.stop()
-        assert server.status() == 0
-
-
-def test_reader_of_the_log_that_goes_away_stops_neither_serving_nor_stopping(nursery):
-    with nursery.server(**SOON) as server:
-        assert ask(server, 10) == 10
-        server.log.close()
-        assert ask(server, 500) == 500
-        server.stop()
-        assert server.status() == 0
+    with launched(catalog, **SOON) as server:
+        ask(server, 10)
+        if gone:
+            server.process.stderr.close()
+        ask(server, 3000)
+        server.process.terminate()
+        assert server.process.wait(60) == 0
 
 
 STUCK = """
-from hubless_service.settings import Settings
-Settings.max_together = 1  # each request alone
 import threading, hubless
 hubless.Collection.query = lambda *_, **__: threading.Event().wait()
 hubless.Collection.check_canaries = lambda _: None
 """
 
 
-def test_all_searches_that_do_not_end_hold_up_the_end_no_longer_than_one(nursery):
+def test_all_searches_that_do_not_end_hold_up_the_end_no_longer_than_one(catalog):
     body = b'{"vector": [' + b"1," * 23 + b"1]}"
     request = QUERY + str(len(body)).encode() + b"\r\n\r\n" + body
     threads = 12
-    together = {"search_threads": threads, "drain_seconds": 0, "grace_seconds": 0}
-    with nursery.server(STUCK, **together) as server, drained(server.log) as log:
-        while not any('"words" is ready' in line for line in log):
-            sleep(0.01)
-        connections = [socket.create_connection((server.host, server.port)) for _ in range(threads)]
+    together = {"search_threads": threads, "max_together": 1, "drain_seconds": 0, "grace_seconds": 0}
+    with served(catalog, before=STUCK, **together) as server:
+        connections = [connect(server.url) for _ in range(threads)]
         for connection in connections:
             connection.sendall(request)
-        threading.Event().wait(0.5)
-        server.stop()
-        assert server.status(30) == 0  # one after the other they would have a minute
+        sleep(0.5)
+        server.process.terminate()
+        assert server.process.wait(30) == 0  # one after the other they would have a minute
         for connection in connections:
             with connection:
                 assert connection.recv(2**16).startswith(b"HTTP/1.1 503 ")
-    assert not any("Traceback" in line for line in log)
-    assert any("stopping without search-0" in line for line in log), "".join(log)
+    assert not any("Traceback" in line for line in server.log)
+    assert any("stopping without search-0" in line for line in server.log), "".join(server.log)
 
 
 UNREACHABLE = """
@@ -131,13 +105,11 @@ hubless.Catalog.versions = lambda *_: threading.Event().wait()
 """
 
 
-def test_catalog_that_does_not_answer_does_not_hold_up_the_end(nursery):
+def test_catalog_that_does_not_answer_does_not_hold_up_the_end(catalog):
     request = b"GET /v1/collections/words/versions HTTP/1.1\r\nHost: x\r\n\r\n"
-    with nursery.server(UNREACHABLE, drain_seconds=0, grace_seconds=0) as server, drained(server.log) as log:
-        while not any('"words" is ready' in line for line in log):
-            sleep(0.01)
-        with socket.create_connection((server.host, server.port)) as connection:
-            connection.sendall(request)
-            threading.Event().wait(0.5)
-            server.stop()
-            assert server.status(30) == 0
+    stop = {"drain_seconds": 0, "grace_seconds": 0}
+    with served(catalog, before=UNREACHABLE, **stop) as server, connect(server.url) as connection:
+        connection.sendall(request)
+        sleep(0.5)
+        server.process.terminate()
+        assert server.process.wait(30) == 0

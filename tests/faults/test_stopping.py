@@ -1,12 +1,17 @@
-"""SIGTERM under load: work that is queued is finished, and a second one does not wait for it."""
+"""A server that is stopped under load, and one whose files vanish or change."""
 
 import asyncio
+import os
+import shutil
 import signal
+import time
 
 import httpx
 import pytest
 from support import busy
 from support.server_process import command_line, served
+
+import hubless
 
 WAITING = 6
 PATIENT = {"search_threads": 1, "max_waiting": 100_000, "default_timeout_ms": 60_000}
@@ -63,3 +68,50 @@ def test_second_sigterm_ends_it_at_once_with_work_in_the_queue(busy_catalog, wor
         assert status == -signal.SIGTERM
         assert any(isinstance(answer, httpx.TransportError) for answer in answers)
         assert not any(command_line(pid) for pid in pids)
+
+
+QUICK = {"poll_seconds": 0.1}
+
+
+@pytest.fixture
+def copy(catalog, tmp_path):
+    return shutil.copytree(catalog, tmp_path / "catalog")
+
+
+def ask(server, collection, **more):
+    """The status of a query's answer, or None where the connection broke."""
+    body = {"vector": [1.0] * 24, "with": ["payload", "vector"], **more}
+    try:
+        return httpx.post(f"{server.url}/v1/collections/{collection}/query", json=body, timeout=60).status_code
+    except httpx.TransportError:
+        return None
+
+
+def ready(server):
+    return httpx.get(f"{server.url}/readyz").json()["collections"]
+
+
+def test_deleted_version_is_served_on_from_what_is_mapped(copy):
+    with served(copy, **QUICK) as server:
+        # perhaps while its hashes are still compared
+        shutil.rmtree(hubless.Catalog(copy).folder("words").rename(copy.with_name("deleted")))
+        time.sleep(0.5)  # some looks at the catalog
+        assert [ask(server, "words", limit=300) for _ in range(3)] == [200] * 3
+        assert ready(server)["words"]["status"] == "ready"
+
+
+def truncate(catalog, collection):
+    os.truncate(hubless.Catalog(catalog).folder(collection) / "index.faiss", 0)
+
+
+def test_index_that_is_cut_kills_a_single_process_and_is_refused_at_its_next_start(copy):
+    with served(copy, **QUICK) as server:
+        truncate(copy, "words")
+        while (status := ask(server, "words")) is not None:
+            assert status == 200  # a part may still be in memory
+        assert server.process.wait(30) == -signal.SIGBUS
+    with served(copy, **QUICK) as server:
+        state = ready(server)
+        assert state["words"] == {"status": "failed", "code": "bundle_damaged", "detail": state["words"]["detail"]}
+        assert state["words"]["detail"].startswith("index.faiss: has 0 bytes")
+        assert (ask(server, "words"), ask(server, "numbers")) == (503, 200)

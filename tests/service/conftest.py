@@ -4,8 +4,7 @@ from time import sleep
 import pytest
 from support import catalogs
 from support.contract import Contract
-from support.limits import settings_with
-from support.serving import serving
+from support.serving import serving, settings_with
 from support.sources import Source
 
 import hubless
@@ -40,7 +39,6 @@ def numbers(catalog):
 
 @pytest.fixture(scope="session")
 def vector():
-    """A query vector for either collection."""
     return catalogs.words().query_bank[0]
 
 

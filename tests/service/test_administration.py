@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import re
 import shutil
 import time
 
@@ -10,11 +9,10 @@ import httpx
 import pytest
 from support import versions
 from support.server_process import served
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
+from support.until import until
 
 import hubless
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 NEVER = 3600  # seconds between two looks at the catalog: nothing is found by chance
 READ, ADMIN, OTHER = "reader-0123456789", "admin-0123456789", "other-0123456789"
@@ -35,11 +33,12 @@ def administered(template, tmp_path, contract):
     path = shutil.copytree(template[0], tmp_path / "catalog")
     keys = tmp_path / "keys.json"
     keys.write_text(json.dumps({"keys": [{"key": OTHER, "role": "admin", "collections": ["other"]}]}))
-    settings = Settings(catalog=path, poll_seconds=NEVER, read_keys=READ, admin_keys=ADMIN, keys_file=keys)
-    with serving(create_app(settings)) as base_url:
-        wait_until_ready(base_url)
-        with contract.client(base_url, headers={"X-API-Key": ADMIN}) as client:
-            yield client, template[1], path
+    settings = {"poll_seconds": NEVER, "read_keys": READ, "admin_keys": ADMIN, "keys_file": keys}
+    with (
+        serving_catalog(path, **settings) as base_url,
+        contract.client(base_url, headers={"X-API-Key": ADMIN}) as client,
+    ):
+        yield client, template[1], path
 
 
 def code_of(answer):
@@ -58,37 +57,28 @@ def send_as_is(base_url, method, path, body):
         connection.close()
 
 
-def wait_for_version(client, version):
-    deadline = time.monotonic() + 20
-    while client.post(f"{SONGS}/query", json=ASK).json()["version"] != version:
-        assert time.monotonic() < deadline
-
-
 def states(answer):
     return {each["version"]: (each["state"], each["current"]) for each in answer.json()["versions"]}
 
 
-def test_activated_version_is_served_at_once_and_listed_as_such(administered):
+def test_activated_version_is_served_at_once_listed_as_such_and_logged(administered, caplog):
     client, (first, second, third), _ = administered
+    caplog.set_level("INFO")
     listed = client.get(f"{SONGS}/versions")
     assert states(listed) == {first: ("stored", False), second: ("stored", False), third: ("served", True)}
     assert {each["count"] for each in listed.json()["versions"]} == {60}
-    answer = client.post(f"{SONGS}/versions/{first}/activate")
+    answer = client.post(f"{SONGS}/versions/{first}/activate", headers={"X-Request-ID": "mine-7"})
     assert answer.status_code == 200
+    assert f'collection "{versions.NAME}": version {first} was activated, id=mine-7' in caplog.text
     assert [each["version"] for each in answer.json()["versions"] if each["current"]] == [first]
-    wait_for_version(client, first)
+    until(lambda: client.post(f"{SONGS}/query", json=ASK).json()["version"] == first)
     assert states(client.get(f"{SONGS}/versions"))[first] == ("served", True)
     assert client.get(SONGS).json()["versions"] == [first, second, third]
 
 
-def test_version_that_is_not_there_is_not_activated(administered):
-    client, (*_, third), _ = administered
-    assert code_of(client.post(f"{SONGS}/versions/none/activate")) == (404, "version_not_found")
-    assert client.post(f"{SONGS}/query", json=ASK).json()["version"] == third
-
-
-def test_damaged_version_is_not_activated_and_the_old_one_serves_on(administered):
+def test_missing_or_damaged_version_is_not_activated_and_the_old_one_serves_on(administered):
     client, (first, second, third), path = administered
+    assert code_of(client.post(f"{SONGS}/versions/none/activate")) == (404, "version_not_found")
     versions.corrupt(path, second)
     assert code_of(client.post(f"{SONGS}/versions/{second}/activate")) == (503, "bundle_damaged")
     (hubless.Catalog(path).folder(versions.NAME, first) / "manifest.json").write_text("{}")
@@ -97,19 +87,6 @@ def test_damaged_version_is_not_activated_and_the_old_one_serves_on(administered
     assert answer.json()["versions"][0]["detail"].startswith("manifest.json: ")
     assert str(path) not in answer.text
     assert client.post(f"{SONGS}/query", json=ASK).json()["version"] == third
-
-
-def test_version_that_is_refused_says_why(administered):
-    client, (first, _, third), path = administered
-    versions.corrupt(path, first)
-    versions.activate(path, first)
-    client.put("/v1/aliases/wake", json={"collection": versions.NAME})  # has the service look
-    deadline = time.monotonic() + 20
-    while states(client.get(f"{SONGS}/versions"))[first][0] != "refused":
-        assert time.monotonic() < deadline
-    listed = {each["version"]: each for each in client.get(f"{SONGS}/versions").json()["versions"]}
-    assert listed[first]["detail"].startswith("index.faiss: ")
-    assert (listed[first]["current"], listed[third]["state"]) == (True, "served")
 
 
 def test_alias_is_set_moved_with_its_etag_and_removed(administered):
@@ -138,38 +115,35 @@ def test_alias_is_set_moved_with_its_etag_and_removed(administered):
     assert code_of(client.get("/v1/aliases/a")) == (404, "alias_not_found")
 
 
-@pytest.mark.parametrize(
-    ("headers", "there", "absent"),
-    [
-        ({}, (428, "precondition_required"), (200, None)),
-        ({"If-Match": "*"}, (200, None), (412, "precondition_failed")),
-        ({"If-Match": '"999"'}, (412, "precondition_failed"), (412, "precondition_failed")),
-        ({"If-Match": 'W/"{}"'}, (412, "precondition_failed"), (412, "precondition_failed")),
-        ({"If-Match": '"999", "{}"'}, (200, None), (412, "precondition_failed")),
-        ({"If-Match": "nonsense"}, (412, "precondition_failed"), (412, "precondition_failed")),
-        ({"If-None-Match": "*"}, (412, "precondition_failed"), (200, None)),
-    ],
-)
-def test_headers_say_what_an_alias_must_be(administered, headers, there, absent):
+def test_headers_say_what_an_alias_must_be(administered):
     client, _, _ = administered
-    tag = client.put("/v1/aliases/there", json={"collection": versions.NAME}).headers["etag"].strip('"')
-    sent = {name: value.replace("{}", tag) for name, value in headers.items()}
-    for name, expected in (("there", there), ("absent", absent)):
-        assert code_of(client.put(f"/v1/aliases/{name}", json={"collection": versions.NAME}, headers=sent)) == expected
+    body, done, failed = {"collection": versions.NAME}, (200, None), (412, "precondition_failed")
+    for number, (headers, there, absent) in enumerate(
+        [
+            ({}, (428, "precondition_required"), done),
+            ({"If-Match": "*"}, done, failed),
+            ({"If-Match": '"999"'}, failed, failed),
+            ({"If-Match": 'W/"{}"'}, failed, failed),
+            ({"If-Match": '"999", "{}"'}, done, failed),
+            ({"If-Match": "nonsense"}, failed, failed),
+            ({"If-None-Match": "*"}, failed, done),
+        ]
+    ):
+        tag = client.put(f"/v1/aliases/there-{number}", json=body).headers["etag"].strip('"')
+        sent = {name: value.replace("{}", tag) for name, value in headers.items()}
+        assert code_of(client.put(f"/v1/aliases/there-{number}", json=body, headers=sent)) == there, headers
+        assert code_of(client.put(f"/v1/aliases/absent-{number}", json=body, headers=sent)) == absent, headers
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
+def test_changes_need_a_key_for_administration(administered):
+    client, _, _ = administered
+    for method, path, body in (
         ("POST", f"{SONGS}/versions/none/activate", None),
         ("PUT", "/v1/aliases/a", {"collection": versions.NAME}),
         ("DELETE", "/v1/aliases/a", None),
-    ],
-)
-def test_changes_need_a_key_for_administration(administered, method, path, body):
-    client, _, _ = administered
-    assert code_of(client.request(method, path, json=body, headers={"X-API-Key": READ})) == (403, "forbidden")
-    assert code_of(client.request(method, path, json=body, headers={"X-API-Key": "wrong"})) == (401, "unauthenticated")
+    ):
+        for key, expected in ((READ, (403, "forbidden")), ("wrong", (401, "unauthenticated"))):
+            assert code_of(client.request(method, path, json=body, headers={"X-API-Key": key})) == expected
 
 
 def test_limited_key_for_administration_changes_and_sees_its_own_only(administered):
@@ -189,24 +163,24 @@ def test_limited_key_for_administration_changes_and_sees_its_own_only(administer
     assert code_of(taken) == (404, "collection_not_found")
 
 
-@pytest.mark.parametrize("name", NOT_NAMES)
-def test_what_is_no_name_touches_no_file(administered, name):
+def test_what_is_no_name_touches_no_file(administered):
     client, _, path = administered
     before = {file for file in path.rglob("*") if not file.name.startswith(".aliases")}
-    for method, where, body in (
-        ("GET", f"/v1/collections/{name}", None),
-        ("GET", f"/v1/collections/{name}/versions", None),
-        ("POST", f"/v1/collections/{name}/query", ASK),
-        ("POST", f"{SONGS}/versions/{name}/activate", None),
-        ("GET", f"/v1/aliases/{name}", None),
-        ("PUT", f"/v1/aliases/{name}", {"collection": versions.NAME}),
-        ("DELETE", f"/v1/aliases/{name}", None),
-        ("GET", f"{SONGS}/points/{name}", None),
-        ("GET", f"/docs/assets/{name}", None),
-    ):
-        status, text = send_as_is(client.base_url, method, where, body)
-        assert status in (400, 404, 405, 422), (method, where)
-        assert str(path) not in text
+    for name in NOT_NAMES:
+        for method, where, body in (
+            ("GET", f"/v1/collections/{name}", None),
+            ("GET", f"/v1/collections/{name}/versions", None),
+            ("POST", f"/v1/collections/{name}/query", ASK),
+            ("POST", f"{SONGS}/versions/{name}/activate", None),
+            ("GET", f"/v1/aliases/{name}", None),
+            ("PUT", f"/v1/aliases/{name}", {"collection": versions.NAME}),
+            ("DELETE", f"/v1/aliases/{name}", None),
+            ("GET", f"{SONGS}/points/{name}", None),
+            ("GET", f"/docs/assets/{name}", None),
+        ):
+            status, text = send_as_is(client.base_url, method, where, body)
+            assert status in (400, 404, 405, 422), (method, where)
+            assert str(path) not in text
     for body in ("..", "a\0b", "x" * 300):
         assert code_of(client.put("/v1/aliases/new", json={"collection": body})) == (404, "collection_not_found")
     assert {file for file in path.rglob("*") if not file.name.startswith(".aliases")} == before
@@ -217,9 +191,7 @@ MALFORMED = ("http://[", "http://[::1", "http://]", "//", ":", "http://[localhos
 
 def test_without_keys_a_page_of_another_origin_changes_nothing(template):
     path, ids = template
-    settings = Settings(catalog=path, poll_seconds=NEVER, cors_origins="https://good.example")
-    with serving(create_app(settings)) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(path, poll_seconds=NEVER, cors_origins="https://good.example") as base_url:
         activate = f"{base_url}{SONGS}/versions/{ids[2]}/activate"
         for origin in ("https://evil.example", "null", "http://127.0.0.1.evil.example", *MALFORMED):
             assert code_of(httpx.post(activate, headers={"Origin": origin})) == (403, "forbidden")
@@ -228,27 +200,40 @@ def test_without_keys_a_page_of_another_origin_changes_nothing(template):
         assert httpx.post(activate).status_code == 200
 
 
-def test_activation_and_alias_reach_all_workers_within_moments(template, tmp_path):
+def ask_any(method, url, body=None):
+    """The answer of any worker, over a connection of its own."""
+    return httpx.request(method, url, json=body, timeout=60)
+
+
+def test_every_worker_knows_what_any_of_them_was_told(template, tmp_path):
     path, (first, _, third) = shutil.copytree(template[0], tmp_path / "catalog"), template[1]
     with served(path, "--workers", 2, poll_seconds=NEVER) as server:
-        base_url = server.url
 
-        def ask(name):
-            """One query over a connection of its own, by whichever worker takes it."""
-            answer = httpx.post(f"{base_url}/v1/collections/{name}/query", json=ASK)
-            return answer.json().get("version", answer.json().get("code"))
+        def version_of(name):
+            answer = ask_any("POST", f"{server.url}/v1/collections/{name}/query", ASK).json()
+            return answer.get("version", answer.get("code"))
 
-        while {ask(versions.NAME) for _ in range(20)} != {third}:
+        while {version_of(versions.NAME) for _ in range(20)} != {third}:
             time.sleep(0.01)
-        assert httpx.post(f"{base_url}{SONGS}/versions/{first}/activate").status_code == 200
-        assert httpx.put(f"{base_url}/v1/aliases/a", json={"collection": versions.NAME}).status_code == 200
-        deadline = time.monotonic() + 20
-        while {ask("a") for _ in range(20)} != {first}:
-            assert time.monotonic() < deadline
+        assert ask_any("POST", f"{server.url}{SONGS}/versions/{first}/activate").status_code == 200
+        assert ask_any("PUT", f"{server.url}/v1/aliases/a", {"collection": versions.NAME}).status_code == 200
+        until(lambda: {version_of("a") for _ in range(20)} == {first})
+        made, point = f"{server.url}/v1/collections/made", {"points": [{"id": "a", "vector": ASK["vector"]}]}
+        assert ask_any("PUT", made, {"dim": 8, "metric": "cosine", "id_type": "string"}).status_code == 201
+        for _ in range(4):  # no read names the write, and no worker has time to look at the log by itself
+            assert ask_any("PUT", f"{made}/points", point).status_code == 200
+            assert ask_any("GET", f"{made}/points/a").status_code == 200
+            assert [hit["id"] for hit in ask_any("POST", f"{made}/query", ASK).json()["hits"]] == ["a"]
+            assert ask_any("DELETE", f"{made}/points/a").json()["deleted"] == 1
+            assert ask_any("POST", f"{made}/count").json()["count"] == 0
 
 
-def test_log_names_who_changed_what(administered, caplog):
-    client, (first, *_), _ = administered
-    with caplog.at_level("INFO"):
-        client.post(f"{SONGS}/versions/{first}/activate", headers={"X-Request-ID": "mine-7"})
-    assert re.search(rf'collection "{versions.NAME}": version {first} was activated, id=mine-7', caplog.text)
+def test_version_that_is_refused_says_why(administered):
+    client, (first, _, third), path = administered
+    versions.corrupt(path, first)
+    versions.activate(path, first)
+    client.put("/v1/aliases/wake", json={"collection": versions.NAME})  # has the service look
+    until(lambda: states(client.get(f"{SONGS}/versions"))[first][0] == "refused")
+    listed = {each["version"]: each for each in client.get(f"{SONGS}/versions").json()["versions"]}
+    assert listed[first]["detail"].startswith("index.faiss: ")
+    assert (listed[first]["current"], listed[third]["state"]) == (True, "served")

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import strategies as st
 from support.anything import EXAMPLES, VALUES, check
 from support.files import arrow_stream
-from support.limits import settings_with
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 from support.small import DIM
 
 import hubless
 from hubless.vectors.payload_text import TYPES
-from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
 
 NAME, VECTOR = "anything", [1.0] * DIM
@@ -42,11 +40,7 @@ ROWS = st.dictionaries(
 @contextmanager
 def serving_an_empty_one(catalog, **options):
     catalog.mkdir()
-    with (
-        settings_with(catalog=catalog, hubness=False, max_added=100_000) as settings,
-        serving(create_app(settings)) as url,
-    ):
-        wait_until_ready(url)
+    with serving_catalog(catalog, hubness=False, max_added=100_000) as url:
         body = {"dim": DIM, "metric": "cosine", "id_type": "string", **options}
         assert httpx.put(f"{url}/v1/collections/{NAME}", json=body, timeout=60).status_code == 201
         with httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client:
@@ -113,7 +107,7 @@ def test_free_payload_that_is_taken_can_be_used(free, tmp_path, examples):
         assert free.patch("/points", json={"points": [{"id": wanted, "payload": {"more": 1}}]}).status_code == 200
         stored[wanted] = kept | {"more": 1}
 
-    check(examples, OBJECTS, lambda tried: None, example)
+    check(examples, OBJECTS, example)
     assert len(stored) > examples / 4
     check_merged(free, tmp_path / "catalog", stored)
 
@@ -142,7 +136,7 @@ def test_payload_of_columns_that_is_taken_can_be_used(typed, tmp_path, examples)
         assert with_payload[0]["payload"] == found | {"of bool": True}
         stored[wanted] = None
 
-    check(examples, ROWS, lambda tried: None, example)
+    check(examples, ROWS, example)
     assert len(stored) > examples / 10
     assert hubless.merge(tmp_path / "catalog", NAME, progress=False) is not None
     with hubless.open(tmp_path / "catalog", NAME) as opened:
@@ -167,12 +161,15 @@ def nested(depth, kind=list):
     return value
 
 
-@pytest.mark.parametrize("kind", [list, dict])
-def test_payload_is_taken_up_to_60_deep_and_refused_beyond(free, kind):
-    assert put(free, "deep", {"a": nested(59, kind)}).status_code == 200
-    for depth in (60, 80, 252, 254, 300, 500):
-        assert "inside each other" in refused(put(free, "deeper", {"a": nested(depth, kind)}))["detail"]
+def test_payload_is_taken_up_to_60_deep_and_refused_beyond(free):
+    for kind in (list, dict):
+        assert put(free, "deep", {"a": nested(59, kind)}).status_code == 200
+        for depth in (60, 80, 252, 254, 300, 500):
+            assert "inside each other" in refused(put(free, "deeper", {"a": nested(depth, kind)}))["detail"]
     assert [each["id"] for each in free.post("/scroll", json={}).json()["points"]] == ["deep"]
+    brackets = {"a" * 3: "[{" * 200, "\\": '"' + "[" * 200, '["': ["]" * 300]}  # in strings they are no depth
+    assert put(free, "texts", brackets).status_code == 200
+    assert free.get("/points/texts").json()["payload"] == brackets
 
 
 def test_vectors_and_queries_too_long_for_their_products_are_refused(tmp_path):
@@ -189,57 +186,38 @@ def test_vectors_and_queries_too_long_for_their_products_are_refused(tmp_path):
         assert hits[0]["score"] == pytest.approx(1e16, rel=0.01)
 
 
-def test_brackets_in_strings_are_no_depth(free):
-    payload = {"a" * 3: "[{" * 200, "\\": '"' + "[" * 200, '["': ["]" * 300]}
-    assert put(free, "texts", payload).status_code == 200
-    assert free.get("/points/texts").json()["payload"] == payload
+def test_anything_nested_too_deep_is_refused(free):
+    for path, body in (
+        ("/query", {"vector": VECTOR, "params": {"ef": nested(255)}}),
+        ("/query", {"vector": VECTOR, "limit": nested(300, dict)}),
+        ("/query/batch", {"queries": [{"vector": VECTOR, "params": {"ef": nested(255)}}]}),
+        ("/scroll", {"filter": nested(300, dict)}),
+        ("/scroll", {"with": nested(300)}),
+    ):
+        assert "inside each other" in refused(free.post(path, json=body))["detail"]
+    assert refused(free.get("/points/x", params={"min_seq": json.dumps(nested(300))}))["parameter"] == "min_seq"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/query", {"vector": VECTOR, "params": {"ef": nested(255)}}),
-        ("POST", "/query", {"vector": VECTOR, "with": nested(300)}),
-        ("POST", "/query", {"vector": VECTOR, "limit": nested(300, dict)}),
-        ("POST", "/query/batch", {"queries": [{"vector": VECTOR, "params": {"ef": nested(255)}}]}),
-        ("POST", "/scroll", {"filter": nested(300, dict)}),
-        ("POST", "/scroll", {"with": nested(300)}),
-    ],
-)
-def test_anything_nested_too_deep_is_refused(free, method, path, body):
-    assert "inside each other" in refused(free.request(method, path, json=body))["detail"]
-
-
-def test_parameter_of_the_url_that_is_nested_too_deep_is_refused(free):
-    problem = refused(free.get("/points/x", params={"min_seq": json.dumps(nested(300))}))
-    assert problem["parameter"] == "min_seq"
-
-
-@pytest.mark.parametrize("value", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
-def test_times_beyond_the_years_1_to_9999_are_refused_by_put_and_patch(typed, value):
+def test_times_beyond_the_years_1_to_9999_are_refused_by_put_and_patch(typed):
     column = "of timestamp[utc]"
-    assert column in refused(put(typed, "a", {column: value}))["parameter"]
-    assert put(typed, "a", {}).status_code == 200
-    patch = typed.patch("/points", json={"points": [{"id": "a", "payload": {column: value}}]})
-    assert column in refused(patch)["parameter"]
+    for value in ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"):
+        assert column in refused(put(typed, "a", {column: value}))["parameter"]
+        assert put(typed, "a", {}).status_code == 200
+        patch = typed.patch("/points", json={"points": [{"id": "a", "payload": {column: value}}]})
+        assert column in refused(patch)["parameter"]
+    content = arrow_stream(pa.table({"id": ["a"], "of timestamp": pa.array([2**62], pa.timestamp("us"))}))
+    assert "of timestamp" in refused(put_arrow(typed, content))["parameter"]
 
 
 def put_arrow(client, content):
     return client.put("/points", content=content, headers={"Content-Type": ARROW})
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array([[{"member": 1}]]),
-        pa.array([{"a": {"member": 1}}]),
-        pa.array([{"member": 1}]),
-    ],
-)
-def test_name_of_an_arrow_member_that_is_not_utf_8_is_refused(free, column):
-    content = arrow_stream(pa.table({"id": ["a"], "s": column}))
-    assert put_arrow(free, content).status_code == 200
-    assert refused(put_arrow(free, content.replace(b"member", b"mem\xff\xfer")))["code"] == "malformed_body"
+def test_name_of_an_arrow_member_that_is_not_utf_8_is_refused(free):
+    for column in (pa.array([[{"member": 1}]]), pa.array([{"a": {"member": 1}}]), pa.array([{"member": 1}])):
+        content = arrow_stream(pa.table({"id": ["a"], "s": column}))
+        assert put_arrow(free, content).status_code == 200
+        assert refused(put_arrow(free, content.replace(b"member", b"mem\xff\xfer")))["code"] == "malformed_body"
 
 
 def test_arrow_times_that_python_cannot_hold_are_refused(free):
@@ -250,8 +228,3 @@ def test_arrow_times_that_python_cannot_hold_are_refused(free):
     ):
         content = arrow_stream(pa.table({"id": ["a"], "t": pa.array([number], kind)}))
         refused(put_arrow(free, content))
-
-
-def test_arrow_times_of_a_column_are_refused_beyond_the_years_1_to_9999(typed):
-    content = arrow_stream(pa.table({"id": ["a"], "of timestamp": pa.array([2**62], pa.timestamp("us"))}))
-    assert "of timestamp" in refused(put_arrow(typed, content))["parameter"]

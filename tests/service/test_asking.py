@@ -42,12 +42,6 @@ def test_batch_of_all_kinds_of_questions_answers_each_as_if_it_were_alone(http, 
     ]
 
 
-def test_several_by_id_with_a_filter_each_find_all_others_that_match(http):
-    queries = [{"id": id_, "filter": EVEN, "limit": 10} for id_ in ("a/b", "target-200")]
-    own, other = http.post(f"{WORDS}/batch", json={"queries": queries}).json()["results"]
-    assert (len(own["hits"]), len(other["hits"])) == (4, 5)
-
-
 def test_pages_are_parts_of_one_ranking(http, vector):
     whole = http.post(WORDS, json={"vector": vector.tolist(), "limit": 30}).json()["hits"]
     for skip in (0, 7, 29):

@@ -37,11 +37,8 @@ WRONG = [
     ({"vector": at(7, "0.5")}, "invalid_input", "vector[7]", 'the string "0.5"'),
     ({"vector": at(7, True)}, "invalid_input", "vector[7]", "true"),
     ({"vector": at(7, None)}, "invalid_input", "vector[7]", "null"),
-    ({"vector": at(7, [0.5])}, "invalid_input", "vector[7]", "a list of 1"),
-    ({"vector": at(7, {})}, "invalid_input", "vector[7]", "an object"),
     ({"vector": [GOOD, GOOD]}, "invalid_input", "vector[0]", f"a list of {DIM}"),
     ({"vector": at(7, 1e39)}, "not_finite", "vector[7]", "1e+39"),
-    ({"vector": at(7, -1e300)}, "not_finite", "vector[7]", "-1e+300"),
     ({"vector": at(7, 10**50)}, "not_finite", "vector[7]", "1e+50"),
     # the vector as a whole
     ({"vector": GOOD[:-1]}, "dimension_mismatch", "vector", f"{DIM - 1} dimensions"),
@@ -71,9 +68,7 @@ WRONG = [
     ({"text": ""}, "unknown_words", "text", None),
     # the other fields
     ({"vector": GOOD, "limit": 0}, "invalid_input", "limit", "0"),
-    ({"vector": GOOD, "limit": -1}, "invalid_input", "limit", "-1"),
     ({"vector": GOOD, "limit": 1001}, "invalid_input", "limit", "1001"),
-    ({"vector": GOOD, "limit": 10**30}, "invalid_input", "limit", "1e+30"),
     ({"vector": GOOD, "limit": 1.5}, "invalid_input", "limit", "1.5"),
     ({"vector": GOOD, "limit": True}, "invalid_input", "limit", "true"),
     ({"vector": GOOD, "limit": "10"}, "invalid_input", "limit", 'the string "10"'),
@@ -99,35 +94,20 @@ WRONG = [
     ({"vector": GOOD, "filter": {"and": [{"field": "title", "eq": 5}]}}, "invalid_input", "filter.and[0].eq", "5"),
     ({"vector": GOOD, "limt": 5}, "unknown_field", "limt", "an unknown field"),
     ({"vector": GOOD, "top_k": 5}, "unknown_field", "top_k", "an unknown field; did you mean limit?"),
-    ({"vector": GOOD, "k": 5}, "unknown_field", "k", "an unknown field; did you mean limit?"),
-    ({"vector": GOOD, "n_results": 5}, "unknown_field", "n_results", "an unknown field; did you mean limit?"),
-    ({"vector": GOOD, "size": 5}, "unknown_field", "size", "an unknown field; did you mean limit?"),
     ({"vector": GOOD, "offset": 5}, "unknown_field", "offset", "an unknown field; did you mean skip?"),
     ({"vector": GOOD, "with_payload": True}, "unknown_field", "with_payload", "an unknown field; did you mean with?"),
-    ({"vector": GOOD, "include": ["metadatas"]}, "unknown_field", "include", "an unknown field; did you mean with?"),
 ]
 
 
 @pytest.mark.parametrize(("body", "code", "parameter", "received"), WRONG)
-def test_wrong_query_gets_422_naming_field_expected_and_received(http, body, code, parameter, received):
+def test_wrong_query_gets_422_naming_field_expected_and_received_and_its_place_in_a_batch(
+    http, body, code, parameter, received
+):
     problem = refused(http.post(QUERY, json=body), 422, code, parameter)
     assert problem["expected"]
     assert received is None or problem["received"] == received
-
-
-@pytest.mark.parametrize(("body", "code", "parameter", "received"), WRONG)
-def test_wrong_query_in_a_batch_is_named_by_its_position(http, body, code, parameter, received):
-    problem = refused(http.post(BATCH, json={"queries": [{"vector": GOOD}, body]}), 422, code)
-    assert problem["parameter"].startswith("queries[1].")
-    assert parameter is None or problem["parameter"] == f"queries[1].{parameter}"
-
-
-@pytest.mark.parametrize("vector", [GOOD[:-1], [*GOOD, 1.0], encoded(GOOD[:5])])
-def test_query_with_wrong_dimension_gets_422_naming_both(http, vector):
-    problem = refused(http.post(QUERY, json={"vector": vector}), 422, "dimension_mismatch", "vector")
-    got = 5 if isinstance(vector, str) else len(vector)
-    assert f"expected {DIM} dimensions" in problem["detail"]
-    assert f"got {got} dimensions" in problem["detail"]
+    batch = {"queries": [{"vector": GOOD}, body]}
+    refused(http.post(BATCH, json=batch), 422, code, f"queries[1].{parameter}")
 
 
 def test_zero_vector_is_fine_without_a_cosine(http):
@@ -147,19 +127,12 @@ def test_text_for_a_collection_without_encoder_gets_no_encoder(http):
     refused(http.post("/v1/collections/numbers/query", json={"text": "amber"}), 422, "no_encoder", "text")
 
 
-def test_second_of_several_texts_is_named_when_its_words_are_unknown(http):
-    queries = [{"text": "amber"}, {"vector": GOOD}, {"text": "zzz"}, {"text": "cedar"}]
-    refused(http.post(BATCH, json={"queries": queries}), 422, "unknown_words", "queries[2].text")
-
-
 @pytest.mark.parametrize(
     "body",
     [
         b"",
-        b"{",
         b'{"vector": [1, 2',
         b'{"vector": [NaN]}',
-        b'{"vector": [Infinity]}',
         b'{"vector": [1,]}',
         b"{'vector': []}",
         b'{"text": "\xff\xfe"}',
@@ -183,17 +156,18 @@ def test_body_that_is_no_object_gets_422(http, path, body):
 
 
 @pytest.mark.parametrize(
-    ("body", "parameter", "received"),
+    ("body", "code", "parameter", "received"),
     [
-        ({}, "queries", "null"),
-        ({"queries": {}}, "queries", "an object"),
-        ({"queries": []}, "queries", "0"),
-        ({"queries": [{"vector": GOOD}] * 1001}, "queries", "1001"),
-        ({"queries": [5]}, "queries[0]", "5"),
+        ({}, "invalid_input", "queries", "null"),
+        ({"queries": {}}, "invalid_input", "queries", "an object"),
+        ({"queries": []}, "invalid_input", "queries", "0"),
+        ({"queries": [{"vector": GOOD}] * 1001}, "invalid_input", "queries", "1001"),
+        ({"queries": [5]}, "invalid_input", "queries[0]", "5"),
+        ({"queries": [{"vector": GOOD}], "limit": 5}, "unknown_field", "limit", "an unknown field"),
     ],
 )
-def test_wrong_batch_gets_422(http, body, parameter, received):
-    assert refused(http.post(BATCH, json=body), 422, "invalid_input", parameter)["received"] == received
+def test_wrong_batch_gets_422(http, body, code, parameter, received):
+    assert refused(http.post(BATCH, json=body), 422, code, parameter)["received"] == received
 
 
 def test_other_name_of_a_field_gets_the_one_that_the_request_has(http):
@@ -204,11 +178,7 @@ def test_other_name_of_a_field_gets_the_one_that_the_request_has(http):
     assert "did you mean" not in http.post(f"{words}/count", json={"offset": 5}).json()["detail"]
 
 
-def test_unknown_field_of_a_batch_gets_unknown_field(http):
-    refused(http.post(BATCH, json={"queries": [{"vector": GOOD}], "limit": 5}), 422, "unknown_field", "limit")
-
-
-@pytest.mark.parametrize("size", [0, 1, 4, 4 * DIM - 1, 4 * DIM + 4, 8 * DIM])
+@pytest.mark.parametrize("size", [0, 1, 4 * DIM - 1, 8 * DIM])
 def test_binary_query_of_another_length_gets_422_naming_both(http, size):
     answer = http.post(QUERY, content=b"\0" * size, headers=BINARY)
     problem = refused(answer, 422, "dimension_mismatch", "body")
@@ -217,31 +187,24 @@ def test_binary_query_of_another_length_gets_422_naming_both(http, size):
     assert problem["received"] == f"{size} bytes"
 
 
-def test_binary_batch_of_broken_rows_gets_422(http):
-    refused(http.post(BATCH, content=b"\0" * (4 * DIM + 4), headers=BINARY), 422, "dimension_mismatch", "body")
-
-
-def test_binary_batch_without_rows_gets_422(http):
-    refused(http.post(BATCH, content=b"", headers=BINARY), 422, "invalid_input", "body")
-
-
-@pytest.mark.parametrize(
-    ("bad", "code", "parameter"),
-    [(np.nan, "not_finite", "body, row 2, column 5"), (None, "zero_vector", "body, row 2")],
-)
-def test_bad_row_of_a_binary_batch_is_named(http, bad, code, parameter):
-    rows = np.ones((4, DIM), "<f4")
-    rows[2] = 0
-    if bad is not None:
-        rows[2, 5] = bad
-    refused(http.post(BATCH, content=rows.tobytes(), headers=BINARY), 422, code, parameter)
+def test_bad_binary_batch_is_refused_and_a_bad_row_is_named(http):
+    zero = np.ones((4, DIM), "<f4")
+    zero[2] = 0
+    nan = zero.copy()
+    nan[2, 5] = np.nan
+    for content, code, parameter in (
+        (b"\0" * (4 * DIM + 4), "dimension_mismatch", "body"),
+        (b"", "invalid_input", "body"),
+        (zero.tobytes(), "zero_vector", "body, row 2"),
+        (nan.tobytes(), "not_finite", "body, row 2, column 5"),
+    ):
+        refused(http.post(BATCH, content=content, headers=BINARY), 422, code, parameter)
 
 
 @pytest.mark.parametrize(
     ("parameters", "code", "parameter"),
     [
         ({"limit": "0"}, "invalid_input", "limit"),
-        ({"limit": "ten"}, "invalid_input", "limit"),
         ({"limit": ""}, "invalid_input", "limit"),
         ({"limit": ["5", "6"]}, "invalid_input", "limit"),
         ({"strength": "nan"}, "invalid_input", "strength"),
@@ -249,7 +212,6 @@ def test_bad_row_of_a_binary_batch_is_named(http, bad, code, parameter):
         ({"score_threshold": "Infinity"}, "invalid_input", "score_threshold"),
         ({"with": "payload,colour"}, "invalid_input", "with"),
         ({"dim": "0"}, "invalid_input", "dim"),
-        ({"dim": "many"}, "invalid_input", "dim"),
         ({"dim": str(DIM + 1)}, "dimension_mismatch", "dim"),
         ({"params": "{}"}, "unknown_field", "params"),
         ({"text": "amber"}, "unknown_field", "text"),

@@ -1,8 +1,6 @@
 """Query banks that are put over HTTP: a collection that began empty becomes corrected."""
 
 import base64
-import os
-import signal
 import time
 
 import httpx
@@ -11,14 +9,11 @@ import pyarrow as pa
 import pytest
 from support import catalogs, small
 from support.files import arrow_stream
-from support.limits import settings_with
 from support.problems import with_hubs
-from support.server_process import served
-from support.serving import serving, serving_catalog, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
 from hubless_client import Client, ClientError
-from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
 
 NOTES = "/v1/collections/notes"
@@ -30,11 +25,7 @@ BANK = PROBLEM.bank
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     path = tmp_path_factory.mktemp("catalog")
-    with (
-        settings_with(catalog=path, hubness=False, max_bank_queries=300) as settings,
-        serving(create_app(settings)) as url,
-    ):
-        wait_until_ready(url)
+    with serving_catalog(path, hubness=False, max_bank_queries=300) as url:
         yield path, url
 
 
@@ -178,13 +169,6 @@ def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
     assert (found["queries"], found["waiting"]) == (120, None)
 
 
-def test_bank_of_a_version_that_was_just_made_is_described_at_once(notes):
-    client, path = notes
-    version = hubless.refit(path, "notes", BANK).version
-    found = client.get(f"{NOTES}/bank").json()
-    assert (found["queries"], found["waiting"], found["version"]) == (120, None, version)
-
-
 def test_bad_banks_are_refused_and_nothing_waits(notes):
     client, _ = notes
     good = BANK[:3].tolist()
@@ -250,16 +234,3 @@ def test_only_admins_put_a_bank(tmp_path):
             headers = {"X-API-Key": key}
             assert httpx.put(f"{base}{NOTES}/bank", headers=headers).status_code == status
             assert httpx.get(f"{base}{NOTES}/bank", headers=headers).status_code == 200
-
-
-@pytest.mark.slow
-def test_bank_survives_a_kill_of_the_service_and_is_fitted_by_the_next(tmp_path):
-    with served(tmp_path) as server, httpx.Client(base_url=server.url, timeout=60) as client:
-        begin(client)
-        answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 1})
-        assert answer.status_code == 202
-        os.kill(server.pid, signal.SIGKILL)
-    with served(tmp_path) as server, httpx.Client(base_url=server.url, timeout=60) as client:
-        while (found := client.get(f"{NOTES}/bank").json())["queries"] == 0:
-            time.sleep(0.05)
-        assert (found["waiting"], client.get(NOTES).json()["count"]) == (None, 200)

@@ -54,19 +54,6 @@ def test_threshold_cuts_groups(http, vector):
     assert http.post(WORDS, json=body).json()["hits"] == hits[:4]
 
 
-def test_groups_of_free_payload_have_equal_json(http):
-    name = "/v1/collections/free-groups"
-    http.put(name, json={"dim": 6, "metric": "cosine", "id_type": "int64"})
-    tags = [{"tag": ["x"]}, {"tag": ["x"]}, {"tag": 1}, {"tag": True}, {"other": 1}, {"tag": None}]
-    points = [{"id": row, "vector": np.eye(6)[row].tolist(), "payload": tag} for row, tag in enumerate(tags)]
-    http.put(f"{name}/points", json={"points": points}).raise_for_status()
-    try:
-        answer = http.post(f"{name}/query", json={"vector": [6, 5, 4, 3, 2, 1], "group_by": "tag"}).json()
-        assert ids_of(answer) == [0, 2, 3, 4, 5]
-    finally:
-        http.delete(name)
-
-
 @pytest.mark.parametrize(
     ("body", "parameter", "expected"),
     [

@@ -1,6 +1,5 @@
 from urllib.parse import quote
 
-import numpy as np
 import pytest
 from support import catalogs
 
@@ -63,12 +62,6 @@ def test_unknown_collection_gets_404(http, name, path):
     assert code_of(http.request(method, url)) in {(404, "collection_not_found"), (404, "not_found")}
 
 
-def test_unknown_collection_is_named(http):
-    answer = http.get("/v1/collections/songs")
-    assert code_of(answer) == (404, "collection_not_found")
-    assert answer.json()["detail"] == 'There is no collection "songs".'
-
-
 @pytest.mark.parametrize("row", range(len(catalogs.AWKWARD_IDS) + 1))
 def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
     wanted = catalogs.words().ids[row]
@@ -81,23 +74,6 @@ def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
         "collection": "words",
         "version": words.version,
     }
-
-
-def test_point_without_payload_has_none(http, numbers):
-    point = http.get(f"/v1/collections/numbers/points/{catalogs.LARGEST_ID}").json()
-    assert point["id"] == catalogs.LARGEST_ID
-    assert set(point) == {"id", "offset", "seq", "collection", "version"}
-
-
-def test_negative_id_is_found(http):
-    assert http.get("/v1/collections/numbers/points/-993").json()["id"] == -993
-
-
-@pytest.mark.parametrize("name", ["words", "numbers"])
-def test_points_vector_comes_when_asked_for(http, name):
-    data = getattr(catalogs, name)()
-    answer = http.get(f"/v1/collections/{name}/points/{data.ids[50]}", params={"with": "vector"})
-    np.testing.assert_allclose(answer.json()["vector"], data.targets[50], atol=1e-6)
 
 
 @pytest.mark.parametrize(

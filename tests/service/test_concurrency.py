@@ -13,7 +13,6 @@ from support import catalogs
 
 import hubless
 from hubless.knn import exhaustive
-from hubless.search.matches import Matches
 
 QUERY = "/v1/collections/words/query"
 REQUESTS = [
@@ -74,24 +73,6 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
     assert used == {expected}
 
 
-def test_few_targets_that_meet_a_filter_leave_the_other_cores_to_others(shared):
-    those = np.arange(shared.count)
-    assert [shared.parts.targets.is_shared(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
-
-
-def test_exact_searches_of_any_index_take_all_cores_and_so_do_filters_that_leave_it_for_an_exact_search(
-    tmp_path, monkeypatch
-):
-    targets, bank = np.split(np.random.default_rng(0).standard_normal((1360, 14), np.float32), [1300])
-    hubless.build(tmp_path, "c", targets, bank, correction="none", index="fastscan", progress=False)
-    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
-    collection, those = hubless.open(tmp_path, "c"), np.arange(len(targets))
-    assert [collection.parts.targets.is_shared(None, exact=exact) for exact in (False, True)] == [False, True]
-    narrow = [collection.parts.targets.is_shared(Matches(those < count)) for count in (15, 35, 600)]
-    assert narrow == [False, True, False]
-    assert collection.parts.targets.is_shared(Matches(those < 600), exact=True)
-
-
 @pytest.mark.parametrize(("parameters", "expected"), [({"exact": True}, 3), (None, 1)])
 def test_exact_query_is_searched_by_all_threads(serve, tmp_path, monkeypatch, parameters, expected):
     targets, bank = np.split(np.random.default_rng(0).standard_normal((1360, 14), np.float32), [1300])
@@ -123,49 +104,6 @@ def test_parallel_requests_keep_their_own_ids_and_errors(server):
     for i, answer in enumerate(asyncio.run(ask())):
         assert answer.headers["x-request-id"] == f"r{i}"
         assert answer.status_code == (200 if i % 3 else 422)
-
-
-def test_long_search_does_not_keep_others_from_an_answer(serve, words, monkeypatch):
-    """The event loop is free while a search runs: this deadlocks otherwise."""
-    free = threading.Event()
-    ask = words.query
-
-    def slow(vectors, *arguments, **options):
-        assert free.wait(10)
-        return ask(vectors, *arguments, **options)
-
-    monkeypatch.setattr(words, "check_canaries", lambda: None)
-    monkeypatch.setattr(words, "query", slow)
-    with serve({"words": words}, search_threads=2) as (client, _):
-        base_url = str(client.base_url)
-
-        async def ask_both():
-            async with httpx.AsyncClient(base_url=base_url, timeout=60) as several:
-                waiting = asyncio.create_task(several.post(QUERY, json={"text": "amber"}))
-                for _ in range(3):
-                    assert (await several.get("/livez")).status_code == 200
-                assert not waiting.done()
-                free.set()
-                return await waiting
-
-        assert asyncio.run(ask_both()).status_code == 200
-
-
-def test_search_threads_have_their_own_openmp_setting(serve, words, monkeypatch):
-    import faiss
-
-    seen = []
-    ask = words.query
-
-    def look(vectors, *arguments, **options):
-        seen.append(faiss.omp_get_max_threads())
-        return ask(vectors, *arguments, **options)
-
-    monkeypatch.setattr(words, "check_canaries", lambda: None)
-    monkeypatch.setattr(words, "query", look)
-    with serve({"words": words}, openmp_threads=3) as (client, _):
-        assert client.post(QUERY, json={"text": "amber"}).status_code == 200
-    assert seen == [3]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")

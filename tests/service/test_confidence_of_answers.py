@@ -29,13 +29,6 @@ def test_answers_say_what_the_library_says(http, words, vector):
     assert http.get(WORDS).json()["confidence"]["calibrated"] is False
 
 
-@pytest.mark.parametrize("more", [{"skip": 3}, {"group_by": "rank"}, {"diversity": 0.5}, {"limit": 1}])
-def test_confidence_is_that_of_the_best_hit_however_hits_are_chosen(http, vector, more):
-    plain = http.post(f"{WORDS}/query", json={"vector": vector.tolist()}).json()
-    other = http.post(f"{WORDS}/query", json={"vector": vector.tolist()} | more).json()
-    assert (other["confidence"], other["presence"]) == pytest.approx((plain["confidence"], plain["presence"]), rel=1e-5)
-
-
 @pytest.mark.parametrize("threshold", ["confidence", "presence"])
 def test_unsure_answers_of_a_batch_are_empty_and_the_others_are_as_they_were(http, words, threshold):
     vectors = np.random.default_rng(3).normal(size=(12, words.dim)).astype(np.float32)

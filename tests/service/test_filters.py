@@ -35,13 +35,6 @@ def test_hits_are_those_of_the_library(http, words, wanted):
     np.testing.assert_allclose([hit["score"] for hit in answer["hits"]], [hit.score for hit in hits], atol=1e-6)
 
 
-def test_each_query_of_a_batch_has_its_own_filter(http, words):
-    queries = [{"text": "birch", "filter": wanted, "limit": 7} for wanted in FILTERS]
-    results = http.post(f"{WORDS}/query/batch", json={"queries": queries}).json()["results"]
-    for wanted, result in zip(FILTERS, results, strict=True):
-        assert ids_of(result) == words.query(words.encode(["birch"]), 7, filter=wanted).ids[0]
-
-
 def test_queries_of_other_filters_at_once_get_their_own_hits(http, words):
     expected = [words.query(words.encode(["cedar"]), filter=wanted).ids[0] for wanted in FILTERS]
 
@@ -52,26 +45,6 @@ def test_queries_of_other_filters_at_once_get_their_own_hits(http, words):
     with ThreadPoolExecutor(8) as pool:
         for turn, found in enumerate(pool.map(ask, range(120))):
             assert found == expected[turn % len(FILTERS)]
-
-
-def test_payload_columns_come_alone_when_asked_for_by_name(http):
-    body = {"text": "amber", "limit": 1, "filter": {"field": "rank", "eq": 7}}
-    for extras, columns in [
-        (["payload.rank"], ["rank"]),
-        (["payload.tags", "payload.rank"], ["tags", "rank"]),
-        (["payload", "payload.rank"], ["title", "rank", "tags"]),
-        (["payload.rank", "vector"], ["rank"]),
-    ]:
-        (hit,) = http.post(f"{WORDS}/query", json={**body, "with": extras}).json()["hits"]
-        assert hit["payload"] == {column: catalogs.payload()[7][column] for column in columns}
-        assert ("vector" in hit) == ("vector" in extras)
-
-
-def test_binary_query_may_name_payload_columns(http):
-    vector = np.ones(catalogs.DIM, "<f4").tobytes()
-    headers = {"content-type": "application/octet-stream"}
-    answer = http.post(f"{WORDS}/query?limit=1&with=payload.rank", content=vector, headers=headers).json()
-    assert list(answer["hits"][0]["payload"]) == ["rank"]
 
 
 def test_filters_beyond_the_limits_are_refused(http):
@@ -99,19 +72,17 @@ def test_collection_without_payload_takes_no_filter(http, path):
 
 
 def stages(answer):
-    """The stages of an answer, as Server-Timing has them."""
     return [stage.partition(";")[0] for stage in answer.headers["server-timing"].split(", ")]
 
 
-@pytest.mark.parametrize("path", ["query", "count", "scroll"])
-def test_filter_that_has_to_be_evaluated_is_a_stage_and_one_that_is_known_is_not(serve, words, path):
-    body = {"filter": FILTERS[1]} | ({"text": "amber"} if path == "query" else {})
+def test_filter_that_has_to_be_evaluated_is_a_stage_and_one_that_is_known_is_not(serve, words):
     with serve({"words": words}) as (client, _):
-        first, second = (stages(client.post(f"{WORDS}/{path}", json=body)) for _ in range(2))
+        for path, body, wanted in (("query", {"text": "amber"}, 1), ("count", {}, 0), ("scroll", {}, 5)):
+            asked = body | {"filter": FILTERS[wanted]}
+            first, second = (stages(client.post(f"{WORDS}/{path}", json=asked)) for _ in range(2))
+            assert first.index("queue") < first.index("filter") < first.index("total")
+            assert second == [stage for stage in first if stage != "filter"]
         assert "filter" not in stages(client.post(f"{WORDS}/query", json={"text": "amber"}))
-    assert "filter" in first
-    assert first.index("queue") < first.index("filter") < first.index("total")
-    assert second == [stage for stage in first if stage != "filter"]
 
 
 def test_filter_is_never_evaluated_in_the_event_loop(serve, catalog, monkeypatch):

@@ -3,19 +3,22 @@
 import asyncio
 import os
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from time import perf_counter, sleep
 
 import httpx
+import numpy as np
 import pytest
 from support import small, writing
 from support.server_process import served
 from support.until import until
-from support.writing import NAME, point, writable
+from support.writing import NAME, point, scrolled, writable
 
 import hubless
 from hubless.store.durable import locked
-from hubless.store.log import LOG_LOCK
+from hubless.store.log import LOG_LOCK, Log
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.shelf import Shelf
@@ -37,24 +40,14 @@ def test_writes_while_the_server_drains_are_answered_and_kept(tmp_path):
     assert hubless.open(tmp_path, NAME).point("late").id == "late"
 
 
-def test_write_that_comes_after_the_stop_is_told_so():
-    writer = Writer(Shelf(), room=10, most_added=10, prepare=lambda: None)
-    for thread in writer.stop():
-        thread.join()
-    with pytest.raises(HttpProblem, match="stopping") as caught:
-        asyncio.run(writer.write(Trace("request"), NAME, 1, lambda transaction: (None, {}), 0.0))
-    assert caught.value.code == "not_ready"
-
-
-@pytest.mark.parametrize("kind", ["application/json", "application/vnd.apache.arrow.stream"])
-def test_body_above_the_limit_is_refused_naming_the_limit(tmp_path, kind):
+def test_arrow_body_above_the_limit_is_refused_naming_the_limit(tmp_path):
     writing.build(tmp_path)
+    kind = {"Content-Type": "application/vnd.apache.arrow.stream"}
     with writable(tmp_path, max_body_bytes=2000) as client:
-        answer = client.put("/points", content=bytes(2001), headers={"Content-Type": kind})
-        assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
-        assert "at most 2000 bytes" in answer.json()["detail"]
-        answer = client.put("/bank", content=bytes(2001), headers={"Content-Type": kind})
-        assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+        for path in ("/points", "/bank"):
+            answer = client.put(path, content=bytes(2001), headers=kind)
+            assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+            assert "at most 2000 bytes" in answer.json()["detail"]
 
 
 def test_write_whose_log_is_held_is_refused_in_time_and_holds_up_no_other_collection(tmp_path):
@@ -74,3 +67,57 @@ def test_write_whose_log_is_held_is_refused_in_time_and_holds_up_no_other_collec
         # those that were refused are not written; a busy machine may let this one wait too long, too
         assert until(lambda: put(json={"points": [point("after", 1)]}).json().get("seq")) == 1
     assert hubless.open(tmp_path, NAME).count == small.COUNT + 1
+
+
+TOO_LARGE = [7e4] * small.DIM
+"""What float16 cannot hold: that shows when the index stores it, after the write was planned."""
+
+
+@pytest.fixture
+def whole(tmp_path):
+    small.build_full(tmp_path, NAME, correction="csls", parameters={"k": 3}, index="flat_fp16", metric="dot")
+    return tmp_path
+
+
+def put(client, wanted, vector=None, **options):
+    vector = np.random.default_rng(len(wanted)).normal(size=small.DIM).tolist() if vector is None else vector
+    return client.put("/points", json={"points": [{"id": wanted, "vector": vector}], **options})
+
+
+def test_wrong_writes_of_a_group_are_refused_alone(whole):
+    with writable(whole) as client, ThreadPoolExecutor(40) as clients:
+        with Log(whole / NAME).writing():  # what comes meanwhile waits together
+            first = clients.submit(put, client, "first")
+            time.sleep(0.3)
+            right = [clients.submit(put, client, f"right-{number}") for number in range(20)]
+            wrong = [clients.submit(put, client, "wrong", TOO_LARGE) for _ in range(10)]
+            insert = clients.submit(put, client, "wrong", mode="insert")  # right, as the others store nothing
+            time.sleep(0.5)
+        answers = [sent.result() for sent in (first, *right, insert)]
+        assert [answer.status_code for answer in answers] == [200] * len(answers), answers[1].text
+        assert len({answer.json()["seq"] for answer in answers}) == len(answers)
+        for sent in wrong:
+            assert (sent.result().status_code, sent.result().json()["code"]) == (422, "invalid_input")
+        found = {each["id"] for each in scrolled(client, limit=100)}
+    assert {"first", "wrong", *(f"right-{number}" for number in range(20))} <= found
+
+
+def test_wrong_write_is_refused_also_where_a_right_one_of_its_group_replaces_it(whole):
+    with writable(whole) as client, ThreadPoolExecutor(10) as clients:
+        with Log(whole / NAME).writing():  # what comes meanwhile waits together
+            first = clients.submit(put, client, "first")
+            time.sleep(0.3)
+            wrong = clients.submit(put, client, "one", TOO_LARGE)
+            time.sleep(0.2)
+            right = clients.submit(put, client, "one")
+            time.sleep(0.5)
+        assert [sent.result().status_code for sent in (first, wrong, right)] == [200, 422, 200]
+
+
+def test_write_that_comes_after_the_stop_is_told_so():
+    writer = Writer(Shelf(), room=10, most_added=10, prepare=lambda: None)
+    for thread in writer.stop():
+        thread.join()
+    with pytest.raises(HttpProblem, match="stopping") as caught:
+        asyncio.run(writer.write(Trace("request"), NAME, 1, lambda transaction: (None, {}), 0.0))
+    assert caught.value.code == "not_ready"

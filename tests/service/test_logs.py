@@ -126,17 +126,6 @@ def test_lines_that_nobody_reads_are_dropped_and_counted_and_their_number_is_tol
     assert kept == sorted(kept)
 
 
-def test_lines_after_the_reader_has_gone_are_dropped_and_counted(piped):
-    logger, handler, lines = piped
-    dropped = []
-    handler.on_drop = lambda: dropped.append(1)
-    lines.close()
-    for _ in range(3):
-        logger.info("unread")
-        handler.flush()
-    assert len(dropped) == 3
-
-
 def test_line_that_cannot_be_formatted_is_told_and_the_next_is_written(piped):
     logger, _, lines = piped
     logger.info("%d lines", "no number of")

@@ -53,17 +53,6 @@ def start(home):
             thread.join()
 
 
-def test_merge_that_is_asked_for_makes_a_version_and_cuts_the_log(home, start):
-    before = hubless.open(home.parent, NAME).version
-    start().ask(NAME, "merge")
-    until(lambda: (status := read_status(home)) is not None and status.state == "done")
-    merged = hubless.open(home.parent, NAME)
-    assert (merged.parts.added, merged.count) == (0, len(model()) + 1)
-    assert read_status(home).version == merged.version != before
-    assert hubless.Catalog(home.parent).version_ids(NAME) == [merged.version]
-    assert hubless.Catalog(home.parent).log(NAME).first() == 2
-
-
 def test_bank_that_waits_is_fitted_by_a_service_that_starts_later(home, start):
     order = give_bank(home, BANK, append=False)
     start()
@@ -102,7 +91,6 @@ def test_work_whose_process_is_killed_has_failed_and_says_so(home, start):
 
 
 def child():
-    """A process that works, started by this one."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             status, command = (entry / "stat").read_text(), (entry / "cmdline").read_bytes()
@@ -119,14 +107,6 @@ def test_refused_bank_is_dropped_and_the_reason_kept(home):
     status = read_status(home)
     assert (status.state, read_order(home)) == ("failed", None)
     assert status.problem["detail"] == "query bank: expected at least 2 queries, better 100 and more, got 1"
-
-
-def test_parts_of_a_bank_are_fitted_together(home):
-    give_bank(home, BANK[:20], append=False, fit=False)
-    give_bank(home, BANK[20:40], append=True, fit=False)
-    give_bank(home, BANK[40:], append=True)
-    assert run(bank_of(home)) == 0
-    assert hubless.open(home.parent, NAME).manifest.bank.queries == 60
 
 
 def with_live_queries():
@@ -194,15 +174,7 @@ def refused(*given, **named):
 
 
 def bank_of(home):
-    """The task of fitting the bank that waits."""
     return MaintenanceTask(str(home.parent), NAME, "bank", keep=None)
-
-
-def test_new_bank_takes_the_place_of_one_that_waits(home):
-    give_bank(home, BANK[:20], append=False, fit=False)
-    order = give_bank(home, BANK[20:], append=False, fit=False)
-    assert (read_order(home), order.queries) == (order, 40)
-    assert len(list((home / "bank").glob("*.npy"))) == 1
 
 
 def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tmp_path, monkeypatch):
@@ -218,10 +190,10 @@ def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tm
         document = client.get(str(client.base_url).rstrip("/")).json()
     assert (document["count"], document["writes"]["added"]) == (len(model()) + 3, 0)
     assert hubless.Catalog(tmp_path).version_ids(NAME) == [first, document["version"]]
+    assert read_status(tmp_path / NAME).version == document["version"]
 
 
 def living(catalog):
-    """The collection as a server has it."""
     log = hubless.Catalog(catalog).log(NAME)
     found = WritableCollection(open_collection(catalog, NAME), log)
     found.refresh()

@@ -1,13 +1,13 @@
 """A service whose catalog is in object storage."""
 
 import shutil
-import time
 
 import httpx
 import pytest
 from support import object_storage, small
 from support.object_storage import ADDRESS, BUCKET, damaging, failing
 from support.server_process import served
+from support.until import until
 
 import hubless
 from hubless.store.remote.mirror import Mirror
@@ -30,7 +30,6 @@ def publish(tmp_path):
 
 @pytest.fixture
 def source(store, tmp_path):
-    """Make a source as a worker has it."""
 
     def make(most_bytes=2**40, seconds=0):
         return RemoteSource(ADDRESS, tmp_path / "served", most_bytes, seconds)
@@ -149,27 +148,6 @@ def test_aliases_that_are_moved_at_the_address_are_followed(publish, source):
     remote.remove_alias("best")
     found.names()
     assert not found.aliases()
-
-
-def test_roll_back_and_prune_at_the_address_are_followed(publish, source):
-    first, second = publish(), publish(data=1)
-    remote = hubless.RemoteCatalog(ADDRESS)
-    found = source()
-    found.names()
-    assert found.current("photos") == second
-    remote.rollback("photos")
-    found.names()
-    assert found.open("photos", hashes=True).version == first
-    remote.rollback("photos", second)
-    remote.prune("photos", 1)
-    found.names()
-    assert found.open("photos", hashes=True).version == second
-
-
-def until(test):
-    """Wait; pytest ends what does not come."""
-    while not test():
-        time.sleep(0.1)
 
 
 def test_service_serves_follows_survives_and_says_so(publish, store, tmp_path):

@@ -1,15 +1,16 @@
 """More requests than can be answered: they wait together, up to a number and for a time, and are told at once."""
 
 import asyncio
+import json
 import re
 import socket
+import threading
 import time
 from contextlib import asynccontextmanager
 
 import httpx
 import pytest
 from support import catalogs
-from support.held import Held
 
 from hubless_service.http.problems import PROBLEM_TYPES
 
@@ -17,6 +18,30 @@ QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
 ASK = {"text": "amber"}
 VECTORS = catalogs.words().query_bank
+
+
+class Held:
+    """Like a collection; each call of `query` waits until `free` is set. `asked` has the size of each."""
+
+    def __init__(self, collection, *, free=False):
+        self._collection = collection
+        self.free = threading.Event()
+        self.begun = threading.Semaphore(0)  # one for each call that has begun
+        self.asked = []
+        if free:
+            self.free.set()
+
+    def __getattr__(self, name):
+        return getattr(self._collection, name)
+
+    def check_canaries(self):
+        pass
+
+    def query(self, vectors, *arguments, **options):
+        self.asked.append(len(vectors))
+        self.begun.release()
+        assert self.free.wait(20)
+        return self._collection.query(vectors, *arguments, **options)
 
 
 @pytest.fixture
@@ -38,13 +63,14 @@ def refused(answer, code):
 
 
 @asynccontextmanager
-async def occupied(held, client, others):
-    """One request that is being searched and others that wait: an async client and the tasks."""
+async def occupied(held, client, bodies):
+    """One request that is being searched, and others that wait in this order: an async client and the tasks."""
     async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
         tasks = [asyncio.create_task(several.post(QUERY, json=ASK))]
         await asyncio.to_thread(held.begun.acquire)
-        tasks += [asyncio.create_task(several.post(QUERY, json=ASK)) for _ in range(others)]
-        await until_waiting(client, others)
+        for number, body in enumerate(bodies, 1):
+            tasks.append(asyncio.create_task(several.post(QUERY, json=body)))
+            await until_waiting(client, number)
         yield several, tasks
 
 
@@ -53,87 +79,56 @@ async def until_waiting(client, count):
         await asyncio.sleep(0.005)
 
 
+def answers_to(held, client, bodies):
+    """The answers to the request that is being searched, and to those that wait for it."""
+
+    async def ask():
+        async with occupied(held, client, bodies) as (_, tasks):
+            held.free.set()
+            return await asyncio.gather(*tasks)
+
+    return asyncio.run(ask())
+
+
 def test_requests_that_come_while_one_is_searched_go_together(serve, held):
+    bodies = [{"vector": vector.tolist()} for vector in VECTORS[:8]]
     with serve({"words": held}, search_threads=1) as (client, _):
-
-        async def ask():
-            async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
-                tasks = [asyncio.create_task(several.post(QUERY, json={"vector": VECTORS[0].tolist()}))]
-                await asyncio.to_thread(held.begun.acquire)
-                tasks += [asyncio.create_task(several.post(QUERY, json={"vector": v.tolist()})) for v in VECTORS[1:9]]
-                await until_waiting(client, 8)
-                held.free.set()
-                return await asyncio.gather(*tasks)
-
-        answers = asyncio.run(ask())
+        answers = answers_to(held, client, bodies)
         assert held.asked == [1, 8]
-        for vector, answer in zip(VECTORS, answers, strict=False):
-            alone = client.post(QUERY, json={"vector": vector.tolist()}).json()["hits"]
+        for body, answer in zip(bodies, answers[1:], strict=True):
+            alone = client.post(QUERY, json=body).json()["hits"]
             assert [hit["id"] for hit in answer.json()["hits"]] == [hit["id"] for hit in alone]
 
 
 def test_requests_that_differ_in_how_to_search_go_apart(serve, held):
-    bodies = [
-        {**ASK, "limit": 3},
-        {**ASK, "limit": 4},
-        {**ASK, "limit": 3, "with": ["payload"]},
-        {**ASK, "strength": 0},
-    ]
+    bodies = [{"limit": 3}, {"limit": 4}, {"limit": 3, "with": ["payload"]}, {"strength": 0}]
     with serve({"words": held}, search_threads=1) as (client, _):
-
-        async def ask():
-            async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
-                tasks = [asyncio.create_task(several.post(QUERY, json=ASK))]
-                await asyncio.to_thread(held.begun.acquire)
-                for number, body in enumerate(bodies, 1):  # one by one: their order is that of the queue
-                    tasks.append(asyncio.create_task(several.post(QUERY, json=body)))
-                    await until_waiting(client, number)
-                held.free.set()
-                return await asyncio.gather(*tasks)
-
-        answers = asyncio.run(ask())
-        assert held.asked == [1, 2, 1, 1]
-        assert [len(answer.json()["hits"]) for answer in answers] == [10, 3, 4, 3, 10]
-        assert ["payload" in answer.json()["hits"][0] for answer in answers] == [False, False, False, True, False]
+        answers = answers_to(held, client, [ASK | body for body in bodies])
+    assert held.asked == [1, 2, 1, 1]
+    assert [len(answer.json()["hits"]) for answer in answers] == [10, 3, 4, 3, 10]
+    assert ["payload" in answer.json()["hits"][0] for answer in answers] == [False, False, False, True, False]
 
 
 def test_wrong_request_does_not_fail_those_that_go_with_it(serve, held):
     with serve({"words": held}, search_threads=1) as (client, _):
-
-        async def ask():
-            async with occupied(held, client, 5) as (several, tasks):
-                wrong = asyncio.create_task(several.post(QUERY, json={**ASK, "params": {"ef": 5}}))
-                await until_waiting(client, 6)
-                held.free.set()
-                return await wrong, await asyncio.gather(*tasks)
-
-        wrong, others = asyncio.run(ask())
-        assert wrong.json()["code"] == "invalid_input"
-        assert [answer.status_code for answer in others] == [200] * 6
+        answers = answers_to(held, client, [ASK, ASK | {"params": {"ef": 5}}, ASK])
+    assert [answer.status_code for answer in answers] == [200, 200, 422, 200]
+    assert answers[2].json()["code"] == "invalid_input"
 
 
 def test_query_that_breaks_a_search_fails_alone(serve, words, monkeypatch):
     """As one of which the products are infinite, or one that Faiss cannot stand."""
     held, ask = Held(words), words.query
-    poison = VECTORS[7]
 
     def query(vectors, *arguments, **options):
-        if any((vector == poison).all() for vector in vectors):
+        if any((vector == VECTORS[7]).all() for vector in vectors):
             raise RuntimeError("poisoned")
         return ask(vectors, *arguments, **options)
 
     monkeypatch.setattr(words, "query", query)
     with serve({"words": held}, search_threads=1) as (client, _):
-
-        async def run():
-            async with occupied(held, client, 0) as (several, tasks):
-                tasks += [asyncio.create_task(several.post(QUERY, json={"vector": v.tolist()})) for v in VECTORS[:12]]
-                await until_waiting(client, 12)
-                held.free.set()
-                return await asyncio.gather(*tasks)
-
-        statuses = [answer.status_code for answer in asyncio.run(run())]
-        assert statuses == [200] * 8 + [500] + [200] * 4
+        answers = answers_to(held, client, [{"vector": vector.tolist()} for vector in VECTORS[:12]])
+    assert [answer.status_code for answer in answers] == [200] * 8 + [500] + [200] * 4
 
 
 @pytest.mark.parametrize(("path", "body"), [(QUERY, ASK), (BATCH, {"queries": [ASK] * 3})])
@@ -141,7 +136,7 @@ def test_full_queue_refuses_at_once_single_and_batch_alike(serve, held, path, bo
     with serve({"words": held}, search_threads=1, max_waiting=3) as (client, _):
 
         async def ask():
-            async with occupied(held, client, 3) as (several, tasks):
+            async with occupied(held, client, [ASK] * 3) as (several, tasks):
                 late = await several.post(path, json=body)
                 point = await several.get("/v1/collections/words/points/target-50")
                 assert not any(task.done() for task in tasks)
@@ -164,7 +159,7 @@ def test_request_whose_time_is_over_gets_504_and_is_not_searched(serve, held, pa
     with serve({"words": held}, search_threads=1) as (client, _):
 
         async def ask():
-            async with occupied(held, client, 0) as (several, tasks):
+            async with occupied(held, client, []) as (several, tasks):
                 hurry = await several.post(path, json=body)
                 assert not tasks[0].done()
                 held.free.set()
@@ -177,16 +172,11 @@ def test_request_whose_time_is_over_gets_504_and_is_not_searched(serve, held, pa
         assert held.asked == [1, 1]
 
 
-def test_search_that_takes_too_long_is_not_waited_for(serve, held):
-    with serve({"words": held}, search_threads=1, default_timeout_ms=60) as (client, _):
-        refused(client.post(QUERY, json=ASK), "deadline_exceeded")
-
-
 def test_queries_of_clients_that_hung_up_are_not_searched(serve, held):
     with serve({"words": held}, search_threads=1) as (client, _):
 
         async def ask():
-            async with occupied(held, client, 0) as (several, tasks):
+            async with occupied(held, client, []) as (several, tasks):
                 async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as impatient:
                     gone = [asyncio.create_task(impatient.post(QUERY, json=ASK)) for _ in range(20)]
                     await until_waiting(client, 20)
@@ -203,8 +193,8 @@ def test_queries_of_clients_that_hung_up_are_not_searched(serve, held):
         assert held.asked == [1, 1]
 
 
-def test_limits_that_add_up_to_too_many_hits_get_422(serve, words):
-    with serve({"words": words}, max_batch_hits=30) as (client, _):
+def test_limits_that_add_up_to_too_many_hits_and_long_texts_get_422(serve, words):
+    with serve({"words": words}, max_batch_hits=30, max_text=10) as (client, _):
         assert client.post(BATCH, json={"queries": [ASK] * 3}).status_code == 200
         binary = {"content": VECTORS[:4].tobytes(), "headers": {"content-type": "application/octet-stream"}}
         for answer in (
@@ -213,19 +203,16 @@ def test_limits_that_add_up_to_too_many_hits_get_422(serve, words):
         ):
             refused(answer, "invalid_input")
             assert answer.json()["expected"] == "limits and skips that add up to at most 30"
-
-
-def test_text_above_the_limit_gets_422_naming_it(serve, words):
-    with serve({"words": words}, max_text=10) as (client, _):
         assert client.post(QUERY, json={"text": "amber cold"}).status_code == 200
         answer = client.post(QUERY, json={"text": "amber colds"})
         refused(answer, "invalid_input")
         assert (answer.json()["expected"], answer.json()["received"]) == ("at most 10 characters", "11")
 
 
-def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve, held):
+@pytest.mark.parametrize("asked", [ASK, {"vector": VECTORS[0].tolist()}], ids=["text", "vector"])
+def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve, held, asked):
     head = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}"
-    patient, hasty = '{"text": "amber"}', '{"text": "amber", "timeout_ms": 100}'
+    patient, hasty = json.dumps(ASK), json.dumps(asked | {"timeout_ms": 100})
     with serve({"words": held}, search_threads=1) as (client, _):
         address = client.base_url.host, client.base_url.port
         with socket.create_connection(address, timeout=20) as connection:

@@ -204,7 +204,7 @@ def built_without_refused(catalog, columns):
 
 
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -1,15 +1,14 @@
-"""What HTTP itself asks of every endpoint: methods, media types, sizes, ids, timings."""
+"""What HTTP itself asks of every endpoint, and what browsers are told."""
 
+import base64
 import gzip
+import hashlib
 import json
 import re
-import socket
 
-import numpy as np
+import httpx
 import pytest
-from support import raw
 from support.catalogs import DIM
-from uvicorn.protocols.http.flow_control import FlowControl
 
 from hubless_service.http import edge
 
@@ -100,21 +99,6 @@ def test_body_that_does_not_tell_its_length_gets_413_too(serve, words):
         assert client.get("/livez").status_code == 200
 
 
-def test_chunked_body_below_the_limit_is_answered(http):
-    halves = iter([GOOD[:40], GOOD[40:]])
-    assert http.post(QUERY, content=halves, headers={"content-type": "application/json"}).status_code == 200
-
-
-def test_connection_serves_on_after_a_body_that_was_too_large(serve, words):
-    with serve({"words": words}, max_body_bytes=1000) as (client, _):
-        for _ in range(3):
-            assert (
-                client.post(QUERY, content=b" " * 300_000, headers={"content-type": "application/json"}).status_code
-                == 413
-            )
-            assert client.get("/livez").status_code == 200
-
-
 @pytest.mark.parametrize("sent", ["abc-123", "x" * 128, "~!$%"])
 def test_request_id_is_echoed(http, sent):
     answer = http.get("/nowhere", headers={"x-request-id": sent})
@@ -158,35 +142,6 @@ def test_server_does_not_tell_its_software(http):
     assert "server" not in http.get("/livez").headers
 
 
-def test_client_that_hangs_up_in_mid_body_leaves_the_server_well(http, server):
-    host, port = server.removeprefix("http://").split(":")
-    for _ in range(20):
-        with socket.create_connection((host, int(port))) as connection:
-            head = f"POST {QUERY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
-            connection.sendall(head.encode() + b'{"vector": [')
-    answer = http.post(QUERY, content=GOOD, headers={"content-type": "application/json"})
-    assert answer.status_code == 200
-
-
-def test_octet_stream_with_little_endian_floats_is_little_endian(http):
-    vector = np.linspace(-1, 1, DIM)
-    headers = {"content-type": "application/octet-stream"}
-    from_bytes = http.post(QUERY, content=vector.astype("<f4").tobytes(), headers=headers).json()
-    from_list = http.post(QUERY, json={"vector": vector.astype("<f4").tolist()}).json()
-    assert from_bytes == from_list
-
-
-@pytest.mark.parametrize("flood", [1, 65_536], ids=["any", "large"])
-def test_what_is_discarded_is_read_with_pauses_in_which_others_are_answered(serve, words, monkeypatch, flood):
-    monkeypatch.setattr(edge, "_FLOOD", flood)
-    paused, pause = [], FlowControl.pause_reading
-    monkeypatch.setattr(FlowControl, "pause_reading", lambda self: paused.append(1) or pause(self))
-    with serve({"words": words}) as (client, _), raw.connect(str(client.base_url)) as connection:
-        raw.send(connection, b"GET /livez HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 2**22)
-        assert raw.read_to_end(connection).startswith(b"HTTP/1.1 431 ")
-    assert paused or flood > 1
-
-
 def test_connection_goes_on_after_a_large_body_that_was_discarded(serve, words, monkeypatch):
     monkeypatch.setattr(edge, "_FLOOD", 1)
     with serve({"words": words}) as (client, _):
@@ -194,3 +149,55 @@ def test_connection_goes_on_after_a_large_body_that_was_discarded(serve, words, 
             answer = client.post(QUERY, content=b" " * 2**22, headers={"content-type": "application/json"})
             assert code_of(answer) == (413, "body_too_large")
         assert client.get("/livez").status_code == 200
+
+
+SHOP = "https://shop.example"
+PREFLIGHT = {"Origin": SHOP, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+
+
+def allowed(answer):
+    return {name: value for name, value in answer.headers.items() if name.startswith("access-control")}
+
+
+def test_no_origin_is_allowed_unless_named(http):
+    assert allowed(http.get("/v1/collections", headers={"Origin": SHOP})) == {}
+    assert allowed(http.options(QUERY, headers=PREFLIGHT)) == {}
+
+
+def test_named_origin_may_ask_also_with_a_key_and_no_other_may(serve, words):
+    key = "reader-0123456789"
+    with serve({"words": words}, cors_origins=f"{SHOP},https://b.example", read_keys=key) as (client, _):
+        asked = client.options(QUERY, headers=PREFLIGHT)
+        assert asked.status_code == 200
+        assert asked.headers["access-control-allow-origin"] == SHOP
+        assert "x-api-key" in asked.headers["access-control-allow-headers"].lower()
+        answer = client.post(QUERY, json={"text": "amber"}, headers={"Origin": SHOP, "X-API-Key": key})
+        assert answer.headers["access-control-allow-origin"] == SHOP
+        assert "X-Request-ID" in answer.headers["access-control-expose-headers"]
+        assert "access-control-allow-credentials" not in answer.headers
+        refused = client.post(QUERY, json={"text": "amber"}, headers={"Origin": SHOP})
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, SHOP)
+        other = httpx.options(client.base_url.join(QUERY), headers=PREFLIGHT | {"Origin": "https://evil.example"})
+        assert other.status_code == 400
+        assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize("path", ["/livez", "/v1/collections", "/v1/collections/none", "/openapi.json", "/none"])
+def test_answer_runs_nothing_is_framed_nowhere_and_is_not_kept(http, path):
+    headers = http.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+
+
+def test_documentation_page_may_run_its_own_script_and_no_other(server):
+    page = httpx.get(f"{server}/docs")
+    policy = page.headers["content-security-policy"]
+    (script,) = re.findall(r"(?s)<script>(.*?)</script>", page.text)
+    assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in policy
+    assert "script-src 'self' 'sha256-" in policy
+    assert "http:" not in policy
+    assert page.headers.get_list("content-security-policy") == [policy]
+    assert page.headers["x-frame-options"] == "DENY"

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import signal
 import time
 from contextlib import contextmanager
 
@@ -11,9 +10,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from support import catalogs
-from support.disks import disk
 from support.server_process import served
-from support.serving import serving, wait_until_ready
+from support.serving import serving, serving_catalog, wait_until_ready
 
 from hubless.store import query_sample
 from hubless.store.query_sample import read_sample
@@ -111,7 +109,7 @@ def test_queries_that_no_people_ask_are_not_kept(run, sample):
 
 
 def test_nothing_is_written_or_told_unless_a_folder_is_set(catalog, sample):
-    with serving(create_app(Settings(catalog=catalog))) as url:
+    with serving_catalog(catalog) as url:
         ask(url, {"text": "amber"})
         assert httpx.get(f"{url}{WORDS}").json()["query_sample"] is None
         assert "query_sample" not in "".join(
@@ -184,22 +182,6 @@ def test_two_workers_keep_one_sample_of_all(catalog, sample):
     assert found.counts.sum() == found.seen == 220
 
 
-@pytest.mark.slow
-def test_workers_that_are_killed_leave_a_whole_file(catalog, sample):
-    with served(catalog, "--workers", 2, query_sample=sample, **SOON) as server:
-        server.wait_until_all_have_loaded("words", 2)
-        for worker in server.workers():
-            ask_all(server.url, vectors(30, worker))
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(30) == 0
-    before = len(of(sample).vectors)
-    with served(catalog, query_sample=sample, **SOON) as server:
-        ask_all(server.url, vectors(30, 1))
-        server.process.send_signal(signal.SIGKILL)
-        server.process.wait(30)
-    assert len(of(sample).vectors) >= before
-
-
 def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
     monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
     monkeypatch.setattr(query_sample, "SPARE", 2**60)
@@ -214,16 +196,6 @@ def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
     assert "cannot be kept" in caplog.text
     assert "are kept again" in caplog.text
     assert len(of(sample).vectors) >= 1
-
-
-@pytest.mark.slow
-def test_server_on_a_small_disk_answers_and_keeps_nothing(catalog, tmp_path):
-    with disk(tmp_path / "disk", 1) as small:
-        with served(catalog, query_sample=small / "sample", **SOON) as server:
-            ask_all(server.url, vectors(50))
-            server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(30) == 0
-        assert not list(small.rglob("*.parquet"))
 
 
 def test_days_follow_each_other_and_the_oldest_go(tmp_path, words):

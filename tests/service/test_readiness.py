@@ -1,21 +1,18 @@
 """The service says what it can serve, while it loads and when something is broken."""
 
 import threading
+import time
 from pathlib import Path
 from time import sleep
 
 import httpx
 import pytest
-from support import catalogs
-from support.serving import serving, wait_until_ready
+from support import catalogs, small
+from support.serving import serving_catalog, wait_until_ready
 from support.sources import Source
 
 import hubless
 from hubless.errors import BundleDamaged, StorageError, UnsupportedBundle, VersionNotFound
-from hubless_service.app import create_app
-from hubless_service.searching.search_service import SearchService
-from hubless_service.searching.shelf import NOTHING_TO_SERVE
-from hubless_service.settings import Settings
 
 SECRET = Path("/srv/secret/catalog/words/versions/1/index.faiss")
 ASK = {"text": "amber"}
@@ -104,13 +101,6 @@ def test_server_without_one_sound_collection_is_not_ready(serve):
         assert answer.json()["collections"]["broken"]["detail"] == "index.faiss: missing"
 
 
-def test_empty_catalog_is_ready_with_nothing(serve):
-    with serve({}) as (client, _):
-        assert client.get("/readyz").json() == {"status": "ready", "note": NOTHING_TO_SERVE, "collections": {}}
-        assert client.get("/v1/collections").json() == {"collections": []}
-        assert code_of(client.post("/v1/collections/words/query", json=ASK)) == (404, "collection_not_found")
-
-
 def test_missing_catalog_is_told_by_every_endpoint_that_needs_it(serve, caplog):
     with serve(StorageError("/srv/secret/catalog", "there is no catalog here")) as (client, _):
         answer = client.get("/readyz")
@@ -172,8 +162,33 @@ def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_next_at_once
                 raise StorageError(catalog / "index.faiss", "no such file or folder")
             return super().open(name, hashes=hashes)
 
-    settings = Settings(catalog=catalog, poll_seconds=1000)
-    with serving(create_app(settings, SearchService(Merged({"words": words}), settings))) as url:
-        wait_until_ready(url)
+    with serving_catalog(catalog, Merged({"words": words}), poll_seconds=1000) as url:
         ready = httpx.get(f"{url}/readyz")
     assert (ready.status_code, ready.json()["collections"]["words"]["version"]) == (200, words.version)
+
+
+def test_empty_catalog_is_ready_with_nothing_to_serve_until_the_first_collection_comes(tmp_path, caplog, contract):
+    caplog.set_level("INFO", "hubless.catalog")
+    catalog = tmp_path / "catalog"
+    catalog.mkdir()
+    with serving_catalog(catalog, poll_seconds=0.05) as url:
+        ready = httpx.get(f"{url}/readyz")
+        assert ready.status_code == 200
+        assert ready.json() == {
+            "status": "ready",
+            "note": "There is nothing to serve: the catalog is empty. Build a collection with hubless build.",
+            "collections": {},
+        }
+        assert httpx.get(f"{url}/v1/collections").json()["collections"] == []
+        (line,) = (record for record in caplog.records if record.name == "hubless.catalog")
+        assert (line.levelname, line.getMessage()) == (
+            "WARNING",
+            "There is nothing to serve: the catalog is empty. Build a collection with hubless build. "
+            "It is served within 0.05 s.",
+        )
+        small.build(catalog, "first")
+        while httpx.get(f"{url}/readyz").json()["collections"].get("first", {}).get("status") != "ready":
+            time.sleep(0.01)
+        assert "note" not in httpx.get(f"{url}/readyz").json()
+        query = {"vector": small.targets()[0].tolist(), "limit": 2}
+        assert len(httpx.post(f"{url}/v1/collections/first/query", json=query).json()["hits"]) == 2

@@ -1,19 +1,18 @@
-"""Scroll gives each target once, whichever process answers a page and however it came to its writes."""
+"""Scroll gives each target once, whoever answers a page; and writes to a version that is deleted while it is served."""
 
 from contextlib import ExitStack
 from itertools import cycle
 
 import httpx
-import numpy as np
+import pytest
 from support import small, writing
 from support.server_process import served
+from support.serving import serving_catalog
 from support.until import until
 from support.writing import NAME, point
 
 import hubless
-from hubless.search.delta.overlay import place_of, row_from
-from hubless.search.transaction import WritableCollection
-from hubless.store.log import Log
+from hubless_service.searching.collection_sources import CatalogSource
 
 
 def scrolled(clients, limit, page=None):
@@ -45,34 +44,13 @@ def clients_of(server, count, stack):
     return [stack.enter_context(httpx.Client(base_url=address, timeout=60)) for _ in range(count)]
 
 
-def test_places_are_the_same_however_the_writes_were_grouped(tmp_path):
-    writing.build(tmp_path)
-    step, at_once = (
-        WritableCollection(
-            hubless.open(tmp_path, NAME, version=hubless.Catalog(tmp_path).current(NAME)), Log(tmp_path / NAME)
-        )
-        for _ in range(2)
-    )
-    with writing.writable(tmp_path) as client:
-        for number in range(30):
-            client.put("/points", json={"points": [point("a", number), point(f"b-{number}", number)]})
-            step.catch_up()
-    at_once.catch_up()
-    one, other = step.current, at_once.current
-    rows = np.arange(one.count)
-    assert one.ids(rows) == other.ids(np.arange(other.count))
-    places = [place_of(one.parts, row) for row in rows.tolist()]
-    assert places == [place_of(other.parts, row) for row in rows.tolist()] == sorted(places)
-    assert [row_from(other.parts, *place) for place in places] == rows.tolist()
-
-
 def test_scroll_over_workers_and_a_restart_gives_each_target_once(tmp_path):
     workers = 2
     writing.build(tmp_path)
     with served(tmp_path, workers=workers) as server, ExitStack() as stack:
         server.wait_until_all_have_loaded(NAME, workers)
         clients = clients_of(server, 6, stack)
-        for turn in range(4):
+        for turn in range(2):
             stored = write_again_and_again(clients[turn])
             assert sorted(scrolled(clients, 3)) == sorted(stored)
         halfway = clients[0].post("/scroll", json={"limit": 45}).json()
@@ -106,3 +84,80 @@ def test_cursor_of_writes_that_are_not_there_any_more_is_told_so(tmp_path):
     with writing.writable(tmp_path) as client:
         answer = client.post("/scroll", json={"limit": 5, "cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (410, "cursor_expired")
+
+
+class MadeAnew(CatalogSource):
+    """Collections of which one is deleted and made anew when either its version or its log has been opened."""
+
+    opened = 0
+
+    def open(self, name, *, hashes):
+        self._make_anew(name)
+        return super().open(name, hashes=hashes)
+
+    def log(self, name):
+        self._make_anew(name)
+        return super().log(name)
+
+    def _make_anew(self, name):
+        MadeAnew.opened += 1
+        if MadeAnew.opened == 2:
+            self.delete(name)
+            writing.build(self.path)
+
+
+@pytest.fixture
+def client_of():
+    """Give a client of a server that looks at the catalog when it begins, and when it is told to."""
+    with ExitStack() as opened:
+
+        def start(source):
+            serving = serving_catalog(source.path, source, hubness=False, poll_seconds=3600)
+            url = opened.enter_context(serving)
+            return httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60)
+
+        yield start
+
+
+def test_version_and_log_are_of_the_same_collection_though_it_is_made_anew_meanwhile(tmp_path, client_of):
+    writing.build(tmp_path)
+    MadeAnew.opened = 0
+    with client_of(MadeAnew(tmp_path)) as client:
+        answer = client.put("/points", json={"points": [point("new", 1)]})
+        assert (answer.status_code, answer.json().get("seq")) == (200, 1)
+    assert hubless.open(tmp_path, NAME).seq == 1
+
+
+def test_write_to_a_version_that_was_pruned_waits_for_the_newer_one(tmp_path, client_of):
+    before = writing.build(tmp_path)
+    with client_of(CatalogSource(tmp_path)) as client:
+        writing.build(tmp_path)
+        hubless.Catalog(tmp_path).prune(NAME, keep=1)
+        answer = client.put("/points", json={"points": [point("new", 1)]})
+        assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")
+        assert answer.headers["Retry-After"] == "1"
+        answer = until(
+            lambda: (answer := client.put("/points", json={"points": [point("new", 1)]})).is_success and answer
+        )
+        assert answer.json()["seq"] == 1
+        assert client.post("/count").json()["version"] != before.version
+    assert hubless.open(tmp_path, NAME).seq == 1
+
+
+def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(tmp_path, client_of, monkeypatch):
+    writing.build(tmp_path)
+    with client_of(CatalogSource(tmp_path)) as client:
+        assert client.put("/points", json={"points": [point("new", 1)]}).is_success
+    follow, followed = hubless.Index.follow, []
+
+    def merged_before(index, *given):
+        if not followed:
+            followed.append(index)
+            hubless.merge(tmp_path, NAME)
+            hubless.Catalog(tmp_path).prune(NAME, keep=1)
+        return follow(index, *given)
+
+    monkeypatch.setattr(hubless.Index, "follow", merged_before)
+    with hubless.open(tmp_path, NAME) as opened:
+        assert (opened.seq, opened.parts.added) == (1, 0)
+        assert opened.version != followed[0].version

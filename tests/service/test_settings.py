@@ -28,11 +28,8 @@ def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypat
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("port", 65536),
         ("port", "http"),
         ("max_limit", 0),
-        ("max_batch", 0),
-        ("max_body_bytes", 0),
         ("search_threads", 0),
         ("log_level", "loud"),
         ("trusted_proxies", "127.0.0.1, *"),
@@ -64,20 +61,3 @@ def test_limits_hold_for_queries(serve, words, vector):
         assert (refused["code"], refused["expected"], refused["received"]) == ("invalid_input", "1 to 2 queries", "3")
         binary = client.post(batch, content=vector.tobytes() * 3, headers={"content-type": "application/octet-stream"})
         assert binary.json()["expected"] == "1 to 2 queries"
-
-
-def test_without_verification_a_collection_is_opened_by_sizes_alone(tmp_path, catalog):
-    import shutil
-
-    import hubless
-    from hubless_service.searching.collection_sources import CatalogSource
-
-    copy = tmp_path / "catalog"
-    shutil.copytree(catalog, copy)
-    file = hubless.Catalog(copy).folder("words") / "correction.npz"
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(hubless.HublessError, match=r"correction\.npz"):
-        CatalogSource(copy).open("words", hashes=True)
-    assert CatalogSource(copy).open("words", hashes=False).name == "words"

@@ -76,10 +76,10 @@ def test_span_of_the_client_is_the_parent(catalog, words):
     assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (trace, parent)
 
 
-@pytest.mark.parametrize("header", ["", "nonsense", "00-0-0-01", "x" * 5000])
-def test_header_that_names_no_span_is_passed_over(catalog, words, header):
+def test_header_that_names_no_span_is_passed_over(catalog, words):
     with traced(catalog, {"words": words}) as (url, spans):
-        assert httpx.get(f"{url}/livez", headers={"traceparent": header}).status_code == 200
+        for header in ("", "nonsense", "00-0-0-01", "x" * 5000):
+            assert httpx.get(f"{url}/livez", headers={"traceparent": header}).status_code == 200
         assert spans("GET /livez")["GET /livez"].parent is None
 
 

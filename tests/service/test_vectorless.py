@@ -70,18 +70,8 @@ def test_points_without_a_vector_are_stored_merged_and_found_by_all_but_queries(
         assert client.post("/count").json()["count"] == 2
 
 
-def test_library_names_the_target_that_has_no_vector(catalog):
-    with writing.writable(catalog) as client:
-        client.put("/points", json={"points": POINTS})
-    index = hubless.open(catalog, writing.NAME)
-    assert index.point("b", vector=True).vector is None
-    with pytest.raises(hubless.HublessError, match="id: expected a target that has a vector, got 'b'"):
-        index.query(ids=["a", "b"])
-
-
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """A client of a server whose collection `words` has an encoder."""
     catalog = catalogs.build(tmp_path_factory.mktemp("texts"))
     with serving_catalog(catalog) as url, Client(url) as client:
         yield client
@@ -104,8 +94,3 @@ def test_text_that_cannot_be_encoded_is_named_and_nothing_is_stored(texts):
     with pytest.raises(ApiInvalidInput, match="text"):
         texts.put("numbers", [900], texts=["amber"])
     assert texts.points("words", ["good", "bad"]).missing == ("good", "bad")
-
-
-def test_client_stores_points_without_vectors(texts):
-    texts.put("words", ["plain"])
-    assert texts.point("words", "plain", with_vector=True).vector is None

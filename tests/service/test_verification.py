@@ -1,18 +1,23 @@
-"""When hashes are compared, and what becomes of a version of which they are wrong."""
+"""Versions as they are opened: when hashes are compared, and what becomes of those of which they are wrong."""
 
+import ast
 import shutil
-import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from time import sleep
 
 import httpx
 import numpy as np
 import pytest
-from support import catalogs
+from support import small, writing
 from support.serving import serving_catalog
+from support.writing import NAME
 
 import hubless
-from hubless.errors import StorageError
+from hubless.errors import BundleDamaged, StorageError
 from hubless.search.parts import Parts
+from hubless_service.searching.collection_sources import CatalogSource
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
@@ -60,29 +65,6 @@ def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged
     assert sorted(checked) == ["numbers", "words"]
 
 
-def test_large_collection_delays_the_hashes_of_no_other(damaged, monkeypatch):
-    numbers = catalogs.numbers()
-    for name in ("a", "z"):
-        hubless.build(damaged, name, np.tile(numbers.targets, (20, 1)), numbers.query_bank, progress=False)
-    check, gate, in_vain = Parts.check_hashes, threading.Event(), []
-
-    def check_held(parts):
-        if len(parts.offsets) > catalogs.COUNT and not gate.wait(20):
-            in_vain.append(parts.manifest.collection)
-        check(parts)
-
-    monkeypatch.setattr(Parts, "check_hashes", check_held)
-    try:
-        with serving_catalog(damaged) as base_url:
-            while state_of(base_url)["status"] == "ready":
-                sleep(0.01)
-            assert in_vain == []
-            assert state_of(base_url)["code"] == "bundle_damaged"
-            assert state_of(base_url, "z")["status"] == "ready"
-    finally:
-        gate.set()
-
-
 def test_what_is_verified_first_is_never_served_damaged(damaged, checked):
     with serving_catalog(damaged, verify="first") as base_url:
         assert state_of(base_url)["code"] == "bundle_damaged"
@@ -118,36 +100,44 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
     assert sum("hashes could not be compared" in record.message for record in caplog.records) == 2
 
 
-def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(catalog, tmp_path, monkeypatch, caplog):
-    home = shutil.copytree(catalog, tmp_path / "home")
-    check = Parts.check_hashes
-    tried = []
+@pytest.fixture
+def unsafe(monkeypatch):
+    """`ast.literal_eval` as it is there: not to be used by two threads."""
+    using, evaluate = Lock(), ast.literal_eval
 
-    def check_elsewhere(parts):
-        home.rename(tmp_path / "away")
+    def literal_eval(text):
+        if not using.acquire(blocking=False):
+            raise SystemError("AST constructor recursion depth mismatch")
         try:
-            tried.append(parts.manifest.collection)
-            check(parts)
+            time.sleep(0.001)
+            return evaluate(text)
         finally:
-            monkeypatch.setattr(Parts, "check_hashes", lambda parts: None)
+            using.release()
 
-    monkeypatch.setattr(Parts, "check_hashes", check_elsewhere)
-    with serving_catalog(home, poll_seconds=0.02) as base_url:
-        while not any("hashes could not be compared" in record.message for record in caplog.records):
-            sleep(0.01)
-        assert state_of(base_url)["status"] == "ready"
-        assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
-    assert tried
+    monkeypatch.setattr(ast, "literal_eval", literal_eval)
 
 
-@pytest.mark.parametrize(("verify", "warmed"), [("never", True), ("background", True), ("first", False)])
-def test_files_are_read_before_the_first_query_unless_their_hashes_were_compared(catalog, monkeypatch, verify, warmed):
-    names, warm = [], Parts.warm
+def test_collections_are_opened_side_by_side(tmp_path, unsafe):
+    for number in range(4):
+        small.build_full(tmp_path, f"photos-{number}", correction="dis")
+    with ThreadPoolExecutor(4) as threads:
+        opened = [*threads.map(lambda number: hubless.open(tmp_path, f"photos-{number % 4}"), range(12))]
+        hits = [*threads.map(lambda each: each.query(np.ones(small.DIM)).ids[0], opened)]
+    assert len(hits) == 12
 
-    def noting(self):
-        names.append(self.manifest.collection)
-        warm(self)
 
-    monkeypatch.setattr(Parts, "warm", noting)
-    with serving_catalog(catalog, verify=verify):
-        assert ("words" in names) == warmed
+def test_an_opening_that_fails_once_is_tried_again(tmp_path, monkeypatch):
+    writing.build(tmp_path)
+    fails = [BundleDamaged(tmp_path / "occurrence.npz", "cannot be read")]
+    open_once = CatalogSource.open
+
+    def opened(self, name, *, hashes):
+        if fails:
+            raise fails.pop()
+        return open_once(self, name, hashes=hashes)
+
+    monkeypatch.setattr(CatalogSource, "open", opened)
+    with writing.writable(tmp_path) as client:
+        answer = client.post("/count")
+    assert (answer.status_code, answer.json()["collection"]) == (200, NAME)
+    assert not fails

@@ -2,19 +2,16 @@
 
 import asyncio
 import gc
-import shutil
 import time
 import weakref
+from contextlib import ExitStack
 
 import httpx
 import pytest
 from support import versions
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
-from hubless_service.app import create_app
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.search_service import SearchService
-from hubless_service.settings import Settings
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
 ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
@@ -45,20 +42,14 @@ class Remembering:
 @pytest.fixture
 def watching(tmp_path):
     """Start a server that looks often, over a catalog with versions; its address and what it holds."""
-    running = []
+    with ExitStack() as running:
 
-    def start(**settings):
-        table = Settings(catalog=tmp_path, poll_seconds=0.02, **settings)
-        source = Remembering(tmp_path)
-        context = serving(create_app(table, SearchService(source, table)))
-        base_url = context.__enter__()
-        running.append(context)
-        wait_until_ready(base_url)
-        return base_url, source
+        def start(**settings):
+            source = Remembering(tmp_path)
+            base_url = running.enter_context(serving_catalog(tmp_path, source, poll_seconds=0.02, **settings))
+            return base_url, source
 
-    yield start
-    for context in running:
-        context.__exit__(None, None, None)
+        yield start
 
 
 def state_of(base_url):
@@ -193,24 +184,9 @@ def test_request_that_has_begun_ends_on_its_version(tmp_path, watching, monkeypa
     assert source.held() == [new]
 
 
-def test_new_collections_appear_and_removed_ones_disappear(tmp_path, watching):
-    base_url, _ = watching()
-    assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "collection_not_found"
-    versions.build(tmp_path, 1)
-    wait_for(base_url, status="ready")
-    assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
-    shutil.rmtree(tmp_path / versions.NAME)
-    while state_of(base_url):
-        time.sleep(0.01)
-    assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "collection_not_found"
-
-
 def test_what_is_served_is_served_on_when_the_catalog_cannot_be_read(tmp_path, watching):
     versions.build(tmp_path / "catalog", 1)
-    table = Settings(catalog=tmp_path / "catalog", poll_seconds=0.02)
-    engine = SearchService(CatalogSource(table.catalog), table)
-    with serving(create_app(table, engine)) as base_url:
-        wait_until_ready(base_url)
+    with serving_catalog(tmp_path / "catalog", poll_seconds=0.02) as base_url:
         (tmp_path / "catalog").rename(tmp_path / "elsewhere")
         while httpx.get(f"{base_url}/v1/collections/other").json()["code"] != "storage":
             time.sleep(0.01)

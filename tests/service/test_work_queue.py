@@ -104,14 +104,6 @@ def test_four_times_the_capacity_leaves_most_of_it_to_requests_that_are_answered
     assert ended["too late"] < 0.05 * ended["in time"]
 
 
-def test_request_that_waits_for_no_other_is_taken_whatever_was_learnt(new_item):
-    queue = backlog()
-    queue.note("alike", 1, 100.0)
-    assert code_of(queue, 1, 0.5) is None
-    queue.add(item := new_item(1, 0.5))
-    assert queue.take(1) == [item]
-
-
 def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new_item):
     queue = backlog()
     queue.add(new_item(0, 20))
@@ -126,16 +118,6 @@ def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new
 def test_request_that_waited_to_be_read_for_most_of_its_time_is_refused_though_nothing_else_waits():
     assert code_of(backlog(), 0, 10, late=1) is None
     assert code_of(backlog(), 0, 10, late=4) == "too_many_requests"
-
-
-def test_request_that_nobody_waits_for_any_more_is_dropped(new_item):
-    queue = backlog()
-    items = [new_item(0, 10) for _ in range(3)]
-    for item in items:
-        queue.add(item)
-    items[1].future.cancel()
-    assert queue.take(0) == [items[0], items[2]]
-    assert (queue.queries, queue.take(0)) == (0, None)
 
 
 @pytest.mark.parametrize(("pace", "exclusive", "taken"), [(PACE, False, 4), (PACE, True, 8), (PACE / 10, False, 8)])
@@ -169,28 +151,19 @@ def slowly(items):
     return where(items)
 
 
-def failing(items):
-    raise HttpProblem("unsupported", "On purpose.")
-
-
-def threads_of(answer, times=3, together=1, key="key", timeout=10.0, inline=True):
-    """The threads that did the same work, time after time; of several that are asked together, those of the last."""
+def threads_of(answer, times=3, key="key", inline=True):
 
     async def ask():
         queue = WorkQueue(1, 10, 10, lambda: None)
         queue.start()
 
-        def submit(answer, key, timeout=10.0):
-            return queue.submit(Trace("id"), perf_counter() + timeout, answer, None, key, inline=inline)
+        def submit(answer, key):
+            return queue.submit(Trace("id"), perf_counter() + 10, answer, None, key, inline=inline)
 
         try:
             for _ in range(5):  # what is cheap is known once it was done
                 await submit(where, "known to be cheap")
-            asked = []
-            for _ in range(times):
-                *_, last = await asyncio.gather(*(submit(answer, key, timeout) for _ in range(together)))
-                asked.append(last)
-            return asked
+            return [await submit(answer, key) for _ in range(times)]
         finally:
             queue.stop()
 
@@ -212,24 +185,6 @@ def test_all_other_work_is_done_in_a_thread(given):
     assert set(threads_of(**{"answer": where} | given)) == {"search-0"}
 
 
-def test_what_waits_together_is_answered_together_in_the_event_loop_if_it_is_cheap():
-    sizes = []
-
-    def answer(items):
-        sizes.append(len(items))
-        return where(items)
-
-    assert threads_of(answer, times=20, together=4)[-1] == threading.current_thread().name
-    assert sizes[-1] == 4
-
-
-def test_errors_and_deadlines_are_the_same_in_the_event_loop():
-    with pytest.raises(HttpProblem, match="On purpose"):
-        threads_of(failing, key="known to be cheap")
-    with pytest.raises(HttpProblem, match="in the time it has"):
-        threads_of(where, key="known to be cheap", timeout=-1.0)
-
-
 @contextmanager
 def started(threads, **more):
     queue = WorkQueue(**{"threads": threads, "most": 2000, "batch": 256, "prepare": lambda: None, **more})
@@ -241,7 +196,6 @@ def started(threads, **more):
 
 
 def ask(queue, answer, item=0, key=None, **more):
-    """Submit a request that has time enough."""
     trace = Trace(str(item))
     return queue.submit(trace, trace.started + 20, answer, item, key, **more)
 
@@ -279,47 +233,6 @@ def test_searches_that_take_all_processors_go_one_at_a_time_and_together_while_o
     assert batches == [[0], [1, 2, 3, 4, 5]]
 
 
-def test_client_that_asks_again_at_once_goes_with_the_next_search_that_takes_all_processors():
-    """Else those who were just answered and those who wait would take turns, in half as large batches for ever."""
-    sizes, first = [], threading.Event()
-
-    def work(items):
-        sizes.append(len(items))
-        assert first.wait(20)
-        return items
-
-    async def ask_again_and_again(item):
-        for _ in range(20):
-            trace = Trace(str(item))
-            await queue.submit(trace, trace.started + 20, work, item, "whole", exclusive=True)
-
-    async def run():
-        asking = [asyncio.create_task(ask_again_and_again(item)) for item in range(16)]
-        while queue.waiting < 15:
-            await asyncio.sleep(0)
-        first.set()
-        await asyncio.gather(*asking)
-
-    with started(threads=2) as queue:
-        asyncio.run(run())
-    assert sum(sizes) == 16 * 20
-    assert sizes.count(16) > 10
-
-
-def test_searches_that_may_not_go_together_run_at_the_same_time_whatever_they_take():
-    both = threading.Barrier(2, timeout=20)
-
-    def work(items):
-        both.wait()
-        return items
-
-    async def run():
-        return await asyncio.gather(*(ask(queue, work, item, "whole", exclusive=True) for item in range(2)))
-
-    with started(threads=2, batch=1) as queue:
-        assert asyncio.run(run()) == [0, 1]
-
-
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize(
     "answer",
@@ -345,25 +258,9 @@ def test_thread_that_cannot_be_prepared_searches_all_the_same(caplog):
         raise PermissionError("on purpose")
 
     with started(threads=1, prepare=refuse) as queue:
-        assert asyncio.run(asyncio.wait_for(run_one(queue), 20)) == 0
+        assert asyncio.run(run_one(queue)) == 0
     assert "on purpose" in caplog.text
 
 
 async def run_one(queue):
-    return await ask(queue, echo)
-
-
-@pytest.mark.parametrize("exclusive", [False, True])
-def test_failure_that_a_thread_survives_is_counted_and_logged(caplog, exclusive):
-    survived = []
-
-    async def run():
-        with pytest.raises(RuntimeError, match="a search thread has failed"):
-            await ask(queue, lambda items: exit(), key="key", exclusive=exclusive)
-        return await ask(queue, echo, 1, "key", exclusive=exclusive)
-
-    with started(threads=1) as queue:
-        queue.on_failure = lambda: survived.append(1)
-        assert asyncio.run(run()) == 1
-    assert survived == [1]
-    assert "a search thread has failed and goes on" in caplog.text
+    return await asyncio.wait_for(ask(queue, echo), 20)

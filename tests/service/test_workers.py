@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import socket
+import threading
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -10,7 +12,12 @@ import httpx
 import pytest
 from support.server_process import command_line, resources, served
 
-from hubless_service.processes.workers import WORKER_BYTES, with_workers
+from hubless_service.app import create_app
+from hubless_service.processes import workers
+from hubless_service.processes.http_server import HttpServer
+from hubless_service.processes.shared import LOADED, VARIABLE
+from hubless_service.processes.signals import Signals
+from hubless_service.processes.workers import WORKER_BYTES, Supervisor, with_workers
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -33,14 +40,14 @@ SERVED = 'hubless_live_queries{collection="words",ranking="served"}'
 def test_metrics_count_the_requests_of_all_workers_and_of_one_that_was_killed_and_replaced(catalog):
     with served(catalog, "--workers", 2, **SOON) as server:
         assert len(server.workers()) == 2
+        assert [ask(server.url) for _ in range(40)] == [200] * 40  # once ready, no worker says that it is loading
         server.wait_until_all_have_loaded("words", 2)
-        assert [ask(server.url) for _ in range(20)] == [200] * 20
-        until_counted(server, 20)
+        until_counted(server, 40)
         pages = [server.metrics() for _ in range(10)]
-        assert {page[ANSWERED] for page in pages} == {20}
+        assert {page[ANSWERED] for page in pages} == {40}
         assert all(page["hubless_waiting_queries"] == 0 for page in pages)
         assert all(page['hubless_collections{state="ready"}'] <= 2 for page in pages)
-        assert all(page.get(SERVED, 0) <= 20 for page in pages)  # of the worker that answers
+        assert all(page.get(SERVED, 0) <= 40 for page in pages)  # of the worker that answers
         one = resources(server.workers()[0])["memory"]
         assert pages[-1]["process_resident_memory_bytes"] > 1.5 * one
         before = server.workers()
@@ -50,7 +57,7 @@ def test_metrics_count_the_requests_of_all_workers_and_of_one_that_was_killed_an
         assert before[1] in now
         while ask(server.url) != 200:
             sleep(0.01)
-        until_counted(server, 21)  # what the killed one counted stays
+        until_counted(server, 41)  # what the killed one counted stays
 
 
 @pytest.mark.parametrize(("memory", "workers"), [(2**40, 3), (4 * WORKER_BYTES + 2**20, 2), (2**20, 1)])
@@ -73,16 +80,6 @@ def until_counted(server, answers, series=ANSWERED):
         assert monotonic() < ends, counted
 
 
-def test_interrupt_of_the_supervisor_ends_all_in_order(catalog):
-    with served(catalog, "--workers", 2, **SOON) as server:
-        workers = server.workers()
-        server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(30) == 0
-        assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{server.url}/livez")
-
-
 def test_workers_end_and_clean_up_when_their_supervisor_is_killed(catalog):
     with served(catalog, "--workers", 2) as server:
         workers = server.workers()
@@ -94,3 +91,81 @@ def test_workers_end_and_clean_up_when_their_supervisor_is_killed(catalog):
         while any(command_line(pid) for pid in workers):
             sleep(0.01)
         assert not folder.exists()
+
+
+class Worker:
+    def __init__(self, first):
+        self.first = first
+
+
+@pytest.fixture
+def supervisor(tmp_path):
+    return Supervisor(3, tmp_path, Worker, Signals())
+
+
+def firsts(supervisor):
+    return [worker.first for worker in supervisor.workers]
+
+
+def test_one_worker_is_the_first_whichever_dies(supervisor):
+    supervisor.start_missing()
+    assert firsts(supervisor) == [True, False, False]
+    del supervisor.workers[1]
+    supervisor.start_missing()
+    assert firsts(supervisor) == [True, False, False]
+    del supervisor.workers[0]  # before it had loaded: no worker answers
+    supervisor.start_missing()
+    assert firsts(supervisor) == [False, False, True]
+
+
+def test_no_worker_is_the_first_while_others_answer_and_one_is_again_when_none_does(supervisor, tmp_path):
+    supervisor.start_missing()
+    del supervisor.workers[0]
+    (tmp_path / LOADED).touch()
+    supervisor.start_missing()
+    assert firsts(supervisor) == [False, False, False]
+    supervisor.workers.clear()
+    supervisor.start_missing()
+    assert firsts(supervisor) == [True, False, False]
+
+
+class Failing:
+    """A process that has ended already."""
+
+    pid, exitcode = 1 << 30, 1
+
+    def __init__(self, first):
+        self.sentinel, writer = os.pipe()
+        os.close(writer)
+
+    def is_alive(self):
+        return False
+
+    def join(self):
+        os.close(self.sentinel)
+
+
+def test_workers_that_all_end_before_one_answers_end_the_server(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(workers, "_SHORT_LIFE", 0)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    supervisor = Supervisor(1, tmp_path, Failing, Signals())
+    supervisor.run()
+    assert supervisor.failed
+    assert "10 workers ended before one could answer" in caplog.text
+
+
+def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_request(catalog, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    settings = Settings(catalog=catalog, drain_seconds=600)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        app = create_app(settings, first=False)
+        signals = Signals()
+        server = HttpServer(app, signals)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        while app.state.hubless.engine.shelf.loading:
+            sleep(0.01)
+        assert not server.started
+        signals.note(signal.SIGTERM)
+        thread.join(30)
+        assert not thread.is_alive()

@@ -1,7 +1,6 @@
 """Points that are put, patched and deleted over HTTP."""
 
 import shutil
-import threading
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +39,7 @@ def origin(client):
     return str(client.base_url).split("/v1")[0]
 
 
-def test_written_points_are_found_corrected_at_once(client, correction):
+def test_points_are_put_patched_and_deleted_by_id_and_by_filter_and_what_is_left_is_found(client, correction):
     stored = writing.model()
     new = [point("new", 1, title="new"), point("target-9", 2), point("second", 3, tags=[1, None])]
     answer = client.put("/points", json={"points": new}).json()
@@ -48,34 +47,23 @@ def test_written_points_are_found_corrected_at_once(client, correction):
     assert {name: answer[name] for name in ("seq", "inserted", "updated")} == {"seq": 1, "inserted": 2, "updated": 1}
     writing.check(client, stored, correction)
 
-
-def test_deleted_points_are_found_no_more_and_k_stays_k(client, correction):
-    stored = writing.model()
-    answer = client.post("/points/delete", json={"ids": ["target-8", "nobody", "target-9", "target-8"]}).json()
-    assert answer["deleted"] == 2
-    del stored["target-8"], stored["target-9"]
-    writing.check(client, stored, correction)
-    assert len(client.post("/query", json={"vector": [1.0] * small.DIM, "limit": 38}).json()["hits"]) == 38
-
-
-def test_what_meets_a_filter_is_deleted_also_of_what_was_just_put(client, correction):
-    stored = writing.model()
-    client.put("/points", json={"points": [point("a", 1, title="new"), point("b", 2, title="old")]})
-    assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == 1
-    assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == 0
-    put(stored, point("b", 2, title="old"))
-    writing.check(client, stored, correction)
-
-
-def test_patch_changes_the_columns_that_are_given_and_no_others(client, correction):
-    stored = writing.model()
-    patches = [{"id": "target-8", "payload": {"title": "new"}}, {"id": "target-9", "payload": {"tags": None}}]
+    patches = [{"id": "target-10", "payload": {"title": "new"}}, {"id": "target-11", "payload": {"tags": None}}]
     assert client.patch("/points", json={"points": patches}).json()["updated"] == 2
     for sent in patches:
         vector, payload = stored[sent["id"]]
         stored[sent["id"]] = vector, payload | sent["payload"]
+    assert client.post("/count", json={"filter": FILTER}).json()["count"] == 2
     writing.check(client, stored, correction)
-    assert client.post("/count", json={"filter": FILTER}).json()["count"] == 1
+
+    for deleted in (2, 0):
+        assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == deleted
+    answer = client.post("/points/delete", json={"ids": ["target-8", "nobody", "target-9", "target-8"]}).json()
+    assert answer["deleted"] == 2
+    for gone in ("new", "target-10", "target-8", "target-9"):
+        del stored[gone]
+    writing.check(client, stored, correction)
+    hits = client.post("/query", json={"vector": [1.0] * small.DIM, "limit": len(stored)}).json()["hits"]
+    assert len(hits) == len(stored)
 
 
 def test_writes_survive_a_restart_and_stand_in_the_library_too(catalog, correction):
@@ -132,34 +120,33 @@ def test_ignore_adds_what_is_new_and_leaves_what_is_there(client, correction):
     writing.check(client, stored, correction)
 
 
-@pytest.mark.parametrize(
-    ("bad", "where", "code"),
-    [
-        ({"vector": [1.0] * 3}, "points[1].vector", "dimension_mismatch"),
-        ({"vector": [1e39] * small.DIM}, "points[1].vector[0]", "not_finite"),
-        ({"vector": [0] * small.DIM}, "points[1].vector", "zero_vector"),
-        ({"vector": 7}, "points[1].vector", "invalid_input"),
-        ({"text": "boat"}, "points[1].text", "invalid_input"),
-        ({"id": 7}, "points[1].id", "invalid_input"),
-        ({"id": "good"}, "points[1].id", "invalid_input"),
-        ({"payload": {"title": 5}}, "points[1].payload.title", "invalid_input"),
-        ({"payload": {"tags": [1, "x"]}}, "points[1].payload.tags[1]", "invalid_input"),
-        ({"payload": {"tags": [2**70]}}, "points[1].payload.tags[0]", "invalid_input"),
-        ({"payload": {"colour": "red"}}, "points[1].payload", "unknown_field"),
-        ({"payload": []}, "points[1].payload", "invalid_input"),
-        ({"colour": "red"}, "points[1].colour", "unknown_field"),
-    ],
-)
-def test_one_bad_point_refuses_the_whole_write_and_is_named(client, correction, bad, where, code):
-    answer = client.put("/points", json={"points": [point("good", 1), point("bad", 2) | bad]})
-    problem(answer, 422, code)
-    assert answer.json()["parameter"] == where
+BAD = [
+    ({"vector": [1.0] * 3}, "points[1].vector", "dimension_mismatch"),
+    ({"vector": [1e39] * small.DIM}, "points[1].vector[0]", "not_finite"),
+    ({"vector": [0] * small.DIM}, "points[1].vector", "zero_vector"),
+    ({"vector": 7}, "points[1].vector", "invalid_input"),
+    ({"text": "boat"}, "points[1].text", "invalid_input"),
+    ({"id": 7}, "points[1].id", "invalid_input"),
+    ({"id": "good"}, "points[1].id", "invalid_input"),
+    ({"payload": {"title": 5}}, "points[1].payload.title", "invalid_input"),
+    ({"payload": {"tags": [1, "x"]}}, "points[1].payload.tags[1]", "invalid_input"),
+    ({"payload": {"tags": [2**70]}}, "points[1].payload.tags[0]", "invalid_input"),
+    ({"payload": {"colour": "red"}}, "points[1].payload", "unknown_field"),
+    ({"payload": []}, "points[1].payload", "invalid_input"),
+    ({"colour": "red"}, "points[1].colour", "unknown_field"),
+]
+
+
+def test_one_bad_point_refuses_the_whole_write_and_is_named(client):
+    for bad, where, code in BAD:
+        answer = client.put("/points", json={"points": [point("good", 1), point("bad", 2) | bad]})
+        problem(answer, 422, code)
+        assert answer.json()["parameter"] == where
     assert client.post("/count").json()["count"] == small.COUNT
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "parameter"),
-    [
+def test_what_is_no_write_is_refused(client):
+    for path, body, parameter in (
         ("/points", {"points": []}, "points"),
         ("/points", {"points": [point("a", 1)], "mode": "replace"}, "mode"),
         ("/points", {}, "points"),
@@ -167,12 +154,9 @@ def test_one_bad_point_refuses_the_whole_write_and_is_named(client, correction, 
         ("/points/delete", {"ids": ["a"], "filter": FILTER}, "ids"),
         ("/points/delete", {"ids": [7]}, "ids[0]"),
         ("/points/delete", {"filter": {"field": "colour", "eq": 1}}, "filter.field"),
-    ],
-)
-def test_what_is_no_write_is_refused(client, path, body, parameter):
-    answer = client.request("PUT" if path == "/points" else "POST", path, json=body)
-    assert answer.status_code == 422
-    assert answer.json()["parameter"] == parameter
+    ):
+        answer = client.request("PUT" if path == "/points" else "POST", path, json=body)
+        assert (answer.status_code, answer.json()["parameter"]) == (422, parameter)
 
 
 def test_writes_beyond_what_may_stand_beside_the_index_wait_for_the_merge(catalog):
@@ -201,50 +185,6 @@ def test_collection_whose_correction_is_more_than_offsets_is_not_written_to(tmp_
     with writing.writable(tmp_path) as client:
         answer = client.put("/points", json={"points": [{"id": 1, "vector": [1.0] * small.DIM}]})
     assert "correction ls" in problem(answer, 422, "invalid_input")
-
-
-def test_numbers_are_ids_where_ids_are_numbers(tmp_path):
-    small.build(tmp_path, NAME)
-    with writing.writable(tmp_path) as client:
-        assert client.put("/points", json={"points": [{"id": 99, "vector": [1.0] * small.DIM}]}).status_code == 200
-        assert client.get("/points/99").json()["id"] == 99
-        answer = client.put("/points", json={"points": [{"id": 1, "vector": [1.0] * small.DIM, "payload": {"a": 1}}]})
-        assert answer.json()["parameter"] == "points[0].payload"
-
-
-def test_scroll_goes_on_while_points_come_and_go(client):
-    seen = []
-    page = client.post("/scroll", json={"limit": 10}).json()
-    for seed in range(40):
-        seen += [each["id"] for each in page["points"]]
-        if page["cursor"] is None:
-            break
-        if seed < 3:
-            gone = seen[seed]
-            client.post("/points/delete", json={"ids": [gone]})
-            client.put("/points", json={"points": [point(f"new-{seed}", seed)]})
-        page = client.post("/scroll", json={"limit": 10, "cursor": page["cursor"]}).json()
-    assert sorted(seen) == sorted([*small.IDS, "new-0", "new-1", "new-2"])
-
-
-def test_many_writers_lose_nothing_and_get_numbers_of_their_own(client, correction):
-    stored, numbers, failures = writing.model(), [], []
-    sent = {writer: [point(f"{writer}-{i}", 100 * writer + i) for i in range(10)] for writer in range(6)}
-
-    def write(points):
-        for each in points:
-            answer = client.put("/points", json={"points": [each]})
-            (numbers if answer.status_code == 200 else failures).append(answer.json().get("seq"))
-
-    threads = [threading.Thread(target=write, args=[points]) for points in sent.values()]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert sorted(numbers) == list(range(1, 61))
-    put(stored, *(each for points in sent.values() for each in points))
-    writing.check(client, stored, correction)
 
 
 def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(catalog):

@@ -6,7 +6,6 @@ from support.simulate import POSSIBLE, simulate
 pytestmark = [pytest.mark.skipif(not POSSIBLE, reason="needs Linux, a C compiler and /dev/shm")]
 FAULTS = {
     "numbers_twice": 40,
-    "scroll_places": 60,
     "one_for_all": 20,
     "acknowledged_early": 100,
     "unsynced_version": 100,
@@ -22,6 +21,7 @@ def test_hundreds_of_histories_are_possible():
     assert done["checked writes"] > 4_000
 
 
+@pytest.mark.slow  # tests of the test
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_that_is_put_back_is_found(fault):
@@ -29,6 +29,7 @@ def test_fault_that_is_put_back_is_found(fault):
     assert wrong
 
 
+@pytest.mark.slow
 def test_seed_that_failed_fails_in_the_same_way_again():
     found, _ = simulate(0, 20, "support.put_back:one_for_all", 1)
     seed = min(found)

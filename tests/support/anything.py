@@ -17,28 +17,11 @@ VALUES = st.recursive(
 )
 
 
-def check(examples, strategy, count, example):
+def check(examples, strategy, example):
     """Run an example for so many values, always the same ones where they are few."""
-    tried = 0
 
-    @settings(
-        max_examples=examples,
-        derandomize=examples < LONG,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def run(value):
-        nonlocal tried
-        tried += 1
-        example(value)
-
-    try:
-        run()
-    finally:
-        count(tried)
+    plain = {"database": None, "deadline": None, "phases": [Phase.generate], "suppress_health_check": list(HealthCheck)}
+    settings(max_examples=examples, derandomize=examples < LONG, **plain)(given(strategy)(example))()
 
 
 def mutations(content):

@@ -14,7 +14,7 @@ from pathlib import Path
 from support import processes
 
 CHANGES = ("cut", "replaced", "written over", "removed")
-INPUTS = ("npy", "npz", "parquet", "shards", "ids", "jsonl", "csv", "payload", "encoder")
+INPUTS = ("npy", "parquet", "shards", "csv", "payload", "encoder")
 OLD, NEW = 0, 1
 ROOMS = ("/hubless/vectors/", "/hubless/builder/", "/hubless/encoders/")
 
@@ -51,9 +51,6 @@ def write(kind, path, data):
     if kind == "npy":
         file = files.write_npy(path / "targets.npy", rows)
         return file, {"targets": file}
-    if kind == "npz":
-        file = files.write_npz(path / "targets.npz", rows, ids=np.array(ids))
-        return file, {"targets": file}
     if kind == "parquet":
         file = files.write_parquet(path / "targets.parquet", rows, id=ids, title=texts)
         return file, {"targets": file}
@@ -62,10 +59,6 @@ def write(kind, path, data):
         files.write_parquet(path / "targets" / "a.parquet", rows[:20], id=ids[:20], title=texts[:20])
         file = files.write_parquet(path / "targets" / "b.parquet", rows[20:], id=ids[20:], title=texts[20:])
         return file, {"targets": path / "targets"}
-    if kind == "ids":
-        file = path / "ids.txt"
-        file.write_text("\n".join(ids))
-        return file, {"ids": file}
     if kind == "encoder":
         small.encoder().save(path)
         file = path / "encoder.npy"
@@ -74,10 +67,8 @@ def write(kind, path, data):
     file = path / f"payload.{'parquet' if kind == 'payload' else kind}"
     if kind == "payload":
         pq.write_table(pa.table({"title": texts}), file, row_group_size=7)
-    elif kind == "csv":
-        file.write_text("\n".join(["title", *texts]))
     else:
-        file.write_text("\n".join(json.dumps({"title": text}) for text in texts))
+        file.write_text("\n".join(["title", *texts]))
     return file, {"payload": file}
 
 

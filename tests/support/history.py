@@ -117,7 +117,7 @@ class History:
         self._seen.append((low, high, look, answer))
 
     def settle(self, last=None, found=None, *, power_cut=False):
-        """Play all that was answered; call it when nobody writes.
+        """Play all that was answered; call it when nobody writes. Raises `Wrong`.
 
         `last` and `found` are the last write and all points, as they are now; None if nothing was lost since the last
         call. What was never answered was done as a whole or not at all, which `found` tells. After a power cut, writes

@@ -1,6 +1,5 @@
 """Milvus over the network: the server of milvus-lite, which answers as a cluster does as far as tests ask."""
 
-import signal
 import socket
 import struct
 import subprocess
@@ -61,14 +60,6 @@ class Double:
         except MilvusException:
             return False
         return True
-
-    def pause(self):
-        """Let it do nothing until it goes on, as if its machine were busy."""
-        self._process.send_signal(signal.SIGSTOP)
-
-    def go_on(self):
-        """Go on after a pause."""
-        self._process.send_signal(signal.SIGCONT)
 
     def stop(self):
         self._process.terminate()
@@ -137,9 +128,6 @@ class Proxy:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
-    def _target(self, near):
-        return self._port
-
     def _accept(self):
         while True:
             try:
@@ -147,7 +135,7 @@ class Proxy:
             except OSError:
                 return
             try:
-                far = socket.create_connection(("127.0.0.1", self._target(near)))
+                far = socket.create_connection(("127.0.0.1", self._port))
             except OSError:
                 _reset(near)
                 continue

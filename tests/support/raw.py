@@ -87,6 +87,18 @@ def answers(received):
     return found
 
 
+def statuses(url, sent, patience):
+    """What the server answers, until it ends the connection or waits for more for so many seconds."""
+    received = b""
+    with connect(url) as connection:
+        send(connection, sent)
+        connection.settimeout(patience)
+        with suppress(TimeoutError, ConnectionResetError):
+            while part := connection.recv(2**16):
+                received += part
+    return [int(status) for status in re.findall(rb"(?m)^HTTP/1\.1 (\d{3}) ", received) if status != b"100"]
+
+
 def request(method, path, *headers, body=b"", host=True):
     """The bytes of a request; the body without a header about it."""
     lines = [f"{method} {path} HTTP/1.1", *(["Host: x"] if host else []), *headers]

@@ -47,11 +47,27 @@ class Served:
 
 
 @contextmanager
-def served(catalog, *options, before="", ready=True, **settings):
-    """Serve a catalog until the block ends; killed then, with its workers, unless it has ended by itself.
+def served(catalog, *options, ready=True, **more):
+    """Serve a catalog as `launched` does, and read its log. Wait until all is loaded, unless `ready` is False."""
+    with launched(catalog, *options, **more) as server:
+        # or the pipe would be full; at its end the workers have ended too, which hold it as well
+        reading = threading.Thread(target=server.log.extend, args=[server.process.stderr])
+        reading.start()
+        try:
+            if ready:
+                wait_until_ready(server.url)
+            yield server
+        finally:
+            server.process.kill()
+            reading.join()
 
-    `before` is Python that the process runs first. `settings` may be limits that no setting changes, too, in a server
-    of one process.
+
+@contextmanager
+def launched(catalog, *options, before="", **settings):
+    """A server that has just said that it listens. At the end it is killed, with its workers, unless it has ended.
+
+    `before` is Python that the process runs first. Settings may be limits that no setting changes, too, in a server of
+    one process.
     """
     constants = {name: settings.pop(name) for name in list(settings) if name not in Settings.model_fields}
     if constants:
@@ -71,8 +87,6 @@ def served(catalog, *options, before="", ready=True, **settings):
         | {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()},
     )
     log = []
-    # or the pipe would be full; at its end the workers have ended too, which hold it as well
-    reading = threading.Thread(target=log.extend, args=[process.stderr])
     try:
         for line in process.stderr:
             log.append(line)
@@ -80,15 +94,10 @@ def served(catalog, *options, before="", ready=True, **settings):
                 break
         else:
             raise AssertionError("the server did not start:\n" + "".join(log))
-        reading.start()
-        if ready:
-            wait_until_ready(address[1])
         yield Served(process, address[1], log)
     finally:
         process.kill()
         process.wait()
-        if reading.ident:
-            reading.join()
         process.stderr.close()
 
 

@@ -3,12 +3,14 @@
 import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from unittest.mock import patch
 
 import httpx
 
 from hubless_service.app import create_app
 from hubless_service.processes.http_server import HttpServer
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 
@@ -42,8 +44,19 @@ def wait_until_ready(base_url):
 
 
 @contextmanager
-def serving_catalog(catalog, **settings):
-    """The address of a server over a catalog, once nothing is being loaded any more."""
-    with serving(create_app(Settings(catalog=catalog, **settings))) as base_url:
+def settings_with(**given):
+    """Give settings, and set limits until the block ends."""
+    limits = {name: given.pop(name) for name in list(given) if name not in Settings.model_fields}
+    with patch.multiple(Settings, **limits) if limits else nullcontext():
+        yield Settings(**given)
+
+
+@contextmanager
+def serving_catalog(catalog, source=None, **settings):
+    """The address of a server over a catalog, or over another source, once nothing is being loaded any more."""
+    with (
+        settings_with(catalog=catalog, **settings) as table,
+        serving(create_app(table, source and SearchService(source, table))) as base_url,
+    ):
         wait_until_ready(base_url)
         yield base_url

@@ -48,7 +48,7 @@ def main():
     parser.add_argument("--count", type=int, default=100_000, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, help="processes; by default one a core")
-    parser.add_argument("--attack", help="a function that puts a fault back, such as support.put_back:scroll_places")
+    parser.add_argument("--attack", help="a function that puts a fault back, such as support.put_back:one_for_all")
     given = parser.parse_args()
     if not POSSIBLE:
         sys.exit("make simulate needs Linux, a C compiler and /dev/shm")

@@ -27,8 +27,8 @@ from stat import S_ISDIR
 from types import SimpleNamespace
 
 import numpy as np
-from support import calls, shortcuts
-from support.history import Attempt, History, Value, Wrong, request_of, taken, unit, vector
+from support import calls, rivals, shortcuts
+from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
 from hubless.builder.lifecycle import merge
@@ -45,7 +45,7 @@ from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings
 
-NAME = "photos"
+NAME = rivals.NAME
 WORKERS = 2
 IDS = [f"p{number}" for number in range(12)]
 FIRST = IDS[:6]
@@ -616,10 +616,7 @@ class Stage:
     def __init__(self, folder):
         root = folder / "catalog"
         shortcuts.take()
-        targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
-        options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat"}
-        payload = [{"title": each} for each in FIRST]
-        hubless.build(root, NAME, targets, bank, ids=FIRST, payload=payload, **options)
+        rivals.build(root, FIRST)
         correction = hubless.open(root, NAME).correction()
         self._offsets = {}
 

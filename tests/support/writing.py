@@ -5,11 +5,9 @@ from contextlib import contextmanager
 import httpx
 import numpy as np
 from support import small
-from support.limits import settings_with
-from support.serving import serving, wait_until_ready
+from support.serving import serving_catalog
 
 import hubless
-from hubless_service.app import create_app
 
 NAME = "photos"
 
@@ -42,10 +40,12 @@ def put(stored, *points):
 
 @contextmanager
 def writable(catalog, **settings):
-    with settings_with(catalog=catalog, hubness=False, **settings) as table, serving(create_app(table)) as url:
-        wait_until_ready(url)
-        with httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client:
-            yield client
+    """A client of a server over the collection."""
+    with (
+        serving_catalog(catalog, hubness=False, **settings) as url,
+        httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client,
+    ):
+        yield client
 
 
 def check(client, stored, correction, page=7):

@@ -41,14 +41,12 @@ def node():
 
 @pytest.fixture(scope="session")
 def built(node):
-    """The client's folder, compiled anew."""
     node("npm", "run", "--silent", "build")
     return HOME
 
 
 @pytest.fixture(scope="session")
 def key():
-    """The server's API key."""
     return KEY
 
 

@@ -8,10 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 from support import catalogs
-from support.serving import serving, wait_until_ready
-
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
+from support.serving import serving_catalog
 
 URI = "HUBLESS_MILVUS_URI"
 collect_ignore_glob = [] if find_spec("hubless_milvus") else ["test_*.py"]
@@ -36,9 +33,7 @@ def catalog(milvus, tmp_path_factory):
 def server(catalog, milvus):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(URI, milvus.uri)
-        app = create_app(Settings(catalog=catalog))
-        with serving(app) as base_url:
-            assert wait_until_ready(base_url).status_code == 200
+        with serving_catalog(catalog) as base_url:
             yield base_url
 
 

@@ -1,21 +1,15 @@
 """A Milvus that stalls, resets, is away or comes back: answers within the deadline, and /readyz that tells."""
 
 from contextlib import contextmanager
-from threading import Timer
-from time import sleep
 
 import httpx
 import pytest
 from support import milvus as double
 from support import small, writing
-from support.serving import serving
+from support.serving import serving_catalog
 from support.until import until
 
 import hubless
-from hubless_milvus.client import client_of
-from hubless_milvus.server import Server
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 PHOTOS, HERE = "/v1/collections/photos", "/v1/collections/here"
 QUERY = {"vector": [1.0] * small.DIM, "limit": 5}
@@ -38,12 +32,11 @@ def proxy(milvus):
 
 @contextmanager
 def served(catalog, uri):
-    settings = Settings(catalog=catalog, poll_seconds=0.1, hubness=False)
     with pytest.MonkeyPatch.context() as patch:
         if uri is not None:
             patch.setenv("HUBLESS_MILVUS_URI", uri)
-        with serving(create_app(settings)) as url, httpx.Client(base_url=url, timeout=120) as client:
-            until(lambda: not client.get("/readyz").headers.get("retry-after"))
+        settings = {"poll_seconds": 0.1, "hubness": False}
+        with serving_catalog(catalog, **settings) as url, httpx.Client(base_url=url, timeout=120) as client:
             yield client
 
 
@@ -143,18 +136,6 @@ def test_collection_that_is_gone_from_milvus_is_a_502(client, catalog, milvus):
     milvus.client.drop_collection(hubless.open(catalog, "photos").manifest.index.engine.name)
     refused(client.post(f"{PHOTOS}/query", json=QUERY), 502, "engine_failed")
     assert until(lambda: state(client).get("code")) == "engine_failed"
-
-
-@pytest.mark.slow
-def test_milvus_that_is_busy_for_long_does_not_break_the_connection(tmp_path):
-    """gRPC's servers break a connection that is pinged while nothing is sent: more than twice in five minutes."""
-    with double.running(tmp_path) as own:
-        client = client_of(Server(own.uri))
-        client.call("list_collections")
-        sleep(25)
-        own.pause()
-        Timer(35, own.go_on).start()
-        assert client.call("list_collections", seconds=50) == []
 
 
 def test_server_without_the_address_says_what_to_set(catalog, monkeypatch):

@@ -1,9 +1,7 @@
 """Processes of the service that ask Milvus: workers, and the one that merges."""
 
-import httpx
 import pytest
-from support import small, writing
-from support.server_process import served
+from support import writing
 from support.until import until
 
 from hubless.search.collection import open_collection
@@ -17,19 +15,6 @@ NAME = writing.NAME
 def catalog(tmp_path):
     writing.build(tmp_path, engine="milvus")
     return tmp_path
-
-
-@pytest.mark.slow
-def test_write_of_one_worker_is_read_through_any_other(catalog, milvus):
-    query = {"vector": [1.0] * small.DIM, "limit": 5}
-    with served(catalog, "--workers", 2, milvus_uri=milvus.uri) as server:
-        server.wait_until_all_have_loaded(NAME, 2)
-        url = f"{server.url}/v1/collections/{NAME}"
-        for seed in range(8):
-            sent = {"points": [writing.point(f"new-{seed}", seed)]}
-            seq = httpx.put(f"{url}/points", json=sent, timeout=60).json()["seq"]
-            assert httpx.get(f"{url}/points/new-{seed}?min_seq={seq}", timeout=60).status_code == 200
-            assert len(httpx.post(f"{url}/query", json=query, timeout=60).json()["hits"]) == 5
 
 
 def test_service_merges_what_was_written_into_a_new_collection_of_milvus(catalog, milvus, monkeypatch):
