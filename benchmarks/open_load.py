@@ -2,14 +2,14 @@
 
 `benchmarks.load` waits for each answer, so it asks a slow server less often. Here each request goes out at its time,
 over a free connection or a new one, and its latency counts from that time. Prints a line of JSON: how often each
-status came, and its latencies in milliseconds.
+status came, its latencies in milliseconds, and how many processors this generator kept busy.
 """
 
 import argparse
 import asyncio
 import json
 from collections import defaultdict
-from time import perf_counter
+from time import perf_counter, process_time
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -105,6 +105,7 @@ def main():
     # the time at the beginning in which the queue fills is left out, and that in which it empties
     within = [moment for moment in good if options.seconds / 4 < moment <= options.seconds]
     found = {
+        "processors": process_time() / options.seconds,
         "offered": count,
         "late": late,
         "lost": count - sum(entry["answers"] for entry in statuses.values()),

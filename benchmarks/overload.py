@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.http_service import PACKAGES, QUERIES, build, hubless_service, load, vectors
+from benchmarks.wrk import processor_seconds
 
 KIND, CONNECTIONS = "flat", 128
 LOADS = (0.5, 1.0, 2.0, 4.0)
@@ -28,7 +29,9 @@ def offer(side, queries, rate, seconds):
     """Send requests at a rate, from a process of its own."""
     options = ["--rate", str(rate), "--seconds", str(seconds)]
     command = [sys.executable, "-m", "benchmarks.open_load", side.url, str(queries), *options]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    before = processor_seconds(side.pid)
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {**found, "server": (processor_seconds(side.pid) - before) / seconds}
 
 
 def peak_of(catalog, queries, options):
@@ -56,7 +59,7 @@ def together(runs):
     p99s = [run["p99_ms"] for run in runs if run["p99_ms"] is not None]
     return {
         "load": runs[0]["load"],
-        **{name: median(run[name] for run in runs) for name in ("goodput", "of_peak")},
+        **{name: median(run[name] for run in runs) for name in ("goodput", "of_peak", "server", "processors")},
         "p99_ms": median(p99s) if p99s else None,
         "answers": dict(counts),
     }
@@ -87,6 +90,7 @@ def table(result):
         "/ peak",
         "p99 ms",
         "refused",
+        "processors: server, generator",
     ]
     rows = []
     for measured in result["measured"]:
@@ -94,7 +98,8 @@ def table(result):
             refused = 1 - run["answers"].get("200", 0) / sum(run["answers"].values())
             p99 = "" if run["p99_ms"] is None else f"{run['p99_ms']:,.0f}"
             figures = [f"{run['load']:g}", f"{run['goodput']:,.0f}", f"{run['of_peak']:.2f}", p99]
-            rows.append([f"{measured['deadline_ms']:,} ms", *figures, f"{refused:.1%}"])
+            busy = f"{run['server']:.2f}, {run['processors']:.2f}"
+            rows.append([f"{measured['deadline_ms']:,} ms", *figures, f"{refused:.1%}", busy])
     return [columns, *rows]
 
 
