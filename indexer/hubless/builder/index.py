@@ -18,8 +18,10 @@ from hubless.builder.pipeline.draft import Workbench, confidence_record, draftin
 from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
+from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, InputError, VersionReplaced
-from hubless.kernels.devices import on_device
+from hubless.kernels.devices import CPU, on_device
+from hubless.knn.aims import RECALL
 from hubless.measures.confidence.labels import MOST_PAIRS, LabelledPairs, RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection
@@ -39,7 +41,7 @@ from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
-from hubless.vectors.payload import PayloadLike, as_payload, parted_ids
+from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
 from hubless.vectors.sources import ArrayVectors, in_memory
 
 UNNAMED, UNSAVED = "index", "unsaved"
@@ -57,10 +59,30 @@ class Index(Collection):
         correction: str = "auto",
         metric: Metric | None = None,
         *,
+        parameters: Mapping[str, Any] | None = None,
+        index: str = "auto",
+        recall: float = RECALL,
+        memory: int | str | None = None,
+        latency: float | str | None = None,
+        dims: int | str | None = None,
+        keep_full: bool = False,
+        seed: int = 0,
+        device: str = CPU,
         filter_cache: int = FILTER_CACHE,
-        **options: Any,
     ) -> None:
-        self._recipe = Recipe(metric=check_metric(metric), correction=correction, **options)
+        self._recipe = Recipe(
+            metric=check_metric(metric),
+            correction=correction,
+            parameters=parameters or {},
+            index=index,
+            recall=recall,
+            memory=memory,
+            latency=latency,
+            dims=dims,
+            keep_full=keep_full,
+            seed=seed,
+            device=device,
+        )
         self.filter_cache = filter_cache
         self._changes: Delta | None = None
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
@@ -91,9 +113,16 @@ class Index(Collection):
         query_bank: Vectors,
         targets: Vectors,
         *,
+        target_bank: Vectors | None = None,
+        ids: Ids | None = None,
+        payload: PayloadLike | None = None,
+        payload_schema: PayloadTypes | None = None,
+        encoder: str | Path | Encoder | None = None,
         bank_of_targets: bool = False,
+        live_queries: Vectors | None = None,
+        target_prior: PriorLike | None = None,
+        relevant: RelevantIds | None = None,
         progress: bool | None = False,
-        **inputs: Any,
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
 
@@ -105,12 +134,23 @@ class Index(Collection):
         query_bank : (b, d) example queries. All of them serve. Hubness is measured with a fit of its own, which a
             tenth of them, at most 1,000, is held out from
         targets : (n, d) what can be found
-        inputs : `ids`, `payload`, `target_bank` and others, as for `hubless.build`
+        ids, payload : as for `hubless.build`, as is all that is not named here
         progress : show progress bars; None does if standard error is a terminal
         """
         recipe = self._recipe = self._recipe.in_process()
-        given = Inputs(targets=targets, query_bank=query_bank, **inputs)
-        recipe.check_inputs(query_bank, given.target_prior)
+        recipe.check_inputs(query_bank, target_prior)
+        given = Inputs(
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            payload_schema=payload_schema,
+            encoder=encoder,
+            target_prior=target_prior,
+            relevant=relevant,
+        )
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
