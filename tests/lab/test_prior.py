@@ -9,7 +9,6 @@ from hubless.corrections.prior import TargetPrior
 from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import open_pairs, strict_trial
 
 GIVEN, OTHER = pairs(120), pairs(150, seed=1)
 COUNTS = np.random.default_rng(2).lognormal(1, 1.5, 120)
@@ -30,11 +29,6 @@ class TestComparisons:
         changed = [a.label for a, b in zip(without.rows, beside.rows, strict=True) if a.quality != b.quality]
         assert changed == ["auto"]
         assert "sn, dbsn, auto are fitted with the target prior; other corrections take none" in beside.notes
-
-    def test_split_takes_the_prior_of_its_gallery(self):
-        given = with_prior(open_pairs(GIVEN.queries, GIVEN.targets, GIVEN.relevant))
-        trial = strict_trial(given, 0)
-        np.testing.assert_array_equal(trial.target_prior.values, COUNTS[trial.target_rows])
 
 
 class TestCollections:
