@@ -18,7 +18,7 @@ from hubless.errors import BundleDamaged, BundleError, StorageError, Unsupported
 from hubless.store.durable import sync
 from hubless.vectors.npy import open_npz
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """The only format that is read. From the first release on, older ones stay readable."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"

@@ -131,7 +131,7 @@ def test_missing_file_is_named_though_a_folder_is_in_its_place(catalog, folder, 
 
 @pytest.mark.parametrize(
     ("version", "problem"),
-    [(2, "made by an older hubless: build it again"), (7, "has format 7, this hubless reads 3: upgrade hubless")],
+    [(3, "made by an older hubless: build it again"), (7, "has format 7, this hubless reads 4: upgrade hubless")],
 )
 def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(catalog, folder, version, problem):
     small.write_sealed(folder, {"format_version": version, "what": {"comes": "later"}})
