@@ -89,7 +89,6 @@ def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
 
 
 def _version_problem(catalog: Catalog, name: str, version: str) -> str | None:
-    """Return what is wrong with a version as it was built, or with the writes since."""
     opened, log = open_with_log(
         lambda: open_collection(catalog, name, version=version, lenient=True), lambda: catalog.log(name)
     )
@@ -174,7 +173,6 @@ def _unfinished(folder: Path) -> Iterator[Path]:
 
 
 def _put_aliases(catalog: Catalog, found: Table, collections: Sequence[str]) -> None:
-    """Add those aliases that stand for some collections to those of a catalog."""
     with changing_aliases(catalog.path) as table:
         taken = {*table.aliases, *catalog.collections()}
         new = {
@@ -206,7 +204,6 @@ def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool)
 
 
 def _opened_files(catalog: Catalog, name: str, version: str, opened: ExitStack) -> dict[str, BinaryIO]:
-    """Open all files of a version, by their names."""
     folder = catalog.folder(name, version)
     with storage_errors(folder):
         names = [*read_manifest(folder).files, MANIFEST]

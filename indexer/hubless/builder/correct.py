@@ -157,7 +157,6 @@ def _blocks(file: Path, vectors: VectorSource) -> Iterator[tuple[list[RowId], F3
 
 
 def _fit_of(index: Collection, asking: Asking) -> bytes:
-    """Return the fitted correction as bytes."""
     correction = index.correction()
     about = {
         "version": 1,

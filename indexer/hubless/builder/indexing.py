@@ -180,7 +180,6 @@ def _kept(kept: I64, shard: IndexedTargets, file: Path | None) -> faiss.Index:
 
 
 def _others(rows: IndexGrowth) -> AugmentedVectors | None:
-    """Return the rows that are not of the stored index, as it takes them."""
     if rows.more is None:
         return None
     base, half = rows.base, rows.base.kind.precision == "float16"

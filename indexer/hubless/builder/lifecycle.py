@@ -281,7 +281,6 @@ def _fitted_bank(parts: Parts) -> F32 | None:
 
 
 def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:
-    """Return the bank as it is compared, and its record."""
     known = _fitted_bank(parts) if append or given is None else None
     held = [] if known is None else [HeldVectors(known, _BANK)]
     if given is not None:

@@ -97,7 +97,6 @@ class Recipe:
         )
 
     def in_process(self) -> "Recipe":
-        """Return the same with an index in this process."""
         return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
 
     def check_inputs(self, query_bank: object, target_prior: object) -> None:

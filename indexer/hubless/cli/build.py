@@ -120,7 +120,6 @@ _OPTIONS = (
 
 
 def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of `hubless.build` and of the correction that `--set` gives."""
     known = parameters_of(hubless.build, skip=_OPTIONS)
     if correction not in CORRECTIONS:
         if not correction.endswith(".json"):
@@ -212,7 +211,6 @@ def _prior(prior: PriorRecord | None) -> str:
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
-    """Describe the choices of the fit, and say if it is one on all of the bank."""
     details = _pairs(manifest.correction.details)
     if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
         return details
@@ -220,7 +218,6 @@ def _fitted(manifest: hubless.Manifest) -> str:
 
 
 def _chosen_by(choice: StrengthRecord | None) -> str:
-    """Describe the choice of the default strength, and its evidence."""
     if choice is None:
         return ", the default of a query"  # also where a file of `tune` or a caller has set it
     evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
@@ -228,7 +225,6 @@ def _chosen_by(choice: StrengthRecord | None) -> str:
 
 
 def _print_payload(collection: hubless.Collection) -> None:
-    """The columns of the payload: name, type, and the first target's value."""
     if not collection.parts.payload_types or not collection.count:
         return
     table = table_of("payload", "type", "example")

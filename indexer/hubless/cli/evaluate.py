@@ -186,7 +186,6 @@ def _abstention(
     correction: list[str] | None,
     set_: list[str] | None,
 ) -> Abstention:
-    """Return the confidence of a correction on splits or with a bank."""
     values = read_settings(set_, parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
     if targets is None or strict == bool(query_bank) or len(query_bank) > 1:
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
@@ -198,7 +197,6 @@ def _abstention(
 
 
 def _own_settings(set_: list[str] | None) -> tuple[dict[str, Any], list[str]]:
-    """Take where to write, and whether to measure confidence, out of the values of `--set`."""
     own = [one for one in set_ or [] if one.partition("=")[0] in _OWN]
     return read_settings(own, _OWN), [one for one in set_ or [] if one not in own]
 
@@ -229,7 +227,6 @@ def entries_from(given: list[str] | None) -> list[Method]:
 
 
 def _attribute(payload: Path | None, column: str | None, groups: Path | None, top: int | None) -> Attribute | None:
-    """Return the groups of targets to count, from a payload column or a file."""
     first = 10 if top is None else top
     if groups is not None:
         return Attribute(as_groups(read_groups(groups), groups.name), first)
@@ -289,7 +286,6 @@ def tune_command(
 
 
 def _grids(given: list[str]) -> dict[str, dict[str, Sequence[Any]]]:
-    """Return grids that are written as NAME.KEY=VALUE,VALUE."""
     grids: dict[str, dict[str, Sequence[Any]]] = {}
     for one in given:
         name, dot, rest = one.partition(".")

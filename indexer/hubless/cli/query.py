@@ -90,7 +90,6 @@ def query_command(
 def _asked(
     opened: hubless.Collection, vectors: Path | None, texts: list[str], ids: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the query, block by block, as arguments of `query`."""
     if ids:
         yield {"ids": [opened.parts.ids.parse(each) for each in ids]}
     elif vectors is None:
@@ -103,7 +102,6 @@ def _asked(
 
 
 def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[str, Any]]:
-    """Return hits with payload, and whether a gated correction was on."""
     answers: list[dict[str, Any]] = [
         {
             "hits": [
@@ -122,7 +120,6 @@ def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[
 
 
 def _side_by_side(opened: hubless.Collection, both: hubless.SideBySide) -> list[dict[str, Any]]:
-    """Return the raw and the corrected answer of each query."""
     sides = zip(_answers(opened, both.raw), _answers(opened, both.corrected), strict=True)
     return [{"raw": raw, "corrected": corrected} for raw, corrected in sides]
 
@@ -159,7 +156,6 @@ def _switched(answer: dict[str, Any]) -> str:
 
 
 def _named(hit: dict[str, Any]) -> str:
-    """Return the id of a hit and the beginning of its payload."""
     values = dict.fromkeys([str(hit["id"]), *map(str, filter(None, (hit.get("payload") or {}).values()))])
     text = " ".join(" ".join(values).split())
     return text if len(text) <= NAMED else f"{text[: NAMED - 1]}…"

@@ -79,7 +79,6 @@ def reindex_command(
 
 
 def _told(failed: list[GateResult]) -> int:
-    """Print which gates failed. Return the exit code."""
     for each in failed:
         typer.echo(f"error: gate {each}", err=True)
     return GATE if failed else 0

@@ -43,7 +43,6 @@ class TargetPrior:
         return weights
 
     def taken(self, rows: I64) -> "TargetPrior":
-        """Return the prior of some of the targets."""
         return TargetPrior(self.values[rows])
 
 

@@ -94,7 +94,6 @@ class LanceTable:
         return bytes(rows[0]["fit"]) if rows else None
 
     def _settle(self, into: str) -> None:
-        """Make the new fit the current one if a killed run renamed its column, and remove what such a run left."""
         names, new = self._table.schema.names, self._row(f"{into}_new")
         if new is not None and f"{into}_new" not in names:
             self._put(into, new)

@@ -123,7 +123,6 @@ class PgvectorTable:
         return self._connection.execute(self._composed(statement, **names), values or None)
 
     def _composed(self, statement: LiteralString, **names: str | sql.Composable) -> sql.Composed:
-        """Return a statement with names of the table, the columns and others put in."""
         known: dict[str, Any] = {
             "table": self._table,
             "id": sql.Identifier(self._id),
@@ -133,7 +132,6 @@ class PgvectorTable:
         return sql.SQL(statement).format(**known)
 
     def _read_columns(self) -> dict[str, tuple[str, bool]]:
-        """Return the type of each column, and whether it is of the primary key."""
         quoted = self._table.as_string(self._connection)
         if self._connection.execute("SELECT to_regclass(%s)", [quoted]).fetchone() == (None,):
             rows = self._connection.execute(

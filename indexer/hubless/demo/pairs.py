@@ -86,7 +86,6 @@ def _python_files(origin: Path) -> tuple[Path, ...]:
 
 
 def _import_names(name: str) -> list[str]:
-    """Return the top-level modules of a package, by the name for import or for installation."""
     if _origins(name):
         return [name]
     wanted = _normalised(name)
@@ -102,7 +101,6 @@ def _normalised(distribution: str) -> str:
 
 
 def _origins(module: str) -> list[Path]:
-    """Folders of a package, or the file of a module."""
     # finding a module by a dotted name would import the package around it
     if not module.isidentifier() or module == "__main__":
         return []
@@ -158,7 +156,6 @@ def _first_paragraph(function: _Function) -> str | None:
 
 
 def _undocumented(function: _Function, lines: Sequence[bytes]) -> str:
-    """Return the function's source as written, without decorators and docstring."""
     doc = function.body[0]
     first, last = doc.lineno, doc.end_lineno or doc.lineno
     before = b"".join(lines[function.lineno - 1 : first - 1]) + lines[first - 1][: doc.col_offset]

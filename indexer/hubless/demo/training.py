@@ -27,7 +27,6 @@ class Side:
     dampened: bool
 
     def encode(self, texts: Sequence[str]) -> F32:
-        """Return texts as (n, d) vectors of length 1. Texts without a known word become zero vectors."""
         counts = count_words(texts, self.vocabulary)
         # a text's length before the projection does not matter, as the vector is normalised after it
         return normalise(weigh(counts, self.idf, dampened=self.dampened) @ self.directions)

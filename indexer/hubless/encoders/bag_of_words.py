@@ -55,7 +55,6 @@ class BagOfWords:
         """Do nothing: the constructor checks everything."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of length 1. Raises `UnknownWords`, and `ZeroVector` if rows cancel each other out."""
         if isinstance(texts, str):
             raise InputError("texts", "a sequence of texts", "one text")
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
@@ -76,7 +75,6 @@ class BagOfWords:
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Read what `save` wrote. Errors are those of `load_encoder`."""
         path = folder / ENCODER_FILE
         if description.get("tokeniser") != TOKENISER:
             raise InputError(f"{path}, tokeniser", repr(TOKENISER), brief(description.get("tokeniser")))

@@ -89,7 +89,6 @@ class DescribedEncoder(ABC):
 
     @property
     def dim(self) -> int:
-        """Dimensions of its vectors."""
         return int(self.description.dim)
 
     @abstractmethod
@@ -139,9 +138,7 @@ class Unusable:
         """Do nothing: the log already says what is wrong."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Raise `EncoderFailed`. Only the log says what is wrong, since that may name files of the server."""
         raise EncoderFailed("its description is wrong, the log of the server says how")
 
     def save(self, folder: Path) -> None:
-        """Raise `EncoderFailed`: there is nothing to store."""
         raise EncoderFailed("it cannot be stored")

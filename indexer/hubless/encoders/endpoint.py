@@ -91,11 +91,9 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Return True if it holds calls back, but for single tries."""
         return self._failures >= self._most
 
     def allows(self) -> bool:
-        """Return whether a call may be made now. While open, it allows one call and waits for its outcome."""
         with self._lock:
             if self._failures < self._most:
                 return True
@@ -105,14 +103,12 @@ class Breaker:
             return True
 
     def succeeded(self) -> bool:
-        """Note a success. Return whether that closes it."""
         with self._lock:
             was_open = self._failures >= self._most
             self._failures = 0
             return was_open
 
     def failed(self) -> bool:
-        """Note a failure. Return whether that opens it."""
         with self._lock:
             self._failures += 1
             if self._failures >= self._most:
@@ -140,15 +136,10 @@ class Endpoint(DescribedEncoder):
         return self._breaker.is_open
 
     def check(self) -> None:
-        """Raise `InputError` if the variable with its key is missing or wrong. Does not ask the endpoint."""
         if (name := self.description.api_key_env) is not None and (wrong := _wrong_key(_key(name))):
             raise InputError("encoder, api_key_env", "a variable with a key", f"{name}, which {wrong}")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of texts. Recent texts are not sent again.
-
-        Raises `EncoderTimeout`, `EncoderFailed`, and `TextRefused`, which the breaker does not count.
-        """
         with self._lock:
             known = {text: self._recent[text] for text in texts if text in self._recent}
         wanted = [text for text in dict.fromkeys(texts) if text not in known]
@@ -266,7 +257,6 @@ def _key(name: str) -> str:
 
 
 def _wrong_key(key: str) -> str:
-    """Return what is wrong with a key; an empty text if nothing is."""
     if not key:
         return "is not set"
     return "" if key.isascii() and key.isprintable() else "holds what no header can"
@@ -316,7 +306,6 @@ def _client(description: EndpointDescription) -> "httpx.Client":
 
 
 def _said(content: bytes) -> tuple[object, object]:
-    """Return the message of an error in the form of OpenAI or similar servers, and the field that it names."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):

@@ -60,7 +60,6 @@ class FolderModel(DescribedEncoder):
         return self.quick_when_loaded and self._loaded is not None
 
     def check(self) -> None:
-        """Load the model. Raises `InputError` if something is missing or damaged, or it has other dimensions."""
         kind = self.description.type
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
             expected = f"the packages {' and '.join(self.packages)}: {how_to_install(kind)}"
@@ -71,7 +70,6 @@ class FolderModel(DescribedEncoder):
             raise InputError("encoder, path", f"a model of {self.dim} dimensions", f"{path}, which has {found}")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of texts. Raises `UnknownWords` naming the first of which the model knows nothing."""
         _check_texts(texts)
         if not texts:
             return np.empty((0, self.dim), np.float32)

@@ -119,7 +119,6 @@ class OnnxGraph:
         return folder_model.unit_rows(pooled) if self._normalise else pooled
 
     def _run(self, texts: Sequence[str]) -> tuple[F32, F32]:
-        """Return the graph's output, (m, t, d) or (m, d), and the mask of the tokens, (m, t)."""
         stripped = [text.strip() for text in texts]
         encodings = self._tokeniser.encode_batch_fast([text.lower() for text in stripped] if self._lower else stripped)
         width = max(1, *(len(encoding.ids) for encoding in encodings))

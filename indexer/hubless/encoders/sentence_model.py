@@ -34,7 +34,6 @@ class SentenceModel(DescribedEncoder):
     _model: Any = None
 
     def check(self) -> None:
-        """Raise `InputError` if the package, or the folder of the model, is missing. Does not load the model."""
         if importlib.util.find_spec(PACKAGE) is None:
             expected = f"the package sentence-transformers: {how_to_install('sentence-transformers')}"
             raise InputError("encoder, type", expected, "'sentence-transformers', which is not installed")
@@ -43,7 +42,6 @@ class SentenceModel(DescribedEncoder):
             raise InputError("encoder, model", "the name of a model, or its folder", f"{model}, which does not exist")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of texts. Raises `EncoderFailed` if package or model is missing, or the model fails."""
         wanted = self.description
         with self._lock:  # one call at a time: several would take several times the memory
             try:
@@ -64,7 +62,6 @@ class SentenceModel(DescribedEncoder):
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. A version keeps the whole path of a folder: its own is elsewhere."""
         found = super().load(folder, description)
         beside = (Path(folder) / found.description.model).absolute()
         if beside.is_dir():

@@ -123,7 +123,6 @@ def _check_sizes(folder: Path, tokens: int, rows: Array, tensors: dict[str, Arra
 
 
 def _unknown(tokeniser: Any) -> int | None:
-    """Return the token of unknown words, None if the tokeniser has none."""
     if not hasattr(tokeniser.model, "unk_token"):  # Unigram, which shows it only as JSON
         found = json.loads(tokeniser.to_str())["model"].get("unk_id")
         return None if found is None else int(found)

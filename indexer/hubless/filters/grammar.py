@@ -197,12 +197,10 @@ def _is_short(members: Mapping[str, Any]) -> bool:
 
 
 def _operator_of(value: Any) -> str:
-    """Return the operator that a value of a short filter stands for."""
     return "in" if isinstance(value, list) else "eq"
 
 
 def _full(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the full form of a filter that was checked."""
     if FIELD in document:
         return document
     if _is_short(document):

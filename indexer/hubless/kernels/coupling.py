@@ -43,7 +43,6 @@ class Entries:
 
     @classmethod
     def joined(cls, parts: Sequence["Entries"]) -> "Entries":
-        """Join the results of some rows and of the rows after them."""
         counts, columns, values = zip(*((part.counts, part.columns, part.values) for part in parts), strict=True)
         return cls(np.concatenate(counts), np.concatenate(columns), np.concatenate(values))
 
@@ -187,8 +186,6 @@ class _Room:
 
 
 class _Collected:
-    """Results of the blocks of a pass so far."""
-
     def __init__(self, asked: Pass, part: Part) -> None:
         self._asked, self._part = asked, part
         count = asked.targets.shape[0]
@@ -220,7 +217,6 @@ class _Collected:
 
 
 def _joined(shards: Sequence[Coupled]) -> Coupled:
-    """Join the results of the shards, in their order."""
     shares = shards[0].shares
     for shard in shards[1:]:
         shares = shares + shard.shares
@@ -232,7 +228,6 @@ def _joined(shards: Sequence[Coupled]) -> Coupled:
 def _reduce(
     targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], collected: Sequence[_Collected], here: slice
 ) -> dict[int, Coupled]:
-    """Reduce a block of targets for each pass, by the number of the pass."""
     found = {}
     for bank, parts in banks:
         products = np.empty((len(targets), len(bank)), np.float32)

@@ -74,7 +74,6 @@ class TorchDevice:
         return sums
 
     def top_k(self, bank: VectorSource, targets: VectorSource, k: int, advance: Advance) -> F32:
-        """Return the k largest similarities of each target: (n, k), best first."""
 
         def reduce(largest: Any, products: Any, first: int) -> Any:
             candidates = products if largest is None else self.torch.cat([largest, products], 1)

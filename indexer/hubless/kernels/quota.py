@@ -42,7 +42,6 @@ def _folders(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _cores(folder: Path) -> float | None:
-    """Return the cores that one group may use; None for any number."""
     try:
         if (file := folder / "cpu.max").exists():
             quota, period = file.read_text().split()

@@ -203,8 +203,6 @@ def _below_top_k(products: F32, k: int) -> F32:
 
 
 class _TopKMean(_TopK):
-    """The mean of the k largest."""
-
     def result(self) -> F64:
         mean: F64 = self._largest.mean(axis=1, dtype=np.float64)
         return mean
@@ -284,7 +282,6 @@ def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) 
 
 
 def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | None) -> tuple[int, list[Ranking]]:
-    """The number of targets of a part, and the best of them."""
     reductions = [partial(_Best, k=min(k, targets.shape[0]), offsets=each) for each in offsets]
     found = stream(targets, ArrayVectors(queries, "queries"), *reductions)
     ranked = [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]

@@ -101,7 +101,6 @@ class AugmentedVectors:
             start += len(block)
 
     def rows(self, start: int, stop: int) -> "AugmentedVectors":
-        """Return the rows from one number up to another."""
         if stop - start == self.shape[0]:
             return self
         return replace(self, targets=rows_of(self.targets, start, stop), offsets=self.offsets[start:stop])

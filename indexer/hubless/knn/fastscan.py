@@ -48,7 +48,6 @@ class FastScan(IndexType):
         return count * (dim * NUMBER_BYTES[self.precision] + most_codes(dim) // 2 + 8) + self.lists(count) * dim * 4
 
     def lists(self, count: int) -> int:
-        """Return the number of lists that hold the codes."""
         return 1
 
     def training_rows(self, count: int) -> int:

@@ -54,7 +54,6 @@ class Axis:
     grid: bool = False
 
     def shares(self, values: ArrayLike) -> F64:
-        """Return positions as shares of the axis: 0 at its low end, 1 at its high end."""
         low, high = self.scale(np.array([self.low, self.high], np.float64))
         shares: F64 = (self.scale(np.asarray(values, np.float64)) - low) / (high - low)
         return shares
@@ -101,7 +100,6 @@ class Chart:
     def line(
         self, x: ArrayLike, y: ArrayLike, colour: str, name: str = "", *, width: float = 2.4, dash: str = ""
     ) -> None:
-        """Draw a line through points."""
         look = {"fill": "none", "stroke": colour, "stroke-width": width, "stroke-linejoin": "round"}
         look |= {"stroke-dasharray": dash} if dash else {}
         _add(self._plot, "path", d=_path(*self._pixels(x, y)), **look)
@@ -112,7 +110,6 @@ class Chart:
     def rule(
         self, colour: str, name: str = "", *, x: float | None = None, y: float | None = None, dash: str = ""
     ) -> None:
-        """Draw a line across the whole plot, at one position of an axis."""
         across = [self.x.low, self.x.high] if x is None else [x, x]
         up = [self.y.low, self.y.high] if y is None else [y, y]
         self.line(across, up, colour, name, width=1.5, dash=dash)
@@ -120,7 +117,6 @@ class Chart:
     def point(
         self, x: float, y: float, colour: str, marker: str = "o", *, name: str = "", low: float = 0, high: float = 0
     ) -> None:
-        """Draw a point, with a bar from `low` to `high` where they differ."""
         [left, right, across], [up, *_] = self._pixels([low, high, x], [y, y, y])
         if high > low:
             ends = f"M{left:.1f} {up:.1f}H{right:.1f}M{left:.1f} {up - 5:.1f}v10M{right:.1f} {up - 5:.1f}v10"
@@ -131,7 +127,6 @@ class Chart:
             _add(self._sample(name), "path", d=MARKERS[marker], transform="translate(13.0 0.0)", fill=colour)
 
     def scatter(self, x: ArrayLike, y: ArrayLike, colour: str, name: str) -> None:
-        """Draw small dots."""
         across, up = self._pixels(x, y)
         dots = "".join(f"M{left:.1f} {top:.1f}h0" for left, top in zip(across, up, strict=True))
         look = {"stroke": colour, "stroke-width": 4, "stroke-linecap": "round", "opacity": 0.6}
@@ -146,7 +141,6 @@ class Chart:
         _write(self._plot, words, across, height - up, "middle", fill=colour, **ground)
 
     def svg(self, ground: str = "") -> str:
-        """Return the chart as an element `svg`, on a ground of this colour or on none."""
         places, across, row = [], self._left, 0
         for name, _ in self._legend:
             wide = 50 + len(name) * FONT * WIDTH_OF_LETTER
@@ -168,7 +162,6 @@ class Chart:
         return tostring(root, "unicode")
 
     def save(self, path: str | Path) -> None:
-        """Write the chart as SVG on a white ground, with the folders above it. Raises `StorageError`."""
         path = Path(path)
         with storage_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,7 +225,6 @@ def _write(parent: Element, words: str, across: float, up: float, anchor: str = 
 
 
 def _path(across: Iterable[float], up: Iterable[float]) -> str:
-    """Return a line through points, without those that lie between two others at the same height."""
     places = np.round(np.column_stack([list(across), list(up)]), 1)
     heights = places[:, 1]
     inner = np.zeros(len(places), bool)

@@ -225,7 +225,6 @@ def _examine(
 
 
 def _entropies(similarities: F32, temperature: float) -> F64:
-    """Return the entropy, in nats, of the softmax of each row."""
     from scipy.special import entr, softmax
 
     return np.array([entr(softmax(line.astype(np.float64) / temperature)).sum() for line in similarities])
@@ -256,7 +255,6 @@ def _level(depth: Depth, bank: int) -> str:
 
 
 def _gain(found: Comparison) -> dict[str, Any] | None:
-    """Return R@1 by `none` and by `auto` in percent, and the interval of the change; None without these two."""
     rows = {row.label: row for row in found.rows}
     if "none" not in rows or "auto" not in rows or rows["auto"].change is None:
         return None

@@ -108,7 +108,6 @@ def _check_side(shapes: dict[str, tuple[int, int]], name: str, side: int, wanted
 
 
 def _opened(matrix: Vectors, name: str) -> VectorSource:
-    """Return a matrix. A `.pkl` may hold a NumPy array, and nothing else."""
     if not isinstance(matrix, str | Path) or Path(matrix).suffix != ".pkl":
         return as_items(matrix, name).vectors
     path = Path(matrix)

@@ -124,7 +124,6 @@ WHOLE_MATRIX: dict[str, Callable[[Matrix], F64]] = {
 
 
 def _with_temperature(similarities: Matrix, temperature: float | Literal["auto"]) -> tuple[F64, float]:
-    """The checked similarities, and τ: "auto" is by perplexity over the queries."""
     check_temperature(temperature)
     checked = _checked(similarities)
     if temperature == "auto":

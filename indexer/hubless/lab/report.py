@@ -149,7 +149,6 @@ def make_report(
 
 
 def _fields(target: NamedTarget) -> list[tuple[str, str]]:
-    """Return the first fields of a payload that say something, without addresses of images."""
     said = []
     for name, value in (target.payload or {}).items():
         if value is None or (isinstance(value, str) and is_image(name, value)):

@@ -29,7 +29,6 @@ class TextTable:
     best: Collection[tuple[int, int]] = ()
 
     def rich(self, first: Sequence[str] = ()) -> Table:
-        """Return the table for a terminal, with the headings of `first` before the others."""
         order = [self.headings.index(heading) for heading in first if heading in self.headings]
         order += [number for number in range(len(self.headings)) if number not in order]
         table = Table(caption=self.caption)
@@ -40,7 +39,6 @@ class TextTable:
         return table
 
     def markdown(self) -> str:
-        """Return the table for a README."""
         rule = ["---", *(["---:"] * (len(self.headings) - 1))]
         rows = [self.headings, rule, *self._marked("**{}**".format, str)]
         return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", self.caption, ""])
@@ -56,7 +54,6 @@ class TextTable:
         return "\n".join([*begin, r"\toprule", head, r"\midrule", *rows, *end])
 
     def html(self) -> str:
-        """Return the table for a notebook."""
         return render("notebook.html", tables=[self])
 
     def _marked(self, mark: Callable[[str], str], write: Callable[[str], str]) -> list[list[str]]:

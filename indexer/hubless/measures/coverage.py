@@ -54,7 +54,6 @@ def _overlap(cluster: I64, finds: I64) -> float:
 
 
 def _clusters(rows: F32, rng: np.random.Generator) -> I64:
-    """Return the cluster of each row: k-means of the centred rows on the sphere."""
     directions = rows - rows.mean(axis=0)
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     directions /= np.where(lengths > 0, lengths, 1)

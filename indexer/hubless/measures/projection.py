@@ -39,7 +39,6 @@ class Projection:
 
     @property
     def method(self) -> Literal["pca", "umap"]:
-        """The method that made it: "pca" or "umap"."""
         return "umap" if self.explained is None else "pca"
 
 
@@ -105,7 +104,6 @@ def _side_by_side(targets: F32, queries: F32) -> tuple[F32, F32]:
 
 
 def _neighbourly(targets: F32, queries: F32) -> tuple[F32, F32]:
-    """Return places (s, 2) and (b, 2) by UMAP."""
     import umap  # an extra; to import it takes seconds
 
     # begun at the principal components, as groups may lie apart; one thread, so that equal rows give equal places

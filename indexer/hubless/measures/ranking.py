@@ -88,6 +88,5 @@ def ndcg_at(found: Sequence[F64], k: int) -> F64:
 
 
 def _flat(found: Sequence[F64]) -> tuple[F64, I64, I64]:
-    """Return all ranks in a row, the query of each, and how many each query has."""
     counts = np.array([len(rank) for rank in found])
     return np.concatenate(found), np.repeat(np.arange(len(found)), counts), counts

@@ -46,7 +46,6 @@ class Collection:
         self._become(parts)
 
     def _become(self, parts: Parts) -> None:
-        """Use these parts from now on."""
         known = None if parts.payload is None else MatchesCache(parts.payload, self.filter_cache)
         # one assignment, so that a query that runs now uses either all old parts or all new ones
         self.parts = replace(parts, known=known)

@@ -113,14 +113,12 @@ class MatchesCache:
 
     @property
     def nbytes(self) -> int:
-        """Memory in bytes, at most the limit."""
         return self._taken
 
     def __len__(self) -> int:
         return len(self._held)
 
     def of(self, filter: Masks) -> Matches:
-        """The matches of a filter, from the cache or evaluated."""
         if known := self.known(filter):
             return known
         # without the lock: rather two threads do the same work than one waits

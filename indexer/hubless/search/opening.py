@@ -67,7 +67,6 @@ def open_parts(
 
 
 def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
-    """All files of a version; the large ones are mapped."""
     targets: StoredTargets
     basis = None
     if bundle.BASIS in manifest.files and manifest.dims is not None:
@@ -117,7 +116,6 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
 
 
 def _read_full(folder: Path, manifest: bundle.Manifest) -> FullVectors:
-    """The whole vectors of the targets that have one."""
     path = folder / bundle.FULL
     with bundle.reading(path):
         full = FullVectors.open(path)

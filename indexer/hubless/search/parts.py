@@ -61,12 +61,10 @@ class Numbering:
 
     @property
     def of_base(self) -> int:
-        """The number of rows of the base."""
         return self.total if self.left is None else len(self.left)
 
     @property
     def removed(self) -> int:
-        """The number of rows of the base that are gone."""
         return self.total - self.of_base
 
     @property
@@ -87,7 +85,6 @@ class Numbering:
         return grown
 
     def has(self, row: int) -> bool:
-        """Tell whether a row of the base is left."""
         if self.left is None:
             return True
         place = int(np.searchsorted(self.left, row))
@@ -104,12 +101,10 @@ class Numbering:
 
     @cached_property
     def gone(self) -> I64 | None:
-        """The rows of the base that are gone, ascending; None for none."""
         return None if self._places is None else np.flatnonzero(self._places < 0)
 
     @cached_property
     def matches(self) -> Matches | None:
-        """The rows of the base that are left, as matches; None for all."""
         return None if self.left is None else Matches.of_rows(self.left, self.total, None, self.gone)
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -130,7 +125,6 @@ class Numbering:
         return found
 
     def in_base(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Return the rows in the base of some rows that are of the base."""
         return rows if self.left is None else self.left[rows]
 
     def from_base(self, rows: I64) -> I64:
@@ -169,7 +163,6 @@ class Parts:
 
     @property
     def added(self) -> int:
-        """The number of targets beside the index."""
         return 0 if self.numbering is None else self.numbering.added
 
     @property
@@ -179,7 +172,6 @@ class Parts:
 
     @property
     def payload_schema(self) -> pa.Schema | None:
-        """The columns of the payload; None without payload."""
         return None if self.payload is None else self.payload.schema
 
     @property
@@ -226,7 +218,6 @@ class Parts:
 
     @cached_property
     def remote(self) -> bool:
-        """Return True if another server holds the vectors and searches them."""
         return self.manifest.index.engine is not None
 
     @property
@@ -250,7 +241,6 @@ class Parts:
 
     @cached_property
     def ranker(self) -> Ranker:
-        """Answers queries."""
         return Ranker(self.targets, self.offsets, self.prepared())
 
 

@@ -64,13 +64,11 @@ class Ranker:
         return other
 
     def of(self, lines: I64) -> "Ranker":
-        """The same ranker for some of the m queries."""
         other = copy(self)
         other._left_out = None if self._left_out is None else self._left_out[lines]
         return other
 
     def room(self, matches: Matches | None) -> int:
-        """The most targets that a query can find."""
         if matches is None:
             return self.count
         return self.targets.room(matches) - bool(self._left_out is not None and matches.hold(self._left_out).any())

@@ -152,7 +152,6 @@ class Results:
         return f"<Results of {len(self)} queries, {self.rows.shape[1]} hits each>"
 
     def _repr_html_(self) -> str:
-        """The hits of the first queries as tables: notebooks show them."""
         tables = [self._table(query) for query in range(min(len(self), SHOWN_QUERIES))]
         left = f"<p>{len(self) - SHOWN_QUERIES} more queries</p>" if len(self) > SHOWN_QUERIES else ""
         return f"<div>{''.join(tables)}{left}</div>"
@@ -203,7 +202,6 @@ class SideBySide:
         return len(self.raw)
 
     def _repr_html_(self) -> str:
-        """Both answers: notebooks show them."""
         return f"<div>{self.raw._repr_html_()}{self.corrected._repr_html_()}</div>"
 
 

@@ -124,7 +124,6 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float) -> list[int]:
 
 
 def _joined(lines: Sequence[tuple[Ranked, int, I64]]) -> Ranked:
-    """Return the places of lines of rankings as one ranking."""
     width = max((len(places) for _, _, places in lines), default=0)
     rows = np.full((len(lines), width), -1)
     scores, similarities, offsets = np.zeros((3, *rows.shape), np.float32)

@@ -48,7 +48,6 @@ class WritableCollection:
 
     @property
     def changes(self) -> Delta | None:
-        """The changes since the version was built; None for nothing."""
         return self._state and self._state.changes
 
     def refresh(self, *, wait: bool = False) -> bool | None:
@@ -118,14 +117,12 @@ class Transaction:
         self.added = state.changes.count_added
 
     def has(self, wanted: str | int) -> bool:
-        """Return True if a target has the id, after the writes so far."""
         known = self._there.get(wanted)
         if known is not None:
             return known
         return self._state.changes.has(wanted)
 
     def collection(self) -> Collection:
-        """The collection with the writes so far."""
         return self.state().collection
 
     def seq_of(self, wanted: str | int) -> int | None:
@@ -140,7 +137,6 @@ class Transaction:
             half_rows(write.vectors, "vectors")
 
     def add(self, seq: int, write: Write) -> None:
-        """Add a write, with its number in the log."""
         self._waiting.append((seq, write))
         self._seq = seq
         self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
@@ -148,7 +144,6 @@ class Transaction:
             self.added += len(write.ids)
 
     def state(self) -> State:
-        """The same, with what changed."""
         if self._waiting:
             changes = _changed(self._state.changes, self._living.base.correction, self._waiting)
             base = self._living.base

@@ -37,7 +37,6 @@ class Table(_Record):
 
     @classmethod
     def parse(cls, content: bytes, name: str | Path) -> "Table":
-        """Return the aliases in the content of a file. Raises `StorageError` if it is damaged."""
         try:
             return cls.model_validate_json(content)
         except ValidationError as error:
@@ -62,7 +61,6 @@ class Table(_Record):
         return Table(revision=self.revision + 1, aliases=left), self.aliases[alias]
 
     def standing_for(self, collection: str, *, allowed: bool) -> list[str]:
-        """Return the aliases of a collection, in order. Raises `CollectionAliased` if it has some, unless allowed."""
         standing = sorted(alias for alias, stands in self.aliases.items() if stands.collection == collection)
         if standing and not allowed:
             raise CollectionAliased(f"aliases stand for collection {collection!r}: {', '.join(standing)}")

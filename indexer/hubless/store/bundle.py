@@ -110,7 +110,6 @@ class IndexRecord(_Record):
 
     @property
     def files(self) -> list[str]:
-        """The names of its files, in the order of their targets; none if an engine holds it."""
         return [] if self.external else index_files(len(self.shards) or 1)
 
 
@@ -405,7 +404,6 @@ def warm(folder: Path, manifest: Manifest) -> None:
 
 
 def _memory() -> int:
-    """The machine's memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

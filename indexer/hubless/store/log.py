@@ -198,7 +198,6 @@ class Log:
             raise LogDamaged(self.path, "it was deleted or replaced while it was written to")
 
     def _check_home(self) -> None:
-        """Raise `CollectionNotFound` if the folder of the collection is not the one it was."""
         if self.is_gone or not self.path.parent.exists():
             raise CollectionNotFound(f"collection {self.path.parent.name!r} was deleted")
 
@@ -315,7 +314,6 @@ class Appender:
         self._committed = self.last = last
 
     def add(self, kind: str, body: bytes) -> int:
-        """Append a write, and return its number. It is kept once `commit` returns."""
         self._begin()
         row = [self.last + 1, kind, body, _crc(kind, body)]
         self._connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?)", row)
@@ -396,7 +394,6 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
 
 @contextmanager
 def _rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
-    """Leave no transaction behind."""
     try:
         yield
     finally:

@@ -61,8 +61,6 @@ log = logging.getLogger("hubless.sample")
 
 @dataclass(frozen=True)
 class _Header:
-    """The metadata of a file."""
-
     collection: str
     metric: str
     dim: int
@@ -293,7 +291,6 @@ def _table(dim: int, rows: Sequence[_Row]) -> pa.Table:
 
 
 def _before(path: Path, metric: str, dim: int) -> tuple[_Header, pa.Table] | None:
-    """Read a file that can be added to; None if there is none."""
     if not path.exists():
         return None
     try:
@@ -308,7 +305,6 @@ def _before(path: Path, metric: str, dim: int) -> tuple[_Header, pa.Table] | Non
 
 
 def _read(path: Path) -> tuple[_Header, pa.Table]:
-    """Read a file of live queries; `InputError` if it is none, `StorageError` if the disk refuses."""
     with _reading(path):
         table = pq.ParquetFile(path).read()
         return _header(path, table.schema), table.replace_schema_metadata(None)

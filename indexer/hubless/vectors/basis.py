@@ -33,7 +33,6 @@ class Basis:
         return int(self.directions.shape[1])
 
     def reduced(self, rows: F32) -> F32:
-        """Return rows (m, d), which are checked already, reduced to (m, k)."""
         found = rows @ self.directions
         if self.metric == "cosine":
             found /= np.maximum(np.sqrt(np.vecdot(found, found)), np.float32(_SHORTEST))[:, np.newaxis]

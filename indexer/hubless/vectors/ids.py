@@ -84,7 +84,6 @@ def write_ids(ids: pa.Array, path: Path) -> None:
 
 
 def _numbers(array: pa.Array) -> NDArray[np.int64]:
-    """Return whole numbers without a copy."""
     numbers: Any = np.from_dlpack(array)  # to_numpy imports pandas if it is installed
     found: NDArray[np.int64] = numbers
     return found
@@ -112,7 +111,6 @@ class IdTable:
 
     @classmethod
     def of(cls, ids: pa.Array) -> "IdTable":
-        """Return the table of ids in memory. Raises `DuplicateIds` as `write_ids`."""
         return cls(ids, _numbers(_order(ids)))
 
     @classmethod

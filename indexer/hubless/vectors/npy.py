@@ -49,7 +49,6 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def _numbers_after(header: Header, stream: IO[bytes], left: int) -> NDArray[Any]:
-    """Return the array whose header was read from a stream that has so many bytes left."""
     shape, fortran, dtype = header
     if dtype.hasobject:
         raise ValueError("it holds pickled objects")

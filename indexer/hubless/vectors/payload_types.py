@@ -108,7 +108,6 @@ def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _parts(column: pa.Array) -> Iterator[pa.Array]:
-    """Give a column, and the columns inside it."""
     yield column
     inner: list[pa.Array] = []
     if isinstance(column, pa.ExtensionArray):

@@ -107,7 +107,6 @@ def _shuffled(source: VectorSource, seed: int) -> F32:
 
 
 def _repeated(bank: VectorSource) -> float:
-    """Share of the rows that repeat an earlier one."""
     distinct: set[int] = set()
     for block in bank.blocks(block_rows(bank.shape[1])):
         distinct.update(hash(row.tobytes()) for row in block)

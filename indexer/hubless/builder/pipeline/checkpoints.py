@@ -46,7 +46,6 @@ class Checkpoints:
         self.folder = folder
 
     def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
-        """Return the result of the work, or its result of before."""
         if self.folder is None:
             return work()
         path = self.folder / f"{name}.npz"

@@ -72,7 +72,6 @@ class VersionDraft:
         return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
 
     def write(self, folder: Path) -> None:
-        """Write all files but those of the index, whole vectors beside it, and the contents."""
         pivot, basis = self.targets.pivot, self.basis
         if isinstance(self.targets, FullTargets):
             pivot, basis = self.targets.index.pivot, self.targets.basis
@@ -275,7 +274,6 @@ def delete(catalog: Catalog, name: str, *, aliases: bool = False) -> None:
 
 
 def _clear(versions: Path, only: str | None = None) -> None:
-    """Drop what engines hold of versions that are not there, or of one of them."""
     gone = orphaned_outside(versions) if only is None else noted_outside(versions)
     for version in _drop(versions.parent.name, {each: kept for each, kept in gone.items() if only in (None, each)}):
         forget_outside(versions, version)

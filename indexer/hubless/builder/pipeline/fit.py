@@ -172,7 +172,6 @@ def _prior_record(vectors: BuildVectors) -> PriorRecord | None:
 
 
 def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
-    """Return and log the note of the version's fit, or else that of the fit that is measured."""
     if note := shipped.details.get("note"):
         notes = [f"{note}."]
     elif note := measured.details.get("note"):

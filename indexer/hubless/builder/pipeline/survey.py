@@ -108,7 +108,6 @@ def _survey_part(
 
 
 def _joined(surveys: Iterable[Survey], k: int) -> Survey:
-    """Join the surveys of consecutive parts."""
     offsets = []
 
     def ranked() -> Iterator[tuple[int, list[tuple[F32, I64]]]]:

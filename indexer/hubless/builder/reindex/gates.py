@@ -50,14 +50,11 @@ class GateResult:
 
 @dataclass(frozen=True, eq=False)
 class _Searched:
-    """A searchable version with the ids (n,) of its targets."""
-
     ranker: Ranker
     ids: pa.Array
     strength: float
 
     def found(self, queries: F32, k: int) -> list[list[Any]]:
-        """Return the ids of the k best targets of each query (m, d), best first."""
         rows = self.ranker.rank(queries, min(k, self.ranker.targets.room(None)), self.strength, {}).rows
         ids: list[Any] = self.ids.take(pa.array(rows.ravel())).to_pylist()
         return [ids[start : start + rows.shape[1]] for start in range(0, len(ids), rows.shape[1])]
@@ -106,7 +103,6 @@ def foresee_gates(plan: Plan) -> list[GateResult]:
 
 
 def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]:
-    """Compare the measurements with their bounds."""
     for name, gate in job.gates:
         for bound, limit in gate or ():
             if limit is not None and (known := values.get(f"{name}.{bound}")):
@@ -126,7 +122,6 @@ def _counted(count: int, before: Parts | None) -> dict[str, Value]:
 def _first_right(
     gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Searched, basis: Basis | None
 ) -> Callable[[_Searched], float]:
-    """Return a function that measures R@1. Queries whose target is not in the collection do not count."""
     queries = as_items(folder / gate.queries, "gates.r_at_1.queries").vectors
     compared = as_compared(queries, job.metric, basis)
     check_dim(compared.shape[1], now.ranker.targets.dim, queries.name, "targets")

@@ -182,17 +182,14 @@ class ExecutorChoice(_Section):
 
 
 def _listed(given: Any) -> Any:
-    """A single entry stands for a list of one."""
     return given if isinstance(given, list) else [given]
 
 
 def _sources(given: Any) -> Any:
-    """A text stands for the source of that path."""
     return [{"path": each} if isinstance(each, str) else each for each in _listed(given)]
 
 
 def _column(given: Any) -> Any:
-    """A text stands for the column of that name."""
     return {"column": given} if isinstance(given, str) else given
 
 
@@ -313,7 +310,6 @@ def _mistake(path: Path, found: ErrorDetails) -> InputError:
 
 
 def _known_keys(place: Sequence[str | int]) -> list[str]:
-    """Return the keys that may stand at a place."""
     model: type[BaseModel] = ReindexJob
     for key in place:
         if isinstance(key, str):

@@ -100,7 +100,6 @@ def _nothing(count: int) -> pa.Table:
 
 
 def _cast(table: pa.Table, known: pa.Table | None) -> pa.Table:
-    """Return a table with its columns in the types that are known already."""
     columns = []
     for each, column in zip(table.schema, table.columns, strict=True):
         there = known is not None and each.name in known.column_names

@@ -74,7 +74,6 @@ class Plan:
 
     @property
     def why(self) -> list[str]:
-        """Why there is something to do; empty if there is nothing."""
         found = [f"{count:,} targets of files are {what}" for what, count in self.rows.counts.items() if count]
         written = [f"{self.writes:,} writes are in the log"] if self.writes else []
         return [*found, *written, *self.refit, *self.retrain, *self.others]
@@ -196,7 +195,6 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
 
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
-    """Return the files of queries, of the target bank and of the encoder."""
     named = {f"query_bank.{number}": path for number, path in enumerate(job.query_bank)}
     more = {name: getattr(job, name) for name in ("target_bank", "live_queries")}
     named |= {name: path for name, path in more.items() if path is not None}
@@ -281,7 +279,6 @@ def _refit(
     frozen: float,
     now: datetime,
 ) -> list[str]:
-    """Return why the correction has to be fitted anew."""
     why = _differences("", fit, record.fit)
     if changed and fit["correction"] in QUERY_TIMES:
         why.append(f"correction {fit['correction']} prepares all targets together")

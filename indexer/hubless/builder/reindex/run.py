@@ -206,7 +206,6 @@ def _begin(plan: Plan) -> None:
 
 
 def _build(plan: Plan, steps: Steps) -> Outcome:
-    """Make the next version, and publish it if it passes the gates."""
     job = plan.job
     kept = Checkpoints(plan.work)
     with drafting(plan.catalog, job.collection, plan.recipe, steps, kept) as (staged, bench):
@@ -329,7 +328,6 @@ def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
 
 
 def _bank_now(before: Parts, draft: VersionDraft) -> BankRecord | None:
-    """Return the record of the bank of the fit, with its coverage of the targets that there are."""
     known, queries = before.manifest.bank, before.bank_sample
     if known is None or queries is None:
         return known
@@ -346,7 +344,6 @@ def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
 
 
 def _check_base(plan: Plan) -> None:
-    """Raise `PreconditionFailed` if another version became current; `LogDamaged` if writes to come were cut off."""
     name = plan.job.collection
     with closing(plan.catalog.log(name)) as log:
         first = log.first()
@@ -379,7 +376,6 @@ def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateR
 
 
 def _inputs(plan: Plan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
-    """Return the records of the inputs, each of one file or of several."""
     inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
     for name, stamps in banks.items():
         inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)

@@ -153,7 +153,6 @@ class RowChanges:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of targets of the files that are new, changed and gone."""
         new, changed = (sum(getattr(each, name) for each in self.files) for name in ("new", "changed"))
         return {"new": new, "changed": changed, "gone": len(self.gone)}
 
@@ -234,7 +233,6 @@ def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: Paylo
 
 
 def _digests(opened: Items) -> pa.Array:
-    """Return a digest of the vector and the payload of each target."""
     payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
     digests = bytearray()
     for block in opened.vectors.blocks(block_rows(opened.vectors.shape[1])):
@@ -273,7 +271,6 @@ def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
-    """Return the targets of all files as one table."""
     types = {part[ID_COLUMN].type: file.path.name for part, file in zip(parts, files, strict=True)}
     if len(types) > 1:
         raise InputError("targets", "ids of one type", ", ".join(f"{kind} in {name}" for kind, name in types.items()))

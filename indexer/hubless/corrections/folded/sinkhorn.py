@@ -121,7 +121,6 @@ class SinkhornNormalisation:
     def _potentials(
         self, bank: VectorSource, columns: VectorSource, temperature: float, weights: F64 | None
     ) -> Fitting[tuple[F64, Details]]:
-        """Return a (b,), and how it was fitted."""
         count = columns.shape[0]
         bank_sample, rows = bank, np.arange(count)
         if not isinstance(self.fit_sample, str) and self.iterations > 1:

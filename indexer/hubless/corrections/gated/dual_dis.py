@@ -36,7 +36,6 @@ class GatedFactors:
     temperatures: tuple[float, float]
 
     def is_on(self, raw_top: I64) -> Flags:
-        """Return True where either gate is on."""
         on: Flags = self.active[0, raw_top] | self.active[1, raw_top]
         return on
 

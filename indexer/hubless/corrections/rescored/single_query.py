@@ -116,7 +116,6 @@ class FittedSingleQuery(FittedSoftmax):
     steps: F64 = field(default_factory=lambda: np.empty((0, 0)))
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> JoinedSinkhorn:
-        """Return the steps of the bank over all these targets."""
         bank, temperature = self.bank, self.temperature
         source = targets_beside(bank, targets)
         over_bank = [Softmax(bank, temperature, potentials) for potentials in (None, *self.steps)]

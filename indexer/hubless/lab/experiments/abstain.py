@@ -90,7 +90,6 @@ class CutQuality:
 
     @classmethod
     def of(cls, numbers: F64, right: NDArray[np.bool_], accuracy: float) -> "CutQuality":
-        """Measure numbers (m,), higher for better answers."""
         cut = cut_for(numbers, right, accuracy)
         _, shares, accuracies = coverage(numbers, right)
         some = np.unique(np.linspace(0, len(shares) - 1, _POINTS).round().astype(int))
@@ -121,7 +120,6 @@ class Abstention:
 
     @classmethod
     def of(cls, label: str, accuracy: float, outcomes: Sequence[Outcomes], notes: Sequence[str] = ()) -> "Abstention":
-        """Measure all queries of all trials together."""
         whole = Outcomes(*map(np.concatenate, zip(*outcomes, strict=True)))
         calibrated = bool(whole.pairs.all())
         return cls(
@@ -140,7 +138,6 @@ class Abstention:
         )
 
     def table(self) -> TextTable:
-        """Return the numbers as a table; its caption says what they cannot."""
         headings = ["cut at", "AUROC", f"answered at {self.accuracy:.0%} right", "threshold", "presence AUROC"]
         rows = (("best cosine", self.cosine, self.presence_cosine), ("confidence", self.confidence, self.presence))
         lines = []
@@ -178,11 +175,9 @@ class Abstention:
         return chart
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
         return asdict(self)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the points of both curves of coverage."""
         cuts = {"best cosine": self.cosine, "confidence": self.confidence}
         return [
             {"cut": name, "answered": share, "right": right}

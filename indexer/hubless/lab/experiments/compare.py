@@ -221,7 +221,6 @@ def _distances(trial: Trial) -> dict[str, float]:
 
 
 def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -> dict[str, Scorer]:
-    """Fit methods by label. An optional one that cannot be fitted is added to those that are left out."""
     scorers = {}
     for method in methods:
         begun = perf_counter()

@@ -36,7 +36,6 @@ class MeasureColumn:
     high_is_best: bool = False
 
     def written(self, value: float) -> str:
-        """Return a value as the table shows it."""
         return "–" if np.isnan(value) else f"{self.scale * value:.{self.digits}f}"
 
 
@@ -149,7 +148,6 @@ class Comparison:
         return chart
 
     def _bias(self) -> Chart:
-        """Draw how many queries have which bias (#a − #b)/n, a line a method."""
         first, second = self.group_shares
         counts = {row.label: np.array(row.group_histogram[first]) for row in self.rows}
         top = len(next(iter(counts.values()))) - 1
@@ -238,7 +236,6 @@ def as_table(comparison: Comparison, measures: Measures = None) -> Table:
 
 
 def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:
-    """Return the rows that are written as the best is; none where all are written alike."""
     if np.isnan(values).all():
         return []
     best = written[int(np.nanargmax(values) if high_is_best else np.nanargmin(values))]

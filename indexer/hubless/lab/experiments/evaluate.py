@@ -95,7 +95,6 @@ def evaluate(
 
 
 def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I64]) -> list[str]:
-    """Return notes on test queries, or right targets of these, that the bank of a collection holds."""
     # the bank of the fit, or the sample of it that every version keeps
     bank = collection.correction().state().get("bank")
     bank = collection.parts.bank_sample if bank is None else np.ascontiguousarray(bank, np.float32)

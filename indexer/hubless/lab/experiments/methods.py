@@ -44,15 +44,12 @@ class Method:
 
     @property
     def label(self) -> str:
-        """Name and parameters: `nnn k=16`."""
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
 
     def correction(self) -> Correction:
-        """Return the correction with these parameters."""
         return make_correction(self.name, self.parameters)
 
     def check(self) -> None:
-        """Raise `InputError` for an unknown name or parameter, naming the known ones, or a value that is refused."""
         if self.name not in KNOWN:
             raise InputError("correction", f"one of {', '.join(KNOWN)}", self.name)
         if self.name in CORRECTIONS:
@@ -61,7 +58,6 @@ class Method:
             self._function()
 
     def fit(self, trial: Trial) -> Scorer:
-        """Return what scores the targets of a trial."""
         if self.name in PLAN_NAMES:
             return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._function())
         if self.name in INDEXED:
@@ -69,7 +65,6 @@ class Method:
         return trial.fit(self.correction())
 
     def _function(self) -> Callable[..., Any]:
-        """Return a plan, or offsets by an index, with these parameters."""
         if self.name in INDEXED:
             from hubless.lab.experiments import approximate  # it loads Faiss
 

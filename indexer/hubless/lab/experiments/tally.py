@@ -87,7 +87,6 @@ class Tally:
         """Number of queries that show 0, 1, … targets of each group among their first, (g, top + 1)."""
 
     def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
-        """Add the scores (m, n) of some queries, each with a relevant target at least."""
         self._relevant += measures.relevant_ranks(scores, relevant)
         self._zeros += int(np.count_nonzero(scores == 0))
         self._scores += scores.size
@@ -102,16 +101,13 @@ class Tally:
 
     @property
     def ranks(self) -> F64:
-        """Rank of the best relevant target of each query, (m,)."""
         return np.array([found[0] for found in self._relevant])
 
     @property
     def occurrence(self) -> F64:
-        """N_k of the first depth, (n,)."""
         return next(iter(self._occurrences.values()))
 
     def per_query(self) -> dict[str, F64]:
-        """Return the measures that are averaged over the queries, (m,) each."""
         ranks, found = self.ranks, self._relevant
         return {
             **{f"recall_at_{k}": (ranks <= k).astype(np.float64) for k in self._recalls},
@@ -123,7 +119,6 @@ class Tally:
         }
 
     def quality(self, per_query: dict[str, F64]) -> Quality:
-        """Return all measures over all that was added, of which `per_query` is known already."""
         quality = {name: float(values.mean()) for name, values in per_query.items()}
         quality["median_rank"] = measures.median_rank(self.ranks)
         quality["sparsity"] = self._zeros / self._scores
@@ -136,7 +131,6 @@ class Tally:
         return quality
 
     def group_shares(self) -> dict[str, float]:
-        """Return the mean share of each group among the first of a query; nothing without an attribute."""
         if self._attribute is None:
             return {}
         top = self.histogram.shape[1] - 1
@@ -180,7 +174,6 @@ class Result:
             self._sums.setdefault(name, np.zeros(len(self._tested)))[rows] += values
 
     def row(self, baseline: "Result") -> Row:
-        """Return all of it, with the change against the baseline."""
         several = len(self._qualities) > 1
         columns, weights = self._per_query(*self._sums)
         intervals = dict(zip(self._sums, measures.bootstrap_means(columns, weights=weights), strict=True))
@@ -218,7 +211,6 @@ class Result:
         )
 
     def _per_query(self, *names: str) -> tuple[F64, F64]:
-        """Return the means over the trials of each tested query, a column a name, and how often each was tested."""
         tested = self._tested > 0
         times = self._tested[tested]
         return np.stack([self._sums[name][tested] / times for name in names], axis=1), times

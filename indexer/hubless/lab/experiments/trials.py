@@ -51,7 +51,6 @@ class Pairs:
 
     @property
     def answerable(self) -> I64:
-        """Rows of the queries with a relevant target."""
         return np.flatnonzero([len(rows) > 0 for rows in self.relevant])
 
     @property
@@ -86,7 +85,6 @@ class Labelled:
                 yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
 
     def notes(self) -> list[str]:
-        """Return notes on leaks, repetitions and queries without an answer."""
         pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
@@ -134,17 +132,14 @@ class Trial:
 
     @cached_property
     def queries(self) -> F32:
-        """The queries that test, (m, d)."""
         return _taken(self.pairs.queries, self.rows)
 
     @cached_property
     def targets(self) -> F32:
-        """The gallery, (n, d)."""
         return _taken(self.pairs.targets, self.target_rows)
 
     @cached_property
     def relevant(self) -> list[I64]:
-        """For each query the rows of its relevant targets within the gallery."""
         inside = [self._places[self.pairs.relevant[row]] for row in self.rows]
         return [places[places >= 0] for places in inside]
 
@@ -156,7 +151,6 @@ class Trial:
         return places
 
     def fit(self, correction: Correction) -> Scorer:
-        """Fit a correction on the banks, and get the offsets of the targets."""
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         method = correction if self.pairs.matrices is None else vectorless(correction)
@@ -169,7 +163,6 @@ class Trial:
         return Scorer(offsets, fitted.query_time(targets), fitted.details)
 
     def similarities(self, block: slice) -> F32:
-        """Return similarities of some test queries with all targets."""
         if self.pairs.matrices is None:
             return self.queries[block] @ self.targets.T
         return np.ascontiguousarray(self.queries[block][:, self.target_rows])

@@ -59,7 +59,6 @@ class Tuned:
     abstention: Abstention | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return a parameter file: `correction` and `parameters`, and under `tuned` the evidence."""
         evidence = asdict(self)
         return {name: evidence.pop(name) for name in ("correction", "parameters")} | {"tuned": evidence}
 
@@ -160,7 +159,6 @@ def best_of(hits: F64, weights: F64) -> int:
 
 
 def _choose(hits: F64, weights: F64, fold_of: I64, folds: int) -> tuple[int, PairedDifference, str]:
-    """Return the choice, its gain on folds that had no part in it, and the reason."""
     held_out = hits[0].copy()
     for fold in range(folds):
         inside = fold_of == fold
@@ -187,7 +185,6 @@ def _folds(pairs: Pairs, folds: int) -> I64:
 
 
 def _hits(trial: Trial, methods: list[Method]) -> F64:
-    """Return whether each candidate puts a relevant target of each test query first, (candidates, m)."""
     scorers = [method.fit(trial) for method in methods]
     hits = np.empty((len(methods), len(trial.rows)))
     for number, block, scores in trial.rankings(scorers):

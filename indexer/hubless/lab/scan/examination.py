@@ -100,7 +100,6 @@ class Examination:
         columns: dict[str, NDArray[np.floating]],
         copies: list[list[int]],
     ) -> list[Suspect]:
-        """Return items in order as suspects. `columns` are further measures of all items, (n,) each."""
         listed = []
         for place, (row, name, alike_rows) in enumerate(zip(order.tolist(), names, copies, strict=True), start=1):
             more = {column: float(values[row]) for column, values in columns.items()}
@@ -120,7 +119,6 @@ class Examination:
         return listed
 
     def _correct(self, seed: int) -> tuple[str, F64, F32, Callable[[VectorSource], F32]]:
-        """Return name, exposure, offsets, and what gives offsets of other rows, of the correction in use."""
         targets, collection = self._gallery.targets, self._gallery.collection
         k = min(MOST_DEPTH, self._count)
         if collection is None:
@@ -146,7 +144,6 @@ class Examination:
         return fitted - np.float32(shift)
 
     def _exposure_of(self, vectors: F32, offsets: F32) -> F64:
-        """Return the exposure of new items under the correction."""
         k = min(MOST_DEPTH, self._count)
         total = np.zeros(len(vectors))
         for start in range(0, len(self._queries), QUERY_ROWS):

@@ -59,7 +59,6 @@ class Centrality:
         self.of_targets: F64 = self._standardised(cosines)
 
     def of(self, vectors: F32) -> F64:
-        """Return that of new items, (a,)."""
         return self._standardised(unit_rows(vectors, "new items") @ self._centre)
 
     def _standardised(self, cosines: F32) -> F64:

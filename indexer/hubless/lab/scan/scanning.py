@@ -90,7 +90,6 @@ def scan(
 
 
 def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -> list[str]:
-    """Refuse queries that are targets."""
     nearest = unit_rows(targets.take(ranked[:, 0]), "targets")
     same = np.einsum("md,md->m", unit_rows(queries, "queries"), nearest) >= SAME
     count = int(np.count_nonzero(same))

@@ -28,7 +28,6 @@ class Sightings:
 
     @classmethod
     def of(cls, rows: I64) -> "Sightings":
-        """Return the sightings of rows (m, k) of items, best first."""
         m, k = rows.shape
         return cls(np.repeat(np.arange(m), k), rows.ravel(), np.tile(np.arange(k), m))
 
@@ -43,7 +42,6 @@ class Sightings:
         return Sightings(self.queries[kept], group_of[kept], self.places[kept])
 
     def within(self, k: int) -> "Sightings":
-        """Among the first k."""
         chosen = self.places < k
         return Sightings(self.queries[chosen], self.items[chosen], self.places[chosen])
 
@@ -77,7 +75,6 @@ class Surprise:
 
     @property
     def score(self) -> F64:
-        """The higher of the two."""
         return np.maximum(self.overall, self.topical)
 
 

@@ -72,7 +72,6 @@ class Suspect:
         return "central" if found.centrality >= CENTRAL else "none"
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
         values = asdict(self)
         measured: dict[str, Any] = values.pop("measured")
         counts = {str(k): count for k, count in self.measured.counts.items()}

@@ -39,12 +39,10 @@ class Logistic(NamedTuple):
     intercept: float
 
     def __call__(self, x: F64) -> F64:
-        """Return p (m,)."""
         p: F64 = 1 / (1 + np.exp(np.minimum(-self.slope * x - self.intercept, _MOST)))
         return p
 
     def of_one(self, x: float) -> float:
-        """Return p of one number."""
         return 1 / (1 + exp(min(-self.slope * x - self.intercept, _MOST)))
 
     def fitted(self, x: NDArray[np.floating], right: NDArray[np.bool_]) -> "Logistic":
@@ -156,7 +154,6 @@ class ConfidenceModel:
     _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
 
     def level(self, strength: float) -> Level:
-        """Return what is usual for scores at a strength."""
         if strength in self._known:
             return self._known[strength]
         raw, full = self.levels
@@ -202,7 +199,6 @@ class ConfidenceModel:
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the model as plain arrays."""
         return {
             "temperature": np.array([level.temperature for level in self.levels]),
             "weights": np.stack([level.weights for level in self.levels]),

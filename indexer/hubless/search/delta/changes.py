@@ -51,7 +51,6 @@ class Delta:
         return cls(base, cast(StoredTargets, targets), ids, payload, known, Numbering(len(targets)), added)
 
     def adding(self, more: NewTargets, known: Ids) -> "Delta":
-        """With more targets, none of whose ids is among the known ones."""
         IdTable.of(more.ids)
         found = rows_of(more.ids.to_pylist(), known)
         for row, wanted in zip(found, more.ids, strict=True):
@@ -84,7 +83,6 @@ class Delta:
         return self._changed(left, self.added.without(np.array(slots, np.int64)))
 
     def has(self, wanted: str | int) -> bool:
-        """Return True if a target has the id."""
         return self.added.slot(wanted) >= 0 or self._row_in_base(wanted) is not None
 
     def _row_in_base(self, wanted: str | int) -> int | None:
@@ -93,23 +91,19 @@ class Delta:
 
     @property
     def count_added(self) -> int:
-        """The number of targets beside the index."""
         return len(self.added)
 
     @property
     def next_id(self) -> int:
-        """A whole number above all ids."""
         largest = [pc.max(ids).as_py() for ids in (self.ids.array, self.added.id_array()) if len(ids)]
         return max(largest, default=-1) + 1
 
     @property
     def note(self) -> str:
-        """The change in words, for the manifest of a version that is made of this."""
         added, removed = self.count_added, self.numbering.removed
         return f"{added:,} targets were added and {removed:,} removed after the correction was fitted"
 
     def parts(self) -> Parts:
-        """Return the parts of a collection of these targets."""
         base, numbering, added = self.base, self.numbering, self.added
         targets = DeltaTargets(self.targets, numbering, added)
         payload = None

@@ -38,7 +38,6 @@ class GrowingRows:
         self._used = [len(rows)] if used is None else used
 
     def with_rows(self, more: NDArray[Any]) -> "GrowingRows":
-        """Return these rows, and then more."""
         count, room, used = len(self.rows) + len(more), self._room, self._used
         if used[0] != len(self.rows) or count > len(room):
             room, used = np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype), [0]
@@ -58,7 +57,6 @@ class MemtableIds:
         self._latest: dict[str | int, int] = {}  # the last slot of each id
 
     def with_more(self, ids: Sequence[str | int]) -> "MemtableIds":
-        """Return these ids, and then more."""
         grown = MemtableIds()
         if len(self._names) == self._count:
             vars(grown).update(vars(self))
@@ -76,7 +74,6 @@ class MemtableIds:
         return slot
 
     def of(self, slots: I64) -> list[str | int]:
-        """Return the ids of some slots."""
         return [self._names[slot] for slot in slots.tolist()]
 
     def _extend(self, ids: Sequence[str | int]) -> None:
@@ -144,16 +141,13 @@ class Memtable:
 
     @cached_property
     def slots(self) -> I64:
-        """The slots that are taken, ascending."""
         return np.flatnonzero(self.taken)
 
     @cached_property
     def searched(self) -> I64:
-        """The slots of targets that have a vector."""
         return np.flatnonzero(self.taken & self.rows("has_vector"))
 
     def rows(self, name: str) -> NDArray[Any]:
-        """Return a column, of all slots."""
         return self.columns[name].rows
 
     def with_more(self, more: NewTargets, folded: F32) -> "Memtable":
@@ -168,7 +162,6 @@ class Memtable:
         )
 
     def without(self, slots: I64) -> "Memtable":
-        """Return these targets, some slots emptied."""
         if not len(slots):
             return self
         taken = self.taken.copy()
@@ -177,12 +170,10 @@ class Memtable:
         return left if 2 * len(left) >= len(taken) - _MOST_EMPTY else left._moved_together()
 
     def slot(self, wanted: str | int) -> int:
-        """Return the slot of an id; −1 for none."""
         slot = self.ids.slot(wanted)
         return slot if slot >= 0 and self.taken[slot] else -1
 
     def id_array(self) -> pa.Array:
-        """Return the ids of all targets, (a,)."""
         return pa.array(self.ids.of(self.slots), self.id_type)
 
     def best(self, augmented: F32, k: int, slots: I64) -> tuple[F32, I64]:

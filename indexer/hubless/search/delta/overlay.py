@@ -85,14 +85,12 @@ class DeltaTargets(TargetsOver):
         return found
 
     def place(self, row: int) -> tuple[int, int]:
-        """Return where a row stands; see `place_of`."""
         if row < self.numbering.of_base:
             return 0, int(self.numbering.in_base(np.array([row]))[0])
         slot = self.memtable.slots[row - self.numbering.of_base]
         return int(self.memtable.rows("seqs")[slot]), int(self.memtable.rows("ranks")[slot])
 
     def row_from(self, seq: int, rank: int) -> int:
-        """Return the first row at a place or after it; see `row_from`."""
         numbering, slots = self.numbering, self.memtable.slots
         if not seq:
             return (

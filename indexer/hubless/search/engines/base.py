@@ -84,7 +84,6 @@ class TargetsOver:
 
     @property
     def like(self) -> StoredTargets:
-        """These others."""
         raise NotImplementedError
 
     @property

@@ -39,7 +39,6 @@ class IndexedTargets:
         return int(self.index.ntotal) + self.vectorless
 
     def tuned(self, defaults: Mapping[str, Any]) -> "IndexedTargets":
-        """The same with other default parameters."""
         return replace(self, defaults=defaults)
 
     @property
@@ -70,11 +69,9 @@ class IndexedTargets:
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
-        """As `find` with search parameters, but as the index answers: −1 stands for rows that it did not find."""
         return self.kind.search(self.index, augmented, k, how)
 
     def scores(self, augmented: F32, rows: I64) -> F32:
-        """Return the scores (m, k) of some rows (m, k), each line of another query, by the stored vectors."""
         stored = self.index.reconstruct_batch(rows.ravel()).reshape(*rows.shape, self.index.d)
         found: F32 = np.einsum("md,mkd->mk", augmented, stored)
         return found
@@ -97,7 +94,6 @@ class IndexedTargets:
         return there
 
     def _in_index(self, matches: Matches) -> Matches:
-        """Return the matches that are in the index."""
         if not self.vectorless or matches.total == self.index.ntotal:
             return matches
         if (known := self._indexed.get(matches)) is None:

@@ -44,7 +44,6 @@ class FullVectors(_ArrayRows):
 
     @classmethod
     def open(cls, path: Path) -> "FullVectors":
-        """Map a `.npy`. Raises `ValueError` and `OSError`."""
         with path.open("rb") as file:
             shape, _, dtype = read_header(file)
             mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
@@ -97,11 +96,9 @@ class FullTargets(TargetsOver):
 
     @property
     def pivot(self) -> None:
-        """The pivot of the index, which is for its queries only."""
         return None
 
     def tuned(self, defaults: Mapping[str, Any]) -> "FullTargets":
-        """The same with other default parameters."""
         return replace(self, index=self.index.tuned(defaults))
 
     def augmented(self, queries: F32, strength: float) -> F32:
@@ -119,11 +116,9 @@ class FullTargets(TargetsOver):
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
-        """As `find` with search parameters."""
         return self.find(augmented, k, how, None)
 
     def scores(self, augmented: F32, rows: I64) -> F32:
-        """Return the scores (m, k) of some rows (m, k), each line of another query, by the whole vectors."""
         found, queries = np.empty(rows.shape, np.float32), augmented[:, : self.dim, np.newaxis]
         for start in range(0, len(rows), _TOGETHER):
             some = slice(start, start + _TOGETHER)

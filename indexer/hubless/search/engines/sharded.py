@@ -55,7 +55,6 @@ class ShardedTargets(TargetsOver):
         return self.shards[0]
 
     def tuned(self, defaults: Mapping[str, Any]) -> "ShardedTargets":
-        """The same with other default parameters."""
         return ShardedTargets([shard.tuned(defaults) for shard in self.shards])
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
@@ -108,14 +107,12 @@ class ShardedTargets(TargetsOver):
         return any(each.shard.is_shared(each.matches, exact=exact) for each in asked)
 
     def _asked(self, matches: Matches | None) -> list[_Asked]:
-        """The shards where a search can find anything."""
         parts = [None] * len(self.shards) if matches is None else self._parts_of(matches)
         found = zip(self.shards, self._starts.tolist(), parts, strict=False)
         every = [_Asked(shard, start, part, shard.room(part)) for shard, start, part in found]
         return [asked for asked in every if asked.room]
 
     def _parts_of(self, matches: Matches) -> list[Matches]:
-        """Return the matches in each shard."""
         if (known := self._parted.get(matches)) is None:
             starts = self._starts.tolist()
             known = [matches.part(start, stop) for start, stop in pairwise(starts)]
@@ -123,7 +120,6 @@ class ShardedTargets(TargetsOver):
         return known
 
     def _numbers(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
-        """The number of the shard of each row."""
         return np.searchsorted(self._starts, rows, side="right") - 1
 
 

@@ -52,13 +52,11 @@ class Mirror:
         self.folder = self.catalog.path
 
     def collections(self) -> list[str]:
-        """Return the names of all collections: those that are listed, and those that are known here and still there."""
         known = self.catalog.collections() if self.folder.is_dir() else []
         names = sorted({*self.objects.names(), *known})
         return [name for name in names if is_name(name) and self.tag(name) is not None]
 
     def current(self, name: str) -> str:
-        """Return the id of the current version. Raises `CollectionNotFound`."""
         found = self.objects.read(f"{name}/{CURRENT}") if is_name(name) else None
         if found is None:
             self.objects.names()  # says so if there is no bucket
@@ -66,7 +64,6 @@ class Mirror:
         return found.decode("utf-8", "replace").strip()
 
     def version_ids(self, name: str) -> list[str]:
-        """Return the ids of all complete versions, oldest first. Raises `CollectionNotFound`."""
         self.current(name)
         return [each for each in self.objects.names(f"{name}/{VERSIONS}") if self.is_complete(name, each)]
 

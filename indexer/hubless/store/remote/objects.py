@@ -37,7 +37,6 @@ class Objects:
             self._store = _store(address)
 
     def read(self, key: str) -> bytes | None:
-        """Return the content of an object; None if it is not there."""
         try:
             with self._errors(key):
                 return bytes(self._store.get(key).bytes())
@@ -45,7 +44,6 @@ class Objects:
             return None
 
     def read_part(self, key: str, start: int, end: int) -> bytes:
-        """Return bytes of an object, from `start` up to `end`."""
         try:
             with self._errors(key):
                 part = bytes(self._store.get_range(key, start=start, end=end))
@@ -98,7 +96,6 @@ class Objects:
                 raise
 
     def names(self, key: str = "") -> list[str]:
-        """Return the names below a key, of objects and of folders, in order."""
         with self._written(key):
             found = self._store.list_with_delimiter(key or None)
         paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
@@ -167,6 +164,5 @@ def _store(address: str) -> "ObjectStore":
 
 
 def _is_plain(variable: str) -> bool:
-    """Return whether a variable names an endpoint without TLS, such as a MinIO beside the service or an emulator."""
     named = "ENDPOINT" in variable or "EMULATOR" in variable
     return named and os.environ[variable].startswith("http://")
