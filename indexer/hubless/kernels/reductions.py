@@ -135,13 +135,9 @@ def top_k_mean_each(
         largest = [device.top_k(bank, targets, k, advance) for bank, k in zip(banks, depths, strict=True)]
         return [each.mean(axis=1, dtype=np.float64) for each in largest]
     if is_sharded(targets):
-        of_shards = over_shards(targets, partial(_top_k_mean_over, banks, depths), advance=advance)
+        of_shards = over_shards(targets, partial(top_k_mean_each, banks, depths=depths), advance=advance)
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
     return stream_each(banks, targets, [partial(_TopKMean, k=k) for k in depths], advance)
-
-
-def _top_k_mean_over(banks: Sequence[VectorSource], depths: Sequence[int], targets: VectorSource) -> list[F64]:
-    return top_k_mean_each(banks, targets, depths)
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
