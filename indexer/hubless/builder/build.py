@@ -169,7 +169,6 @@ def build(
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
-    """Return the number of the last write that the targets have."""
     check_name(collection)
     log = catalog.log(collection)
     seq = log.last()

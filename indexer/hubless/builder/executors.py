@@ -75,7 +75,6 @@ class RayExecutor:
         self._do = ray.remote(num_cpus=1, max_retries=MOST_LOSSES, retry_exceptions=[OSError])(_do)
 
     def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
-        """Raise `ExecutorFailed` if the cluster is gone, or loses a shard again and again."""
         errors = self._ray.exceptions
         coming, pending = iter(tasks), deque[Any]()
         try:

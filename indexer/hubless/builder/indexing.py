@@ -279,7 +279,6 @@ def _filled(
 
 
 def _path_of(kind: IndexType, path: Path) -> Path:
-    """Return the path of an index of this kind until it is chosen."""
     return path.with_suffix(f".{kind.name}")
 
 
@@ -326,7 +325,6 @@ def tuning_record(curve: list[Setting], chosen: Setting, aims: Aims) -> dict[str
 
 
 def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
-    """Recall up to the aim first, then time if there is an aim for it."""
     reached = setting.recall >= aims.recall
     return reached, 0.0 if reached else setting.recall, 0.0 if aims.latency_ms is None else -setting.latency_ms
 

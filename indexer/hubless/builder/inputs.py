@@ -342,7 +342,6 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
 
 
 def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
-    """Rows of free payload. Those of a table have all its columns."""
     rows: Sequence[Mapping[str, Any]]
     rows = payload if isinstance(payload, list | tuple) else as_payload(payload).to_table().to_pylist()
     return rows

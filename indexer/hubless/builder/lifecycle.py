@@ -167,7 +167,6 @@ def calibrate(
 
 
 def _tidy(home: Catalog, name: str, keep: int | None) -> None:
-    """Delete old versions, and the writes that all the others have."""
     if keep is not None:
         prune(home, name, keep)
     home.cut_log(name)

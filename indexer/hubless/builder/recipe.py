@@ -100,7 +100,6 @@ class Recipe:
         return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
 
     def check_inputs(self, query_bank: object, target_prior: object) -> None:
-        """Raise `InputError` if there is no query bank, or a target prior, and the correction is not for that."""
         if query_bank is None and self.correction != "none":
             raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
         if target_prior is not None:

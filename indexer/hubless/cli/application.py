@@ -68,7 +68,6 @@ class CommandGroup(TyperGroup):
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands in groups. Those that other packages add stand in the first."""
         widest = max(map(len, self.list_commands(ctx)))
         for heading, panel in PANELS.items():
             said = {name: summary for name, (_, summary) in panel.items()}

@@ -40,7 +40,6 @@ class DatabaseAddress:
 
     @property
     def place(self) -> Path | None:
-        """Return the folder or file of a local database; None for a server."""
         return None if self.host else Path(self.path)
 
 

@@ -257,7 +257,6 @@ class PgvectorTable:
             self._make_refresh(into, fit, asking)
 
     def _make_refresh(self, into: str, fit: bytes, asking: Asking) -> None:
-        """Make the function that gives new rows their offsets, if the correction's formula is one for SQL."""
         names: dict[str, str | sql.Composable] = {
             "function": f"{self.name.rpartition('.')[2]}_{into}_refresh",
             "bank": BANK,

@@ -51,7 +51,6 @@ class QdrantCollection:
         self._vector = self._source(self._address.options.get("vector"))
 
     def _source(self, given: str | None) -> str:
-        """Return the name of the vectors to read; the empty one for those without a name."""
         ours = [into for into, current in self._metadata().items() if _is_ours(into, current)]
         dense = [name for name in self._vectors() if not any(is_numbered(name, f"{into}-") for into in ours)]
         return chosen(given, dense, "a collection with dense vectors", repr)
@@ -103,7 +102,6 @@ class QdrantCollection:
         self._client.create_vector_name(self.name, self._next(into), models.DenseVectorNameConfig(dense=params))
 
     def _remove_others(self, into: str) -> None:
-        """Delete vectors of this name and their fits, but for the current ones."""
         current = self._current(into)
         for name in self._vectors():
             if name != current and is_numbered(name, f"{into}-"):

@@ -138,7 +138,6 @@ def _module_name(relative: Path) -> str:
 
 
 def _functions(body: Sequence[ast.AST], outer: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Function]]:
-    """Yield functions in the order of the file, each with the names that enclose it."""
     for node in body:
         inside = outer
         if isinstance(node, _Function):

@@ -234,7 +234,6 @@ class Endpoint(DescribedEncoder):
         return TextRefused(parameter, takes, f"status {status} of it{quoted}")
 
     def _quoted(self, said: object) -> str:
-        """Return a text on one line, without address and key."""
         if not isinstance(said, str):
             return ""
         for secret in filter(None, (self.description.url, _key(self.description.api_key_env or ""))):

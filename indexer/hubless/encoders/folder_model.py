@@ -87,7 +87,6 @@ class FolderModel(DescribedEncoder):
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. A version keeps the whole path of the model: its own folder is elsewhere."""
         found = super().load(folder, description)
         path = str((Path(folder) / found.description.path).absolute())
         found.description = found.description.model_copy(update={"path": path})

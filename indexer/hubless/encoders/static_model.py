@@ -131,7 +131,6 @@ def _unknown(tokeniser: Any) -> int | None:
 
 
 def _limit(tokeniser: Any, most_tokens: int | None) -> int | None:
-    """Limit the tokens of a text, and return how many of its characters are read."""
     if most_tokens is None:
         tokeniser.no_truncation()
         return None

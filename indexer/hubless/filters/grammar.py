@@ -211,7 +211,6 @@ def _full(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, ValueKind]:
-    """Return the type of the compared values, of a list's elements, and its kind, or raise `InputError`."""
     listed = is_list(stored)
     values = stored.value_type if listed else stored
     if pa.types.is_dictionary(values):

@@ -198,7 +198,6 @@ class _Collected:
 
     @property
     def entries_above(self) -> float | None:
-        """The share from which entries are kept; None once there is no room for them."""
         return None if self._kept is None else self._asked.entries_above
 
     def add(self, here: slice, found: Coupled) -> None:

@@ -151,8 +151,6 @@ def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advanc
 
 
 class _TopK:
-    """The k largest so far, the smallest of them first."""
-
     def __init__(self, rows: int, k: int) -> None:
         self._k = k
         self._largest = np.full((rows, k), -np.inf, np.float32)

@@ -76,7 +76,6 @@ def each_shard(
 
 
 def _shared(source: VectorSource) -> list[SharedVectors] | None:
-    """The shared parts of a source; None if a part of it is not shared."""
     if isinstance(source, SharedVectors):
         return [source]
     if not isinstance(source, StackedVectors):

@@ -122,7 +122,6 @@ def parts(targets: VectorSource) -> Iterator[VectorSource]:
 
 
 def _bank_blocks(bank: VectorSource) -> tuple[Blocks, int]:
-    """Return a function that gives the bank in blocks, and how many blocks of targets share a reading."""
     if 4 * bank.shape[0] * bank.shape[1] > RESIDENT_BYTES:
         return lambda: bank.blocks(BANK_ROWS), BLOCKS_A_READING
     resident = in_memory(bank)

@@ -159,7 +159,6 @@ def _small_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:
 
 
 def _large_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:
-    """As `_small_products`."""
     step = block_rows(vectors.shape[1], PANEL_BYTES)
     for start in range(0, len(vectors), step):
         yield start, queries @ vectors[start : start + step].T

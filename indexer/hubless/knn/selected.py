@@ -65,7 +65,6 @@ def _among_all(kind: IndexType, queries: int, asked: int, selected: Selected) ->
 
 
 def _first(scores: F32, rows: I64, k: int, selected: Selected) -> tuple[F32, I64]:
-    """Return the first k selected rows of each line, in their order; −1 for empty places."""
     here = (rows >= 0) & selected.hold(rows)
     order = np.argsort(~here, axis=1, kind="stable")[:, :k]
     found = np.take_along_axis(here, order, axis=1)

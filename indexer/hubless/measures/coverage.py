@@ -40,7 +40,6 @@ def least_covering(bank: F32, targets: F32, count: int) -> I64:
 
 
 def _finds(similarities: F32) -> I64:
-    """Return the first ten targets of each query (b, 10), by `csls`, in any order."""
     k = min(FOUND, len(similarities))
     nearest = np.partition(similarities, len(similarities) - k, axis=0)[-k:]
     offsets = np.where(np.isfinite(nearest), nearest, 0).mean(axis=0) / 2

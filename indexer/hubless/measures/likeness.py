@@ -91,7 +91,6 @@ def _nearest(rows: F32, others: F32) -> F32:
 
 
 def _auc(high: NDArray[np.floating], low: NDArray[np.floating]) -> float:
-    """Return the probability that one of `high` is above one of `low`, ties counted half."""
     ordered = np.sort(low)
     below, up_to = (np.searchsorted(ordered, high, side) for side in ("left", "right"))
     return float(np.mean(below + up_to) / (2 * len(low)))

@@ -139,7 +139,6 @@ def _resampled_means(values: F64, seed: int, resamples: int, weights: F64 | None
 
 
 def _blocks(count: int, resamples: int) -> list[int]:
-    """Return how many resamples of so many values are held at once, block by block."""
     if not count:
         raise InputError("values", "at least one, to resample", "none")
     step = max(1, _HELD // count)

@@ -128,7 +128,6 @@ class MatchesCache:
         return found
 
     def known(self, filter: Masks) -> Matches | None:
-        """The matches of a filter from the cache; None if they are not there."""
         with self._lock:
             if found := self._held.get(filter.key):
                 self._held.move_to_end(filter.key)

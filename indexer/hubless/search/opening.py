@@ -204,7 +204,6 @@ def _usable_encoder(
 
 
 def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | None) -> Any:
-    """Return an array of a version, None where it has none. None in the shape stands for any size."""
     path = folder / name
     if name not in manifest.files:
         return None

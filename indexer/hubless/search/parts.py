@@ -72,7 +72,6 @@ class Numbering:
         return self.of_base + self.added
 
     def without(self, rows: NDArray[np.integer]) -> "Numbering":
-        """Return the same without some rows of the base that are left."""
         if not len(rows):
             return self
         left = np.arange(self.total) if self.left is None else self.left
@@ -118,7 +117,6 @@ class Numbering:
         return self._kept[name]
 
     def base_rows(self, rows: I64) -> I64:
-        """Return the rows in the base of some rows; −1 for added ones."""
         found = np.full(rows.shape, -1)
         inside = rows < self.of_base
         found[inside] = self.in_base(rows[inside])
@@ -128,7 +126,6 @@ class Numbering:
         return rows if self.left is None else self.left[rows]
 
     def from_base(self, rows: I64) -> I64:
-        """Return the rows of some rows of the base; −1 for those that were removed."""
         return rows if self._places is None else self._places[rows]
 
 
@@ -222,7 +219,6 @@ class Parts:
 
     @property
     def source(self) -> StoredVectors:
-        """The stored vectors (n, d) as a source, of length 1 under metric cosine."""
         return StoredVectors(self.targets, f"collection {self.manifest.collection}")
 
     def base_rows(self, rows: I64) -> I64:
@@ -230,7 +226,6 @@ class Parts:
         return rows if self.numbering is None else self.numbering.base_rows(rows)
 
     def check_hashes(self) -> None:
-        """Compare the content of all files, if there are any, with the manifest. Raises `BundleDamaged`."""
         if self.folder is not None:
             verify(self.folder, self.manifest)
 

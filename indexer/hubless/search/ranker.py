@@ -57,7 +57,6 @@ class Ranker:
         """The number of targets that a query can find without a filter."""
 
     def without(self, rows: I64) -> "Ranker":
-        """The same ranker for m queries, each without the target of one row (m,)."""
         other = copy(self)
         other._left_out = rows
         other.count = self.count - 1
@@ -113,7 +112,6 @@ class Ranker:
         return scores
 
     def _how(self, parameters: Mapping[str, Any]) -> tuple[How, int]:
-        """Return how to search the index, and how many candidates to rescore. Raise `InputError` if they are wrong."""
         chosen = {**self.targets.defaults, **parameters}
         wanted = CANDIDATES if self._rescorer is None else chosen.pop("candidates", CANDIDATES)
         exact = chosen.pop("exact", False)

@@ -67,7 +67,6 @@ class Selection(NamedTuple):
         return _joined(lines), best
 
     def _firsts(self, rows: I64) -> I64:
-        """Return the places of the first row (c,) of each value, and of all rows without a value."""
         if self.values is None:
             return np.arange(len(rows))
         seen = set[str]()

@@ -75,14 +75,12 @@ class WritableCollection:
         return Transaction(self, self._state or State(Delta.of(self.base.parts, self.base.filter_cache), self.current))
 
     def commit(self, transaction: "Transaction") -> None:
-        """Serve what a transaction has come to. Its writes are in the log now."""
         with self.changing:
             state = transaction.state()
             if state.collection is not self.current:
                 self._state, self.current = state, state.collection
 
     def _read(self, log: Log) -> bool:
-        """Apply the next entries of the log; False if there are no more."""
         transaction, schema = self.begin(), self.base.parts.payload_schema
         entries = log.since(self.current.seq)
         for entry in entries:
@@ -126,7 +124,6 @@ class Transaction:
         return self.state().collection
 
     def seq_of(self, wanted: str | int) -> int | None:
-        """The last write of a target, after the writes so far; None for no such target."""
         collection = self.collection()
         [row] = collection.find([wanted])
         return None if row is None else int(seqs_of(collection.parts, np.array([row]))[0])

@@ -106,7 +106,6 @@ def drop_order(home: Path, number: int) -> None:
 
 @contextmanager
 def _waiting(home: Path) -> Iterator[BankOrder | None]:
-    """Give the order that waits, and let nobody replace it meanwhile."""
     folder = home / FOLDER
     with storage_errors(folder):
         if not (folder / _ORDER).exists():

@@ -83,7 +83,6 @@ class Staging:
     _home: Path
 
     def publish(self, manifest: Manifest) -> Manifest:
-        """Seal the folder, move it to its place, and make it the current version."""
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
             with _changing(self._home):
@@ -120,7 +119,6 @@ class Catalog:
 
     @contextmanager
     def _present(self) -> Iterator[None]:
-        """Check that the folder exists, so that a lost folder is not taken for an empty one."""
         try:
             yield
         finally:

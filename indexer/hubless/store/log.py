@@ -155,7 +155,6 @@ class Log:
         return found
 
     def _check_end(self, seq: int, last: int) -> None:
-        """Raise `LogDamaged` if a reader has come to the end of the log elsewhere than at its last write."""
         if seq > last:
             raise LogDamaged(self.path, f"it ends with write {last}, and {seq} were read from it before")
         if seq < min(last, last if self._until is None else self._until):
@@ -321,7 +320,6 @@ class Appender:
         return self.last
 
     def commit(self) -> None:
-        """Bring what was appended to the disk, all of it or nothing."""
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
             if self.last > self._committed:
@@ -331,7 +329,6 @@ class Appender:
         self._committed = self.last
 
     def roll_back(self) -> None:
-        """Forget what was appended and not committed."""
         if self._connection.in_transaction:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")

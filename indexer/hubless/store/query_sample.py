@@ -219,7 +219,6 @@ class SampleWriter:
     def record(
         self, collection: str, metric: str, vector: F32, client: str | bytes, now: float, text: str | None = None
     ) -> None:
-        """Keep a query (d,) in memory until `flush`."""
         rounded = (vector.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
         draw = int.from_bytes(blake2b(rounded.tobytes(), digest_size=8, key=self._salt).digest(), "little")
         if isinstance(client, bytes):
@@ -255,7 +254,6 @@ class SampleWriter:
         return outcomes
 
     def forget_old(self, now: float, days: float) -> None:
-        """Remove the files of days that ended more than some days ago. Raises `StorageError`."""
         oldest = datetime.fromtimestamp(now, UTC) - timedelta(days=days + 1)
         with storage_errors(self._folder):
             for path in self._folder.glob("*/*.parquet"):

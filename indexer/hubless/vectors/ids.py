@@ -90,7 +90,6 @@ def _numbers(array: pa.Array) -> NDArray[np.int64]:
 
 
 def _order(ids: pa.Array) -> pa.Array:
-    """Return the rows of unique ids in the order of the ids, int64."""
     order = pc.sort_indices(ids)
     ordered = ids.take(order)
     twice = pc.equal(ordered[1:], ordered[:-1])

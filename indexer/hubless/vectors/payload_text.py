@@ -147,7 +147,6 @@ def _of_one_type(name: str) -> Iterator[None]:
 
 
 def _guessed(column: pa.ChunkedArray, *, json_: bool = False) -> Column:
-    """Return a column of texts in the first type that loses no character, or itself."""
     if not pa.types.is_string(column.type):
         return column
     texts = column if json_ else _without_missing(column)

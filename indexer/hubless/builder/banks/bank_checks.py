@@ -62,7 +62,6 @@ class CheckedBank:
     notes: list[str]
 
     def logged(self) -> "CheckedBank":
-        """Itself, with its notes logged as warnings by the logger `hubless.banks`."""
         for note in self.notes:
             log.warning(note)
         return self

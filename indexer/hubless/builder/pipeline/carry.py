@@ -88,7 +88,6 @@ class NextTargets:
 
     @property
     def came(self) -> int:
-        """The number of targets that are not of the version before, but were written or put since."""
         known = 0 if self.before is None else int((self.base_rows[np.concatenate([self.kept, self.bare])] >= 0).sum())
         return self.count - known
 
@@ -107,7 +106,6 @@ class NextTargets:
 
     @property
     def base(self) -> Targets:
-        """The targets of the version before, without what was written since."""
         targets = self.parts.targets
         return targets.base if isinstance(targets, DeltaTargets) else targets
 
@@ -299,7 +297,6 @@ def _grown(
 def _trained(
     before: Parts, targets: VectorSource, offsets: F32, bench: Workbench, measuring: MeasuringQueries | None
 ) -> VersionDraft:
-    """Train the index of targets (n, d) with their offsets (n,) anew, and measure it."""
     sample = before.bank_sample
     without_bank = measuring is None and sample is None and before.manifest.measured is None
     if without_bank:

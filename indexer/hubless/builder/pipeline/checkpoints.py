@@ -80,7 +80,6 @@ class Checkpoints:
         return fits
 
     def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
-        """Give the result of the work for each piece of the targets, in order."""
         count = targets.shape[0]
         if self.folder is None:
             yield work(targets, slice(0, count), advance)

@@ -66,7 +66,6 @@ class VersionDraft:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def extended(self, count: int) -> "VersionDraft":
-        """Return the draft with further targets that have no vector, to make so many in all."""
         more = count - len(self.offsets)
         occurrence = None if self.occurrence is None else np.pad(self.occurrence, ((0, 0), (0, more)))
         return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
@@ -293,6 +292,5 @@ def _drop(collection: str, kept: Mapping[str, str]) -> list[str]:
 
 
 def _published(catalog: RemoteCatalog, name: str) -> dict[str, str]:
-    """Return by version what an engine holds for it, of those at an address."""
     records = {each.id: each.manifest.index.engine for each in catalog.versions(name) if each.manifest}
     return {version: f"{made.engine} {made.name}" for version, made in records.items() if made and made.name}

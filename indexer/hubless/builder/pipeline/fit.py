@@ -132,7 +132,6 @@ def index_version(
 
 
 def _check_live(vectors: BuildVectors) -> None:
-    """Raise `InputError` if more than a tenth of the live queries are targets."""
     if vectors.live_queries is None:
         return
     live = drawn(vectors.live_queries)
@@ -145,7 +144,6 @@ def _check_live(vectors: BuildVectors) -> None:
 
 
 def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> ChosenStrength:
-    """Return the strength at which a version answers live queries most evenly."""
     steps.step("choosing the strength")
     ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
     queries = drawn(live_queries)

@@ -141,7 +141,6 @@ class HubnessCounts:
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 
     def record(self, measuring: MeasuringQueries, recall: float) -> Measured:
-        """Return the record for the manifest. `recall` is that of the index with the offsets of the version."""
         raw, corrected = self.occurrence.astype(np.int64)
         return Measured(
             queries=self.queries,

@@ -76,7 +76,6 @@ def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> 
 
 
 def _payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTargets]) -> pa.Table | None:
-    """Return the payload of all. A column keeps its type; values that a row lacks are null."""
     known = None if before is None or before.payload is None else before.payload.table()
     if known is None and all(put.payload is None for put in puts):
         return None

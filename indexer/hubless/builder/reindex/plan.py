@@ -251,7 +251,6 @@ def _key(
 
 
 def _log(catalog: Catalog, name: str, base: Manifest | None, work: Path) -> tuple[int, int, int]:
-    """Return the last write to fold in, how many there are, and how many targets they put."""
     with closing(catalog.log(name)) as log:
         try:
             begun = work / SEQ
@@ -294,7 +293,6 @@ def _refit(
 
 
 def _differences(prefix: str, now: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """Return in words which settings are others; those that are no more are none."""
     names = [*now, *(name for name in before if name not in now)]
     both = [(name, now.get(name), before.get(name)) for name in names]
     return [f"{prefix}{name} is {_shown(value)}, and was {_shown(was)}" for name, value, was in both if value != was]

@@ -194,7 +194,6 @@ def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob
 
 
 def _begin(plan: Plan) -> None:
-    """Make the folder of the work, with the last write that it folds in, and remove that of other work."""
     with storage_errors(plan.home):
         works = plan.home / WORK
         for other in works.iterdir() if works.is_dir() else ():
@@ -246,7 +245,6 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
 
 
 def _first_basis(plan: Plan) -> Basis | None:
-    """Return the basis of the first version; None if it keeps all dimensions."""
     puts = [] if plan.recipe.dims is None else list(plan.rows.put())
     if not puts:
         return None
@@ -257,7 +255,6 @@ def _first_basis(plan: Plan) -> Basis | None:
 def _fit(
     plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
 ) -> tuple[VersionDraft, list[str]]:
-    """Fit the correction anew, and train the index anew. Return the version, and notes on the bank."""
     metric, job, before = plan.job.metric, plan.job, rows.before
     given: dict[str, VectorSource | None] = {}
     for name in ("target_bank", "live_queries"):
@@ -356,7 +353,6 @@ def _check_base(plan: Plan) -> None:
 
 
 def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateResult]) -> JobRecord:
-    """Return the record of the job. A kept fit keeps the record of its banks, too."""
     kept, banks = None if plan.refit or plan.base is None else plan.base.job, plan.banks
     if kept is not None:
         banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}

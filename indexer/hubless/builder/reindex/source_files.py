@@ -257,7 +257,6 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
 
 
 def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
-    """Return the payload of some rows, ascending, in the types that a version stores."""
     batches, start, columns = [], 0, list(names)
     with reading_payload():
         scanner = payload.scanner(columns=columns)
@@ -289,7 +288,6 @@ def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
 def _with_gone(
     changes: list[FileChange], gone: pa.Table, known: Sequence[SourceRecord], lost: set[str]
 ) -> list[FileChange]:
-    """Return the same, with how many targets left each file; and the files that are no more."""
     numbers, counts = np.unique(gone[FILE].to_numpy(), return_counts=True)
     by_path = {known[number].files[0].path: int(count) for number, count in zip(numbers, counts, strict=True)}
     seen = [replace(each, gone=by_path.get(each.path, 0)) for each in changes]

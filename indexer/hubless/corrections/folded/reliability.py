@@ -52,7 +52,6 @@ def _likeness(similarities: F32) -> float:
 
 
 def _offsets(similarities: F32, temperature: float) -> F64:
-    """Return the Sinkhorn offsets (n,) of similarities (b, n), in units of τ."""
     exponents = similarities.astype(np.float64) / temperature
     of_targets = np.zeros(similarities.shape[1])
     for _ in range(STEPS):

@@ -144,7 +144,6 @@ class SinkhornNormalisation:
 
     @staticmethod
     def _size(queries: int, count: int, most: int) -> int:
-        """Return how many of `count` targets the first steps are over."""
         quick = count * max(queries, FEW_QUERIES) <= QUICK_EXACT * min(most, FIT_SAMPLE)
         return count if count <= most or quick else min(most, math.ceil(MOST_OF_TARGETS * count))
 

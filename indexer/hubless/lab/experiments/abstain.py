@@ -156,7 +156,6 @@ class Abstention:
         return TextTable(headings, lines, " ".join(f"{sentence}." for sentence in [*said, *self.notes]))
 
     def threshold_sentence(self) -> str:
-        """Return the threshold at which enough answers are right, and how many queries it answers."""
         if not self.confidence.answered:
             return f"At no confidence {self.accuracy:.0%} of the answers are right"
         cut, cosine = self.confidence, self.cosine.answered
@@ -164,7 +163,6 @@ class Abstention:
         return f"{at} {cut.answered:.0%} of the queries are answered, {self.accuracy:.0%} right; by cosine {cosine:.0%}"
 
     def plot(self, measure: str = "") -> Chart:
-        """Draw how many answers are right by how many queries are answered."""
         tenths = {tenth / 10: f"{10 * tenth}" for tenth in range(0, 11, 2)}
         least = min([*self.cosine.accuracies, *self.confidence.accuracies, self.accuracy - 0.1])
         x = Axis("queries answered, in %", 0, 1.02, tenths, grid=True)
@@ -274,7 +272,6 @@ def folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[Outcome
 
 
 def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
-    """Return scores by folded offsets alone, and rows, of the best targets of a trial for queries (m, d)."""
     targets, depth = trial.targets, min(depth, len(trial.targets))
     scores, rows = [], []
     step = max(1, SCORES_HELD // len(targets))

@@ -234,7 +234,6 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 
 def _stored_prior(collection: Collection) -> F64 | None:
-    """Return how often each target of a collection should be found; None unless a payload column says so."""
     record, table = collection.manifest.target_prior, collection.parts.payload_table
     if record is None or record.column is None or table is None:
         return None

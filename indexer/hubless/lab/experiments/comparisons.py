@@ -98,7 +98,6 @@ class Comparison:
         return [note for note in self.notes if LEAK in note]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
         return asdict(self)
 
     def records(self) -> list[dict[str, Any]]:
@@ -106,7 +105,6 @@ class Comparison:
         return [_flat(row) for row in self.rows]
 
     def row(self, label: str) -> Row:
-        """Return the row of this label."""
         return next(row for row in self.rows if row.label == label)
 
     @property

@@ -159,7 +159,6 @@ class Result:
         self._ranks = np.empty(0)
 
     def add(self, rows: I64, tally: Tally, details: Details, seconds: float = 0.0) -> None:
-        """Add a trial: which queries it tests, its tally, and details of the fitted method, which took so long."""
         self._seconds.append(seconds)
         self._occurrences.append(tally.occurrence)
         self._details = self._details or details

@@ -145,7 +145,6 @@ class Trial:
 
     @cached_property
     def _places(self) -> I64:
-        """The row of the gallery that each target of the pairs has, −1 for none."""
         places = np.full(len(self.pairs.targets), -1)
         places[self.target_rows] = np.arange(len(self.target_rows))
         return places
@@ -303,7 +302,6 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
 
 
 def _taken(vectors: F32, rows: I64) -> F32:
-    """Return some rows. All of them stay where they are, such as in a file."""
     return vectors if len(rows) == len(vectors) else vectors[rows]
 
 

@@ -63,7 +63,6 @@ class Tuned:
         return {name: evidence.pop(name) for name in ("correction", "parameters")} | {"tuned": evidence}
 
     def save(self, path: str | Path) -> None:
-        """Write the parameter file that `read_correction` reads, or raise `StorageError`."""
         with storage_errors(Path(path)):
             replace_text(Path(path), json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n")
 
@@ -173,7 +172,6 @@ def _choose(hits: F64, weights: F64, fold_of: I64, folds: int) -> tuple[int, Pai
 
 
 def _folds(pairs: Pairs, folds: int) -> I64:
-    """Return the fold of each query, by its first relevant target; −1 for a query without one."""
     first = np.array([rows[0] if len(rows) else -1 for rows in pairs.relevant])
     distinct = np.unique(first[first >= 0])
     if len(distinct) < folds:
@@ -193,7 +191,6 @@ def _hits(trial: Trial, methods: list[Method]) -> F64:
 
 
 def _below_best(hits: F64, weights: F64) -> tuple[F64, F64, F64]:
-    """Return R@1 of each candidate, how far it is below the best, and the standard error of that over the queries."""
     means = hits @ weights / weights.sum()
     best = int(np.argmax(means))
     differences = hits[best] - hits

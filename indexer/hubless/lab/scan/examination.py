@@ -177,7 +177,6 @@ def _places(scores: F32, kept: F32) -> I64:
 
 
 def _dense_places(values: F64) -> I64:
-    """Return 1 for the highest value, 2 for the next, ties alike; the last for 0."""
     distinct, inverse = np.unique(values, return_inverse=True)
     places: I64 = np.where(values > 0, len(distinct) - inverse, len(values) + 1)
     return places

@@ -211,7 +211,6 @@ class ConfidenceModel:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
-        """Return the model of such arrays, for queries of d dimensions. Raises `ValueError` if they do not fit."""
         temperature, weights, constant = (state[name] for name in ("temperature", "weights", "constant"))
         shapes = temperature.shape, weights.shape, constant.shape, state["confidence"].shape, state["presence"].shape
         if shapes != ((2,), (2, dim), (2,), (2,), (2,)) or not (temperature > 0).all():

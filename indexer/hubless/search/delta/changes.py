@@ -59,7 +59,6 @@ class Delta:
         return self.with_more(more)
 
     def with_more(self, more: NewTargets) -> "Delta":
-        """With more targets, whose ids no target has."""
         half = self.targets.kind.precision == "float16"
         if half:
             more = replace(more, vectors=half_rows(more.vectors, "vectors"))

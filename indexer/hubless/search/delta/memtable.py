@@ -102,7 +102,6 @@ class NewTargets:
 
     @classmethod
     def unwritten(cls, vectors: F32, offsets: F32, ids: pa.Array, payload: pa.Table | None) -> "NewTargets":
-        """Return targets that all have a vector, and that no write of a log put."""
         none = np.zeros(len(ids), np.int64)
         return cls(vectors, offsets, ids, payload, np.ones(len(ids), np.bool_), none, none)
 
@@ -123,7 +122,6 @@ class Memtable:
 
     @classmethod
     def empty(cls, dim: int, folded_dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memtable":
-        """Return one without slots, for targets of d and d' dimensions."""
         columns: dict[str, NDArray[Any]] = {
             "vectors": np.empty((0, dim), np.float32),
             "folded": np.empty((0, folded_dim), np.float32),
@@ -177,7 +175,6 @@ class Memtable:
         return pa.array(self.ids.of(self.slots), self.id_type)
 
     def best(self, augmented: F32, k: int, slots: I64) -> tuple[F32, I64]:
-        """Return scores and slots (m, k) of the k best of some slots for each query, best first."""
         folded = self.rows("folded")
         if len(slots) == len(folded) or len(slots) <= _FEW * len(folded):
             chosen = folded if len(slots) == len(folded) else folded[slots]

@@ -105,7 +105,6 @@ class DeltaTargets(TargetsOver):
         return slots
 
     def _parts_of(self, matches: Matches | None) -> tuple[Matches | None, I64]:
-        """Return the matches of the base, None for all, and the slots that match."""
         if matches is None:
             return self.numbering.matches, self.memtable.searched
         if (known := self._parted.get(matches)) is None:

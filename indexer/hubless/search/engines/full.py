@@ -144,7 +144,6 @@ class FullTargets(TargetsOver):
         return self.index.is_shared(matches, exact=exact)
 
     def _reduced(self, augmented: F32) -> F32:
-        """Return queries as the index takes them. Their strengths may differ."""
         strengths = augmented[:, self.dim, np.newaxis]
         queries = augmented[:, : self.dim] @ self.basis.directions
         if (pivot := self.index.pivot) is not None:

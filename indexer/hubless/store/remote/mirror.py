@@ -68,7 +68,6 @@ class Mirror:
         return [each for each in self.objects.names(f"{name}/{VERSIONS}") if self.is_complete(name, each)]
 
     def versions(self, name: str) -> list[VersionInfo]:
-        """Return all versions, oldest first; only their manifests are pulled. Raises `CollectionNotFound`."""
         current = self.current(name)
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
@@ -265,7 +264,6 @@ class RemoteCatalog(Mirror):
                 raise BundleDamaged(Path(f"{self.address}/{key}"), came)
 
     def _take_out(self, name: str, version: str) -> bool:
-        """Delete a version, unless somebody makes it current at this moment."""
         key = f"{name}/{VERSIONS}/{version}/{MANIFEST}"
         manifest = self.objects.read(key)
         self.objects.remove(key)

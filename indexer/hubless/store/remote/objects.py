@@ -54,7 +54,6 @@ class Objects:
         return part
 
     def fetch(self, key: str, path: Path, size: int) -> None:
-        """Copy an object of a size to a file, on from where the file ends."""
         with path.open("ab") as file:
             if file.tell() > size:
                 file.truncate(0)
@@ -74,7 +73,6 @@ class Objects:
         return None if found is None else int(found["size"])
 
     def put(self, key: str, file: Path) -> None:
-        """Copy a file to an object, and check the size of what came."""
         size = file.stat().st_size
         with self._written(key):
             self._store.put(key, file)
@@ -150,7 +148,6 @@ class Objects:
 
 
 def _store(address: str) -> "ObjectStore":
-    """Return the store of an address, with the credentials that the environment names."""
     from obstore.store import AzureStore, GCSStore, S3Store
 
     scheme, _, path = address.partition("://")
