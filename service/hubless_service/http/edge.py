@@ -11,8 +11,8 @@ import re
 import resource
 import sys
 from collections.abc import Callable
-from functools import lru_cache
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import unquote, unquote_to_bytes
 
@@ -26,7 +26,6 @@ from httptools import (
 )
 from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hubless_service.http.problems import HttpProblem, clip
@@ -68,7 +67,7 @@ def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -
         return malformed("version: expected HTTP/1.1 or HTTP/1.0, got none")
     if len(hosts) > 1 or (not hosts and version != "1.0"):
         return malformed(f"host: expected one header, got {len(hosts)}")
-    if hosts and not _is_host(hosts[0]):
+    if hosts and not _HOST.fullmatch(hosts[0]):
         return malformed("host: expected a name or an address, and perhaps a port")
     if codings and (codings != [b"chunked"] or version == "1.0"):
         return malformed("transfer-encoding: expected chunked, in HTTP/1.1")
@@ -86,11 +85,6 @@ def without_upgrade(method: bytes, version: str, url: bytes, headers: Headers) -
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-@lru_cache(256)
-def _is_host(value: bytes) -> bool:
-    return _HOST.fullmatch(value) is not None
-
-
 log = logging.getLogger("hubless.connections")
 
 LEAST_BYTES = 65_536
@@ -104,10 +98,6 @@ _OTHER_DESCRIPTORS = 64  # that connections leave to the process: its listener, 
 _LOOKS = 10  # in the shortest of the times that are watched
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds between two looks
 _SECONDS_BETWEEN_WARNINGS = 60.0
-
-
-class _Stop(Exception):
-    """Raised in a callback of the parser, to end parsing."""
 
 
 class Cycle(RequestResponseCycle):
@@ -132,14 +122,6 @@ class Cycle(RequestResponseCycle):
             self.on_gone()
 
 
-class Lingering:
-    """The transport of a last answer: a client that still sends must be able to read it."""
-
-    def __init__(self, connection: "Protocol") -> None:
-        self.write, self.is_closing = connection.transport.write, connection.transport.is_closing
-        self.close = connection.linger
-
-
 class Protocol(HttpToolsProtocol):
     """One connection.
 
@@ -150,6 +132,7 @@ class Protocol(HttpToolsProtocol):
 
     settings: Settings
     watch: "Watch"
+    scope: Any
 
     def __init__(self, *positional: Any, **named: Any) -> None:
         super().__init__(*positional, **named)
@@ -158,7 +141,6 @@ class Protocol(HttpToolsProtocol):
         self._due = 0.0  # by the loop's clock; counts while nothing is answered
         self._unsent, self._unsent_since = 0, 0.0
         self._deaf = False  # what still comes is discarded
-        self._problem: HttpProblem | None = None
         self._messages = 0
         self._in_message = self._in_body = False
         self._body = self._framing = 0  # bytes of the message that comes: of its body, and of all else
@@ -201,7 +183,7 @@ class Protocol(HttpToolsProtocol):
             self._feed(head + data[upgrade.args[0] :])
             return
         except HttpParserError as error:
-            self._refuse(self._problem or malformed(_reason(error)))
+            self._refuse(_refusal(error))
             return
         if self._in_message and messages == self._messages:
             self._framing += len(data) - (self._body - body)
@@ -216,37 +198,36 @@ class Protocol(HttpToolsProtocol):
             self._deaf = True  # the request before is the last
         elif len(self.pipeline) >= self.settings.max_pipelined:
             detail = f"{self.settings.max_pipelined} requests wait on this connection already, and no more may."
-            self._stop(HttpProblem("head_too_large", detail))
+            raise HttpProblem("head_too_large", detail)
         if self._deaf:
-            raise _Stop
+            raise malformed("connection: it ends with the request before")  # nobody reads this
         self._messages += 1
         self._in_message, self._in_body = True, False
         self._body = self._framing = 0
         if not self._running:
             self._due = self.loop.time() + self.settings.receive_seconds
-        self.url, self.headers, self.expect_100_continue = b"", [], False
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
-                self._stop(malformed("method: CONNECT is for proxies"))
+                raise malformed("method: CONNECT is for proxies")
             return
         version = self.parser.get_http_version()
         if problem := problem_of(version, self.url, self.headers, self.settings):
-            self._stop(problem)
+            raise problem
         # whether a proxy is believed costs more to find out than the app's other layers
         app = self._unproxied if FORWARDED.isdisjoint(dict(self.headers)) else self.app
         parts, before = parse_url(self.url), self.cycle
         path = parts.path.decode("ascii")
-        about = {
+        self.scope |= {
             "http_version": version,
             "method": self.parser.get_method().decode("ascii"),
             "path": unquote(path) if "%" in path else path,
             "raw_path": parts.path,
             "query_string": parts.query or b"",
-            "headers": self.headers,
         }
-        self.cycle = self._new_cycle(about, self.transport, version != "1.0" and self.parser.should_keep_alive())
+        self.cycle = self._new_cycle(self.transport, version != "1.0" and self.parser.should_keep_alive())
         if before is None or before.response_complete:
             self._start_asgi_task(self.cycle, app)
         else:
@@ -258,20 +239,12 @@ class Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._body += len(body)
-        cycle = self.cycle
-        if cycle.response_complete:
-            return
-        cycle.body += body
-        if len(cycle.body) > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
-        cycle.message_event.set()
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._in_message = False
         if not self.parser.should_upgrade():
-            if not self.cycle.response_complete:
-                self.cycle.more_body = False
-                self.cycle.message_event.set()
+            super().on_message_complete()
             if not self._running:
                 self._due = self.loop.time() + self.settings.keep_alive_seconds
 
@@ -321,10 +294,6 @@ class Protocol(HttpToolsProtocol):
         self.watch.waiting.pop(self, None)
         super()._start_asgi_task(cycle, app)
 
-    def _stop(self, problem: HttpProblem) -> None:
-        self._problem = problem
-        raise _Stop
-
     def _refuse(self, problem: HttpProblem) -> None:
         """Answer with a problem, after what was asked before, and end the connection."""
         if self._deaf:
@@ -333,18 +302,17 @@ class Protocol(HttpToolsProtocol):
         if self._in_message and self._in_body and not self._give_up_last():
             return
         url = self.url if self._messages else b""
-        # the app answers it as a request, so that it is logged and counted
-        about = {
-            "http_version": "1.1",
+        super().on_message_begin()  # the app answers it as a request, so that it is logged and counted
+        self.scope |= {
             "method": self.parser.get_method().decode() if url else "-",
             "path": "",
             "raw_path": clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-",
             "query_string": b"",
-            "headers": [],
             REFUSAL: problem,
         }
-        self.expect_100_continue = False
-        refusal = self._new_cycle(about, Lingering(self), keep_alive=False)
+        # a client that still sends must be able to read the answer
+        ends = SimpleNamespace(write=self.transport.write, is_closing=self.transport.is_closing, close=self.linger)
+        refusal = self._new_cycle(ends, keep_alive=False)
         if self._running:
             self.pipeline.appendleft((refusal, self.app))
         else:
@@ -365,20 +333,10 @@ class Protocol(HttpToolsProtocol):
             self._running = None
         return True
 
-    def _new_cycle(self, about: dict[str, Any], transport: Any, keep_alive: bool) -> Cycle:
-        scope: Any = {
-            "type": "http",
-            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "root_path": "",
-            "state": self.app_state.copy(),
-            **about,
-        }
+    def _new_cycle(self, transport: Any, keep_alive: bool) -> Cycle:
         log, defaults = self.logger, self.server_state.default_headers
         rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
-        scope[EXCHANGE] = cycle = Cycle(scope, transport, self.flow, log, log, False, defaults, *rest)
+        self.scope[EXCHANGE] = cycle = Cycle(self.scope, transport, self.flow, log, log, False, defaults, *rest)
         cycle.arrived = perf_counter()
         return cycle
 
@@ -430,10 +388,13 @@ def protocol_of(settings: Settings) -> type[Protocol]:
     return type("Protocol", (Protocol,), {"settings": settings, "watch": Watch(settings)})
 
 
-def _reason(error: HttpParserError) -> str:
-    """Return why the parser refuses a request. A failure of ours is raised as it is."""
+def _refusal(error: HttpParserError) -> HttpProblem:
+    """Return why the parser, or one of its callbacks, refuses a request. A failure of ours is raised as it is."""
+    cause = error.__context__
     if not isinstance(error, HttpParserCallbackError):
-        return f"{error}."
-    if error.__context__ and not isinstance(error.__context__, _Stop | HttpParserInvalidURLError):
-        raise error.__context__
-    return "The target of the request is not one."
+        return malformed(f"{error}.")
+    if isinstance(cause, HttpProblem):
+        return cause
+    if cause and not isinstance(cause, HttpParserInvalidURLError):
+        raise cause
+    return malformed("The target of the request is not one.")
