@@ -95,14 +95,15 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Work before the first request, and after the last answer."""
         folder = shared_folder()
-        keys.start()
+        watching = asyncio.create_task(keys.watch())
         engine.start(on_loaded=(folder / LOADED).touch if first and folder else lambda: None)
         while folder and not (first or engine.draining):
             if not engine.shelf.loading and (folder / LOADED).exists():
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         yield
-        threads = [*engine.stop(), *keys.stop()]
+        watching.cancel()
+        threads = engine.stop()
         if tracing:
             threads.append(_begun(tracing.close))
         await _join(threads)

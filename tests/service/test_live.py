@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -199,7 +200,8 @@ def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
 
 def observe_vectors(live, collection, vectors):
     rows = np.zeros((len(vectors), 1), np.int64)
-    live.observe(collection, vectors, [(rows, line) for line in range(len(rows))], {"limit": 1, "strength": 1.0})
+    results = SimpleNamespace(ranked=SimpleNamespace(rows=rows), strength=1.0, certainty=None)
+    live.observe(collection, vectors, [(results, line) for line in range(len(rows))], {"limit": 1})
 
 
 def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
@@ -283,9 +285,9 @@ def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
 
 
 def observe(live, collection, queries, limit=10):
-    options = {"limit": limit, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
-    rows = collection.query(queries, **options).rows
-    live.observe(collection, queries, [(rows, line) for line in range(len(rows))], options)
+    options = {"limit": limit, "strength": 1.0}
+    results = collection.query(queries, prepared=True, **options)
+    live.observe(collection, queries, [(results, line) for line in range(len(results))], options)
 
 
 def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):

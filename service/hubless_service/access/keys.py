@@ -1,7 +1,7 @@
 """API keys: which there are, and what a request that brings one may do."""
 
+import asyncio
 import logging
-import threading
 from dataclasses import dataclass, field
 from hashlib import sha256
 from hmac import compare_digest
@@ -72,8 +72,6 @@ class Keys:
     def __init__(self, settings: Settings) -> None:
         self._fixed = [Access(role, digest=sha256(key.encode()).digest()) for role, key in settings.keys]
         self._path = settings.keys_file
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="keys", daemon=True)
         self._seen = b""  # a digest of the file: its time stays the same if it is written twice in quick succession
         self._trouble = ""
         self._keys = self._fixed
@@ -94,15 +92,11 @@ class Keys:
                 found = access
         return found
 
-    def start(self) -> None:
-        """Begin to watch the file, if there is one."""
-        if self._path:
-            self._thread.start()
-
-    def stop(self) -> list[threading.Thread]:
-        """End that; the thread, if it runs."""
-        self._stopping.set()
-        return [self._thread] if self._thread.ident else []
+    async def watch(self) -> None:
+        """Look at the file again and again, if there is one."""
+        while self._path:
+            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.to_thread(self.look)
 
     def look(self) -> None:
         """Read the file if it has changed; a file that cannot be read changes nothing."""
@@ -126,10 +120,6 @@ class Keys:
         self._keys = [*self._fixed, *_parse(content)]
         self._seen = now
         return True
-
-    def _watch(self) -> None:
-        while not self._stopping.wait(_LOOK_SECONDS):
-            self.look()
 
 
 def _parse(content: bytes) -> list[Access]:

@@ -78,13 +78,6 @@ def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -
     return None
 
 
-def without_upgrade(method: bytes, version: str, url: bytes, headers: Headers) -> bytes:
-    """Return the head once more, without the header `Upgrade`: a server may ignore it (RFC 9110, 7.8)."""
-    lines = [method + b" " + url + b" HTTP/" + version.encode()]
-    lines += [name + b": " + value for name, value in headers if name != b"upgrade"]
-    return b"\r\n".join(lines) + b"\r\n\r\n"
-
-
 log = logging.getLogger("hubless.connections")
 
 LEAST_BYTES = 65_536
@@ -173,17 +166,20 @@ class Protocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _feed(self, data: bytes) -> None:
-        messages, body = self._messages, self._body
+        messages, body, again = self._messages, self._body, b""
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            # the parser has passed over the body, as if another protocol followed
-            head = without_upgrade(self.parser.get_method(), self.parser.get_http_version(), self.url, self.headers)
-            self.parser = HttpRequestParser(self)
-            self._feed(head + data[upgrade.args[0] :])
-            return
+            # a server may ignore it (RFC 9110, 7.8), but the parser has passed over the body: it gets the head again
+            lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())]
+            lines += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+            again = b"\r\n".join([*lines, b"", data[upgrade.args[0] :]])
         except HttpParserError as error:
             self._refuse(_refusal(error))
+            return
+        if again:  # not while an exception is handled, which would become the context of others
+            self.parser = HttpRequestParser(self)
+            self._feed(again)
             return
         if self._in_message and messages == self._messages:
             self._framing += len(data) - (self._body - body)

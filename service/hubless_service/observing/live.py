@@ -86,8 +86,13 @@ RANKINGS = ("served", "corrected", "raw")
 FEWEST, MOST = 50, 512
 """Fewest different queries for which a drift is given, and the most that it is measured on."""
 _WORST = 10
+_SEARCHED_AGAIN = ("limit", "parameters", "filter")  # options that searching once more takes over
 _TOGETHER = 32  # queries searched at each strength by one call; in between it is looked whether others wait
 _RENEWED = 0.05  # share of the queries that must be new before figures that take long are made again
+
+
+Line = tuple[hubless.Results | Exception, int]
+"""The results that a query is among, and its line there; or its error."""
 
 
 class LiveQuery(NamedTuple):
@@ -130,22 +135,30 @@ class LiveVersion:
         """The strength that the queries speak for; None before any query."""
 
     def observe(
-        self, collection: hubless.Collection, vectors: F32, found: Sequence[tuple[I64, int]], options: dict[str, Any]
+        self, collection: hubless.Collection, vectors: F32, lines: Sequence[Line], options: dict[str, Any]
     ) -> None:
-        """Keep answers."""
-        k = min(K, options["limit"])
+        """Keep answers to vectors, all with the same options; those that failed are left out."""
+        asked: dict[str, Any] = {"prepared": True}
+        for name in _SEARCHED_AGAIN:
+            if name in options:
+                asked[name] = options[name]
         blocks: dict[int, I64] = {}
-        for rows, _ in found:
-            if id(rows) not in blocks:
-                blocks[id(rows)] = collection.parts.base_rows(rows[:, :k])
+        queries, sure = list[LiveQuery](), list[tuple[float, bool]]()
+        for vector, (results, line) in zip(vectors, lines, strict=True):
+            if isinstance(results, Exception):
+                continue
+            if id(results) not in blocks:
+                asked["strength"] = results.strength
+                blocks[id(results)] = collection.parts.base_rows(results.ranked.rows[:, : min(K, options["limit"])])
+            # copies, which do not hold on to the whole batch
+            queries.append(LiveQuery(vector.copy(), asked, blocks[id(results)][line].copy()))
+            if results.certainty is not None:
+                sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
         with self._lock:
-            for vector, (rows, line) in zip(vectors, found, strict=True):
-                # copies, which do not hold on to the whole batch
-                query = LiveQuery(vector.copy(), options, blocks[id(rows)][line].copy())
-                self._recent.append(query)
-                if query.rows.size:
-                    self._drawn.append(query)
-            self.seen += len(vectors)
+            self._recent.extend(queries)
+            self._drawn.extend([query for query in queries if query.rows.size])
+            self.seen += len(queries)
+        self.certainty.observe(sure)
 
     def look(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
         """Search drawn queries again, choose the strength, and measure the drift."""
@@ -301,18 +314,11 @@ class LiveHubness:
         return [self._thread] if self._thread.ident else []
 
     def observe(
-        self,
-        collection: hubless.Collection,
-        vectors: F32,
-        found: Sequence[tuple[I64, int]],
-        options: dict[str, Any],
-        sure: Sequence[tuple[float, bool]],
+        self, collection: hubless.Collection, vectors: F32, lines: Sequence[Line], options: dict[str, Any]
     ) -> None:
-        """Keep answers, as `LiveVersion.observe` and `LiveConfidence.observe` do."""
+        """Keep answers, as `LiveVersion.observe` does."""
         if self._settings.hubness:
-            live = self.of(collection)
-            live.observe(collection, vectors, found, options)
-            live.certainty.observe(sure)
+            self.of(collection).observe(collection, vectors, lines, options)
             self._came = True
 
     def of(self, collection: hubless.Collection) -> LiveVersion:

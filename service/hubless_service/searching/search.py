@@ -22,6 +22,7 @@ from hubless_service.http.requests import LikeTarget, Query
 from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, LoadedTargets, read_beside
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.http.values import NO_EXTRAS, Extras
+from hubless_service.observing.live import Line
 from hubless_service.searching.work_queue import Answer, WorkQueue
 
 
@@ -66,16 +67,8 @@ def read_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> L
     return LoadedTargets(collection.ids(rows), collection.offsets[rows], seqs_of(collection.parts, rows), beside)
 
 
-Observe = Callable[
-    [hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any], Sequence[tuple[float, bool]]], None
-]
-"""Takes query vectors, for each an array of rows found and its line, the options, and how sure the answers are."""
-Line = tuple[hubless.Results | Exception, int]
-"""The results that a query is among, and its line there; or its error."""
-
-
+Observe = Callable[[hubless.Collection, F32, Sequence[Line], dict[str, Any]], None]
 _NOT_OBSERVED = frozenset({"skip", "group_by", "diversity"})
-_OBSERVED = ("limit", "parameters", "filter")
 
 
 class QueryGroup(NamedTuple):
@@ -173,7 +166,7 @@ def answer_groups(
         first = after
     # find-similar queries and later pages do not come from what users ask for, and chosen hits not from the ranking
     if vectors is not None and _NOT_OBSERVED.isdisjoint(queries[0].options):
-        _tell(observe, collection, queries[0].options, vectors, lines)
+        observe(collection, vectors, lines, queries[0].options)
     return outcomes
 
 
@@ -221,26 +214,6 @@ def _found(
         except Exception as error:
             return error
     return found
-
-
-def _tell(
-    observe: Observe, collection: hubless.Collection, options: dict[str, Any], vectors: F32, lines: Sequence[Line]
-) -> None:
-    good, found, strength = list[int](), list[tuple[I64, int]](), 0.0
-    sure = list[tuple[float, bool]]()
-    for i, (results, line) in enumerate(lines):
-        if not isinstance(results, Exception):
-            good.append(i)
-            found.append((results.ranked.rows, line))
-            strength = results.strength
-            if results.certainty is not None:
-                sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
-    if good:
-        asked: dict[str, Any] = {"strength": strength, "prepared": True}
-        for name in _OBSERVED:
-            if name in options:
-                asked[name] = options[name]
-        observe(collection, vectors if len(good) == len(lines) else vectors[good], found, asked, sure)
 
 
 def _in_words_of(query: Query, error: Exception) -> Exception:
