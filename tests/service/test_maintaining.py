@@ -5,6 +5,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,6 +36,10 @@ def home(tmp_path):
     return tmp_path / NAME
 
 
+def settings(merge_at=0, keep=None, sample=None):
+    return SimpleNamespace(merge_at=merge_at, max_added=100, keep_versions=keep, query_sample=sample)
+
+
 @pytest.fixture
 def start(home):
     """Start a maintainer of the catalog; it is stopped at the end."""
@@ -42,7 +47,7 @@ def start(home):
 
     def start(merge_at=0):
         served = [living(home.parent)]
-        made = Maintainer(home.parent, lambda: served, merge_at, 100, 1, lambda: None)
+        made = Maintainer(home.parent, lambda: served, settings(merge_at, keep=1), lambda: None)
         made.start()
         started.append(made)
         return made
@@ -139,7 +144,7 @@ def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw
     home, sample, ask = raw
     monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    made = Maintainer(home.parent, lambda: [living(home.parent)], 0, 100, None, lambda: None, sample)
+    made = Maintainer(home.parent, lambda: [living(home.parent)], settings(sample=sample), lambda: None)
     ask(LIVE[:299])
     assert made._waiting() == {}
     ask(LIVE[299:])

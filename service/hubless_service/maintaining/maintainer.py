@@ -29,6 +29,7 @@ from hubless_service.maintaining.work import (
     read_status,
     write_status,
 )
+from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.maintenance")
 
@@ -50,19 +51,15 @@ class Maintainer:
         self,
         catalog: Path,
         served: Callable[[], Iterable[WritableCollection]],
-        merge_at: int,
-        most_added: int,
-        keep: int | None,
+        settings: Settings,
         on_done: Callable[[], None],
-        sample: Path | None = None,
     ) -> None:
         self._catalog = catalog
         self._served = served
-        self._merge_at = merge_at
-        self._most_added = most_added
-        self._keep = keep
+        self._settings = settings
+        self._limits = settings.merge_at, settings.max_added
+        self._sample = settings.query_sample
         self._on_done = on_done
-        self._sample = sample
         self._merges = set[str]()  # that were asked for; a bank to be fitted waits on the disk
         self._not_before = dict[tuple[str, Work], float]()
         self._failures = Counter[tuple[str, Work]]()
@@ -90,7 +87,7 @@ class Maintainer:
 
     def written(self, living: WritableCollection) -> None:
         """Look for work if the writes of a collection are enough for a merge."""
-        if are_enough(living, self._merge_at, self._most_added):
+        if are_enough(living, *self._limits):
             self._woken.set()
 
     def status(self, name: str) -> Status | None:
@@ -119,7 +116,7 @@ class Maintainer:
         waiting: dict[str, Work] = dict.fromkeys(list(self._merges), "merge")
         for living in self._served():
             name = living.base.name
-            if is_due(living, self._merge_at, self._most_added):
+            if is_due(living, *self._limits):
                 waiting[name] = "merge"
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
@@ -143,7 +140,11 @@ class Maintainer:
             except BlockingIOError:
                 return BUSY
             task = MaintenanceTask(
-                str(home.parent), name, work, self._keep, None if self._sample is None else str(self._sample)
+                str(home.parent),
+                name,
+                work,
+                self._settings.keep_versions,
+                None if self._sample is None else str(self._sample),
             )
             command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
             # nobody waits for a merge: it leaves the other processors to the searches

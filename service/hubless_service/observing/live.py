@@ -155,8 +155,10 @@ class LiveVersion:
             if results.certainty is not None:
                 sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
         with self._lock:
-            self._recent.extend(queries)
-            self._drawn.extend([query for query in queries if query.rows.size])
+            for query in queries:
+                self._recent.append(query)
+                if query.rows.size:
+                    self._drawn.append(query)
             self.seen += len(queries)
         self.certainty.observe(sure)
 

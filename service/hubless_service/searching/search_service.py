@@ -71,15 +71,8 @@ class SearchService:
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self._writer.on_replaced = self._follower.wake
-        self.maintainer = Maintainer(
-            source.path,
-            self.shelf.living,
-            settings.merge_at,
-            settings.max_added,
-            settings.keep_versions,
-            self._follower.look_now,
-            settings.query_sample,
-        )
+        self.look_now = self._follower.look_now
+        self.maintainer = Maintainer(source.path, self.shelf.living, settings, self.look_now)
         self._writer.on_written = self.maintainer.written
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
@@ -140,10 +133,6 @@ class SearchService:
                 return True
             await asyncio.sleep(_LOOK_SECONDS)
         return name in self.shelf.slots
-
-    def look_now(self) -> None:
-        """Have all workers look at the catalog, as something in it has changed."""
-        self._follower.look_now()
 
     async def search(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query]
