@@ -25,7 +25,6 @@ from hubless.vectors.arrays import check_at_least
 
 Metric = Literal["cosine", "dot"]
 FAISS = "faiss"
-"""The engine in this process. The others come with packages."""
 
 
 @dataclass(frozen=True, kw_only=True)

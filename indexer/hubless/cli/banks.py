@@ -34,7 +34,6 @@ from hubless.vectors.files import as_items
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 NOT_GOOD = 4
-"""Exit code of `check` if something speaks against the bank."""
 _MIXED: dict[str, Any] = {"share": float, "size": int, "seed": int, "fresh": Path, "target_prior": Path}
 _DEFAULTS: dict[str, Any] = {"share": 0.9, "size": None, "seed": 0, "fresh": None, "target_prior": None}
 

@@ -48,7 +48,6 @@ _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "t
 _OF_COLLECTION = ("collection", "queries", "relevant", "options")
 _OF_FILES = ("queries", "targets", "relevant", "corrections", "query_bank", "attribute")
 _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
-"""Parameters that only `--targets` takes."""
 
 
 def evaluate_command(

@@ -40,7 +40,6 @@ from hubless.store.kept_scan import keep_scan
 
 _OF_GALLERY = ("targets", "metric", "ids", "payload")
 ALERT = 3
-"""Exit code of `scan` if a target reaches the threshold."""
 
 
 def diagnose_command(

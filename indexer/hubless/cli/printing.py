@@ -14,7 +14,6 @@ from rich.table import Table
 from hubless.store.bundle import Hubness, Measured
 
 WITHOUT_TERMINAL, WIDEST = 100, 200
-"""Columns of a table."""
 _UNLIMITED = 100_000
 
 

@@ -19,7 +19,6 @@ from hubless.vectors.sources import under_metric
 
 _BLOCK = 1024
 NAMED = 60
-"""Most characters of a hit beside others."""
 _SIDES = ("", "raw", "offset", "corrected", "offset", "was")
 
 

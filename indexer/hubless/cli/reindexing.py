@@ -15,7 +15,6 @@ from hubless.errors import JobRunning
 from hubless.store.remote.mirror import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
-"""Exit codes beside 0, 1 and 2."""
 
 
 def reindex_command(

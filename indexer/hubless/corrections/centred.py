@@ -11,7 +11,6 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 
 CENTRE = "centre"
-"""The name of the constant among the arrays of the state."""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,7 @@ _BELOW = 1e-3
 
 Flags = NDArray[np.bool_]
 State = dict[str, NDArray[Any]]
-"""The stored form of a fitted correction: plain arrays."""
 Details = dict[str, Any]
-"""The rest of it, as JSON for the manifest."""
 
 
 @runtime_checkable

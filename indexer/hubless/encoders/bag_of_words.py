@@ -15,7 +15,6 @@ from hubless.vectors.arrays import F32, F64, as_float32
 from hubless.vectors.npy import read_npy, write_array
 
 WORDS_FILE = "encoder.npy"
-"""The row of each word, beside the description."""
 
 # give it another name if `tokenise` changes: an encoder is right only with the words of its training
 TOKENISER = "identifier-words-1"

@@ -15,7 +15,6 @@ from hubless.errors import EncoderFailed, InputError, storage_errors
 from hubless.vectors.arrays import F32
 
 ENCODER_FILE = "encoder.json"
-"""File with the description of an encoder, in the folder of a version."""
 
 
 class Encoder(Protocol):

@@ -39,7 +39,6 @@ _OF_THE_DESCRIPTION = {
 }
 _LONGEST = 200  # quoted characters
 MOST_READ = 16_384
-"""Bytes to read of an error answer."""
 
 
 class EndpointDescription(EncoderDescription):

@@ -13,7 +13,6 @@ from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
-"""Places where exporters put the graph."""
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _POOLED = "sentence_embedding"

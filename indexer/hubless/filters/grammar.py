@@ -60,10 +60,7 @@ class Filter:
 def parse_filter(
     document: Any, schema: pa.Schema, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
 ) -> Filter:
-    """Read a filter from its JSON, checked against the schema of the payload. `name` is what errors call it.
-
-    Raises `UnknownField`; `InputError` if a value does not fit the column's type, or the filter is too large.
-    """
+    """Read a filter from its JSON, checked against the schema of the payload. `name` is what errors call it."""
     parser = _Parser(schema, limits, name)
     root = parser.node(document, name, 1)
     try:

@@ -15,10 +15,7 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
-    """Check the payload of a target, as it stands in JSON, and return its values as `pyarrow.array` takes them.
-
-    Raises `UnknownField` naming a column that there is not, `InputError` naming the column whose value does not fit.
-    """
+    """Check the payload of a target, as it stands in JSON, and return its values as `pyarrow.array` takes them."""
     if schema is None:
         if document:
             raise InputError("", "none, as the collection has no payload", "an object")

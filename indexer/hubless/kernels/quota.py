@@ -23,7 +23,6 @@ def memory_limit(root: Path = Path("/")) -> int:
 
 
 _MEMORY = ("memory.max", "memory.limit_in_bytes")
-"""Files of groups of version 2 and of version 1."""
 
 
 def _folders(root: Path, controller: str) -> Iterator[Path]:

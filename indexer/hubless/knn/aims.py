@@ -71,10 +71,7 @@ def _milliseconds(latency: Any) -> float:
 def kinds_to_try(
     name: str, indexes: Mapping[str, IndexType], count: int, dim: int, aims: Aims
 ) -> tuple[list[IndexType], list[str]]:
-    """Return the kinds to build for vectors of `dim` dimensions, in turn until one reaches the aims, and notes.
-
-    Raises `InputError` if the memory is too small for all.
-    """
+    """Return the kinds to build for vectors of `dim` dimensions, in turn until one reaches the aims, and notes."""
     if name == AUTO:
         choices = [[indexes[each] for each in VARIANTS[family]] for family in _families(count, dim, aims)]
         choices = [kinds for kinds in choices if count >= kinds[0].least]

@@ -17,11 +17,8 @@ SIZE = (500, 350)
 """Small, so that words stay readable on a phone."""
 FONT = 14
 WIDTH_OF_LETTER = 0.56
-"""Of the size of the font, about."""
 LINE = 19
-"""Height of a line of text."""
 TOP = 12
-"""Room above the plot."""
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "s": "M-4-4h8v8h-8z",

@@ -20,7 +20,6 @@ from hubless.vectors.npy import NpyVectors
 from hubless.vectors.sources import ArrayVectors, VectorSource, as_source, block_rows, in_memory
 
 QUERIES, BANK, TARGET_BANK = "similarities", "bank similarities", "target bank similarities"
-"""Names of the matrices in errors."""
 AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
 
 

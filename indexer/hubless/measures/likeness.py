@@ -10,7 +10,6 @@ SAME = 1e-5
 """Two rows are the same from this squared distance down, relative to their squared length. Float16 copies are nearer;
 the nearest query and target of real sets are a thousand times further apart."""
 HELD = 2**24
-"""Similarities that are held at once."""
 ROUNDING = np.float32(1e-5)
 """Similarities that differ by less, relative to them, tie."""
 CROWDED = 0.8
@@ -28,10 +27,7 @@ def share_among(rows: F32, others: VectorSource) -> float:
 
 
 def told_apart(first: F32, second: F32) -> float:
-    """Return how well a linear classifier tells two clouds (m, d), (n, d) apart, as AUC: near 0.5 it can only guess.
-
-    A ridge discriminant is trained on one half of either cloud, in random order, and tested on the other, both ways.
-    """
+    """Return how well a linear classifier tells two clouds (m, d), (n, d) apart, as AUC: near 0.5 it can only guess."""
     found = []
     for train in (0, 1):
         one, other = first[train::2], second[train::2]

@@ -14,7 +14,6 @@ CONFIDENCE = 0.95
 RESAMPLES = 2000
 FLIPS = 9999
 _HELD = 2**22
-"""Values that are resampled at once."""
 
 Statistic = Callable[[F64], F64]
 

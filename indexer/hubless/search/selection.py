@@ -34,10 +34,7 @@ class Selection(NamedTuple):
     diversity: float
 
     def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> tuple[Ranked, F32]:
-        """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1.
-
-        The best folded scores of the whole ranking come too, −∞ where there are fewer.
-        """
+        """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1."""
         wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
         deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
         depth = min(wanted if self.values is None else _PER_GROUP * wanted, deepest)

@@ -23,10 +23,7 @@ def sample_of(count: int) -> I64:
 
 
 def index_problem(targets: Targets, offsets: F32, count: int) -> str | None:
-    """Return how the index differs from the stored vectors and offsets (n,); None if it does not.
-
-    Each of up to 64 of the first `count` targets, which have a vector, is searched for; each hit has to score v·t − h.
-    """
+    """Return how the index differs from the stored vectors and offsets (n,); None if it does not."""
     if not count:
         return None
     vectors = targets.vectors(sample_of(count))

@@ -38,7 +38,6 @@ _OF_JSON = (
 )
 _OF_TEXT = " (targets are vectors; texts have to be encoded first, and other fields are --payload)"
 _HINTS = {".jsonl": _OF_JSON, ".ndjson": _OF_TEXT, ".json": _OF_TEXT, ".csv": _OF_TEXT, ".txt": _OF_TEXT}
-"""Advice for files that hold no matrix, by their ending."""
 
 
 @dataclass(frozen=True)

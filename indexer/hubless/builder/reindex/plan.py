@@ -34,7 +34,6 @@ from hubless.store.catalog import Catalog
 from hubless.vectors.basis import AUTO
 
 WORK = ".reindex"
-"""Folder of a collection in which an unfinished job keeps what it has done."""
 SEQ = "seq"
 
 FileStamps = Mapping[str, Sequence[FileStamp]]

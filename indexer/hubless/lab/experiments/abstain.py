@@ -31,7 +31,6 @@ from hubless.vectors.sources import in_memory
 ACCURACY = 0.9
 _FITTED, _MOST_RELEVANT, _RESAMPLES = 1000, 100, 300
 _POINTS = 200
-"""Of a curve, at most."""
 
 
 class TrialAnswers(NamedTuple):

@@ -16,11 +16,8 @@ from hubless.measures.chance import antihubs_by_chance
 
 _CHANGE = "ΔR@1 [95 %]"
 _FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
-"""First columns on a terminal: others may not fit beside them."""
 _ROW_HEIGHT = 45
-"""Pixels of height for each row of a chart."""
 _COLOURS = {"auto": ACCENT, "corrected": ACCENT, "none": RAW, "raw": RAW}
-"""Of the rows of a chart."""
 
 Measures: TypeAlias = Sequence[str] | None
 """Names as in `quality` of a row, or those of `MEASURES`; None for the usual ones."""

@@ -21,7 +21,6 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample, under_metric
 
 _SCORES_HELD = 2**24
-"""Scores of queries against all targets that are held at once."""
 LOOKED_UP = 2000
 """Test queries, and right targets, that are looked up in the bank."""
 

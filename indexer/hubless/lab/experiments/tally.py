@@ -17,7 +17,6 @@ K_OCCURRENCE = 10
 DEPTHS = (K_OCCURRENCE,)
 RECALLS = (1, 5, 10)
 TWO = 2
-"""Groups that have a bias: the difference of their shares."""
 
 Quality: TypeAlias = dict[str, float]
 """Measures of one ranking by name: `recall_at_1`, …, `mean_rank`, …, `skewness`, …; shares are from 0 to 1."""

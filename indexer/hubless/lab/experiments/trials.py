@@ -28,9 +28,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
 
 SCORES_HELD = 2**22
-"""Similarities of test queries with targets that are held at once."""
 LEAK = "a leak, that makes corrections look better than they are"
-"""Part of each note about a leak."""
 _LOOKED_AT, _CONSTANT = 64, 1e-6
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 

@@ -8,7 +8,6 @@ from hubless.vectors.arrays import F32, F64, I64, unit_rows
 from hubless.vectors.sources import VectorSource
 
 ROWS = 2048
-"""Of a block of targets."""
 NEAR_DUPLICATE = 0.98
 """From this cosine on."""
 DEPTH = 10

@@ -21,7 +21,6 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
 
 GROUP = "hubless.engines"
-"""Entry points through which packages bring engines."""
 
 
 class ExternalTargets(StoredTargets, Protocol):

@@ -31,7 +31,6 @@ CANDIDATES, MOST_CANDIDATES = 50, 400
 build doubles it until the recall is reached."""
 _MOST_ASKED = 5000
 _TOGETHER = 16
-"""Queries whose candidates are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,6 @@ class FullTargets(TargetsOver):
 
 
 Embedded: TypeAlias = OwnTargets | FullTargets
-"""Targets of the embedded engine."""
 
 
 def shards_of(targets: Embedded) -> Sequence[IndexedTargets]:

@@ -124,7 +124,6 @@ class ShardedTargets(TargetsOver):
 
 
 OwnTargets: TypeAlias = IndexedTargets | ShardedTargets
-"""Targets in one index or in several, which hold all that a search looks at."""
 
 
 def embedded(

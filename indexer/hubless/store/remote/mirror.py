@@ -174,7 +174,6 @@ def _is_here(folder: Path) -> bool:
 
 
 TRIES = 8
-"""Number of tries to change the aliases while others change them, too."""
 
 
 class RemoteCatalog(Mirror):

@@ -18,7 +18,6 @@ CHUNK = 16 * 2**20
 """Bytes of one request. What came before a failure need not come again."""
 RETRIES = 3
 CLIENT: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=30)}
-"""Limits of one request; a large file is put in several."""
 PAUSES: dict[str, Any] = {"init_backoff": timedelta(seconds=0.5), "max_backoff": timedelta(seconds=4), "base": 2}
 """The pause after the first failure, the longest one, and the factor between two."""
 _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
