@@ -10,7 +10,7 @@ import pytest
 
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
-from hubless_service.searching.work_queue import SHORT, Backlog, WorkItem, WorkQueue
+from hubless_service.searching.work_queue import SHORT, WorkItem, WorkQueue
 
 PACE = 0.002
 """Seconds a query: a batch of 256 takes half a second."""
@@ -38,13 +38,13 @@ def new_item(loop):
 
 
 def backlog(threads=1, batch=256):
-    return Backlog(2000, batch, threads)
+    return WorkQueue(threads, 2000, batch, lambda: None, SHORT)
 
 
 def code_of(waiting, now, seconds, late=0.0):
     """How one more request would be refused; None if it may wait."""
     try:
-        waiting.check(now, late, seconds)
+        waiting.check_room(now, late, seconds)
     except HttpProblem as problem:
         return problem.code
 
@@ -88,7 +88,7 @@ def offer(waiting, new_item, count, rate, patience):
         else:
             waiting.add(new_item(now, patience))
             searching.until(now)
-    while waiting.queries:
+    while waiting.waiting:
         searching.until(searching.free)
     searching.end()
     return searching.ended
@@ -135,11 +135,11 @@ def test_call_that_was_held_up_does_not_make_cheap_work_expensive_but_several_do
         queue.note("alike", 1, 1e-4)
     queue.note("alike", 1, 0.01)
     queue.add(new_item(0, 1))
-    assert len(queue.take_cheap(0, SHORT)) == 1
+    assert len(queue.take_cheap(0)) == 1
     for _ in range(30):
         queue.note("alike", 1, 0.01)
     queue.add(new_item(0, 1))
-    assert queue.take_cheap(0, SHORT) is None
+    assert queue.take_cheap(0) is None
 
 
 def where(items):

@@ -55,97 +55,6 @@ class WorkItem:
     timer: asyncio.TimerHandle  # ends the request at its deadline
 
 
-class Backlog:
-    """The items that wait, in groups of equal keys. There is no clock here: the caller passes the time."""
-
-    def __init__(self, most: int, batch: int, threads: int) -> None:
-        self.queries = 0
-        self._most = most
-        self._batch = batch
-        self._threads = threads
-        self._groups: dict[Hashable, deque[WorkItem]] = {}
-        self._running: set[Hashable] = set()  # keys of searches that take all processors now
-        self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
-
-    def check(self, now: float = 0.0, late: float = 0.0, seconds: float = inf) -> None:
-        """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time."""
-        if self.queries >= self._most:
-            detail = f"{self.queries} queries wait to be searched already."
-            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
-        # as long as the item has waited whose turn comes next
-        next_group = next(iter(self._groups.values()), None)
-        wait = late + (now - next_group[0].submitted if next_group else 0.0)
-        if wait > max(0.0, _WAITING * seconds):
-            detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
-            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
-
-    def add(self, item: WorkItem) -> None:
-        """Have an item wait."""
-        self._groups.setdefault(item if item.key is None else item.key, deque()).append(item)
-        self.queries += item.size
-
-    def take(self, now: float) -> list[WorkItem] | None:
-        """Take the items whose turn it is, maybe none that has the time; None if nothing can be taken."""
-        key = next((key for key in self._groups if key not in self._running), None)
-        if key is None:
-            return None
-        first, seconds = self._groups[key][0], self._seconds.get(hash(key), 0.0)
-        most = self._batch
-        if seconds:
-            most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
-        if seconds >= SHORT and not first.exclusive:
-            most = min(most, ceil(self.queries / self._threads))
-        items = self._pop(key, now, most, seconds)
-        if items and first.exclusive and first.key is not None:
-            self._running.add(key)
-        return items
-
-    def take_cheap(self, now: float, each: float) -> list[WorkItem] | None:
-        """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop."""
-        key = next(iter(self._groups), None)
-        if key is None or not (seconds := self._seconds.get(hash(key))):
-            return None
-        first = self._groups[key][0]
-        expensive = seconds > each and first.size < self.queries
-        if expensive or not first.inline or first.exclusive or first.size * seconds > SHORT:
-            return None
-        return self._pop(key, now, min(self._batch, int(SHORT / seconds)), seconds)
-
-    def note(self, key: Hashable | None, size: int, seconds: float) -> None:
-        """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
-        if key is None:
-            return
-        self._running.discard(key)
-        each = max(seconds / size, 1e-6)
-        usual = self._seconds.pop(hash(key), each)
-        self._seconds[hash(key)] = usual * (each / usual) ** _NEW
-        if len(self._seconds) > MOST_KEYS:
-            del self._seconds[next(iter(self._seconds))]
-
-    def _pop(self, key: Hashable, now: float, most: int, seconds: float) -> list[WorkItem]:
-        """Take items of a key up to so many queries, at least one; leave out those that would be answered too late."""
-        group, items, size, waiting = self._groups.pop(key), list[WorkItem](), 0, 0
-        for item in group:
-            waiting += item.size
-        end = now + seconds * min(most, waiting)
-        last: WorkItem | None = None
-        while group and (not items or size + group[0].size <= most):
-            item = group.popleft()
-            self.queries -= item.size
-            item.trace.add("queue", now - item.submitted)
-            if item.future.done():
-                item.timer.cancel()
-            elif item.deadline >= end:
-                items.append(item)
-                size += item.size
-            elif item.deadline > now:
-                last = item  # its timer ends it
-        if group:
-            self._groups[key] = group  # behind the others, so that none of them starves
-        # the estimate may be wrong, and only a search can put it right
-        return items or ([last] if last else [])
-
-
 class WorkQueue:
     """Answers items, those of equal keys together. In the event loop only, but for `stop`."""
 
@@ -158,8 +67,11 @@ class WorkQueue:
         self._batch = batch
         self._prepare = prepare
         self._inline_seconds = inline_seconds
-        self._backlog = Backlog(most, batch, threads)
-        self.check_room = self._backlog.check
+        self.waiting = 0  # queries
+        self._most = most
+        self._groups: dict[Hashable, deque[WorkItem]] = {}  # those that wait, by their keys
+        self._running: set[Hashable] = set()  # keys of searches that take all processors now
+        self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
         self._idle = threads
         self._handed: SimpleQueue[list[WorkItem] | None] = SimpleQueue()  # items for a thread; None ends one
         self._turn_comes = self._closed = False
@@ -182,11 +94,6 @@ class WorkQueue:
             self._handed.put(None)
         return [thread for thread in self._threads if thread.ident]
 
-    @property
-    def waiting(self) -> int:
-        """The number of queries that wait."""
-        return self._backlog.queries
-
     def submit(
         self,
         trace: Trace,
@@ -201,7 +108,7 @@ class WorkQueue:
     ) -> "asyncio.Future[Any]":
         """Queue a `WorkItem`, and return a future of its result. Cancel it to take the work from the queue."""
         now = perf_counter()
-        self._backlog.check(now, trace.late, deadline - trace.started)
+        self.check_room(now, trace.late, deadline - trace.started)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         timer = loop.call_later(max(deadline - now, 0.0), _expire, future)
@@ -218,7 +125,7 @@ class WorkQueue:
             submitted=now,
             timer=timer,
         )
-        self._backlog.add(item)
+        self.add(item)
         self._come_soon(loop)
         return future
 
@@ -233,13 +140,13 @@ class WorkQueue:
         if self._closed:
             return
         now = perf_counter()
-        if (cheap := self._backlog.take_cheap(now, self._inline_seconds)) is not None:
+        if (cheap := self.take_cheap(now)) is not None:
             if cheap:
                 self._end(cheap, *self._answers(cheap))
-            if self._backlog.queries:
+            if self.waiting:
                 self._come_soon(loop)
             return
-        while self._idle and (items := self._backlog.take(now)) is not None:
+        while self._idle and (items := self.take(now)) is not None:
             if items:
                 self._idle -= 1
                 self._handed.put(items)
@@ -296,8 +203,88 @@ class WorkQueue:
                 item.future.set_exception(outcome)
             else:
                 item.future.set_result(outcome)
-        self._backlog.note(items[0].key, size, seconds)
+        self.note(items[0].key, size, seconds)
         self.on_batch(size)
+
+    # what waits; there is no clock here, the caller passes the time
+
+    def check_room(self, now: float = 0.0, late: float = 0.0, seconds: float = inf) -> None:
+        """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time."""
+        if self.waiting >= self._most:
+            detail = f"{self.waiting} queries wait to be searched already."
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
+        # as long as the item has waited whose turn comes next
+        next_group = next(iter(self._groups.values()), None)
+        wait = late + (now - next_group[0].submitted if next_group else 0.0)
+        if wait > max(0.0, _WAITING * seconds):
+            detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def add(self, item: WorkItem) -> None:
+        """Have an item wait."""
+        self._groups.setdefault(item if item.key is None else item.key, deque()).append(item)
+        self.waiting += item.size
+
+    def take(self, now: float) -> list[WorkItem] | None:
+        """Take the items whose turn it is, maybe none that has the time; None if nothing can be taken."""
+        key = next((key for key in self._groups if key not in self._running), None)
+        if key is None:
+            return None
+        first, seconds = self._groups[key][0], self._seconds.get(hash(key), 0.0)
+        most = self._batch
+        if seconds:
+            most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
+        if seconds >= SHORT and not first.exclusive:
+            most = min(most, ceil(self.waiting / self.threads))
+        items = self._pop(key, now, most, seconds)
+        if items and first.exclusive and first.key is not None:
+            self._running.add(key)
+        return items
+
+    def take_cheap(self, now: float) -> list[WorkItem] | None:
+        """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop."""
+        key = next(iter(self._groups), None)
+        if key is None or not (seconds := self._seconds.get(hash(key))):
+            return None
+        first = self._groups[key][0]
+        expensive = seconds > self._inline_seconds and first.size < self.waiting
+        if expensive or not first.inline or first.exclusive or first.size * seconds > SHORT:
+            return None
+        return self._pop(key, now, min(self._batch, int(SHORT / seconds)), seconds)
+
+    def note(self, key: Hashable | None, size: int, seconds: float) -> None:
+        """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
+        if key is None:
+            return
+        self._running.discard(key)
+        each = max(seconds / size, 1e-6)
+        usual = self._seconds.pop(hash(key), each)
+        self._seconds[hash(key)] = usual * (each / usual) ** _NEW
+        if len(self._seconds) > MOST_KEYS:
+            del self._seconds[next(iter(self._seconds))]
+
+    def _pop(self, key: Hashable, now: float, most: int, seconds: float) -> list[WorkItem]:
+        """Take items of a key up to so many queries, at least one; leave out those that would be answered too late."""
+        group, items, size, waiting = self._groups.pop(key), list[WorkItem](), 0, 0
+        for item in group:
+            waiting += item.size
+        end = now + seconds * min(most, waiting)
+        last: WorkItem | None = None
+        while group and (not items or size + group[0].size <= most):
+            item = group.popleft()
+            self.waiting -= item.size
+            item.trace.add("queue", now - item.submitted)
+            if item.future.done():
+                item.timer.cancel()
+            elif item.deadline >= end:
+                items.append(item)
+                size += item.size
+            elif item.deadline > now:
+                last = item  # its timer ends it
+        if group:
+            self._groups[key] = group  # behind the others, so that none of them starves
+        # the estimate may be wrong, and only a search can put it right
+        return items or ([last] if last else [])
 
 
 def _expire(future: "asyncio.Future[Any]") -> None:
