@@ -100,10 +100,8 @@ class Keys:
 
     def look(self) -> None:
         """Read the file if it has changed; a file that cannot be read changes nothing."""
-        if not self._path:
-            return
         try:
-            if self._read(self._path):
+            if self._path and self._read(self._path):
                 log.info("API keys were read anew: %d", len(self._keys))
             self._trouble = ""
         except HublessError as error:

@@ -69,7 +69,6 @@ PROBLEM_TYPES = {
     "encoder_timeout": ProblemType(504, "The encoder of the collection did not answer in time"),
 }
 
-
 _ENGINES = {"deadline_exceeded": "The engine of the collection did not answer in the time that the request has."}
 _LATER = {503: RETRY_AFTER}
 

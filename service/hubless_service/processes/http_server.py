@@ -35,7 +35,6 @@ class HttpServer(uvicorn.Server):
     def __init__(
         self, app: FastAPI, signals: Signals | None = None, on_stopped: Callable[[], None] = lambda: None
     ) -> None:
-        """Make a server of an app."""
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine

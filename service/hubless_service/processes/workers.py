@@ -82,7 +82,6 @@ class Supervisor:
     """Starts workers, replaces those that die, and passes signals on to them."""
 
     def __init__(self, count: int, folder: Path, spawn: Callable[[bool], BaseProcess], signals: Signals) -> None:
-        """Prepare to run."""
         self.workers: list[BaseProcess] = []
         self.ended_by: int | None = None
         self.failed = False

@@ -110,16 +110,14 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
     engine = call.service.engine
     held = await engine.reach(call.trace, held, url.min_seq)
     extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
-    work = partial(_read_one, held, id, extras)
-    found = await engine.run(call.trace, work, held)
+
+    def read() -> LoadedTargets:
+        return read_targets(held, np.array([held.row(held.parts.ids.parse(id))]), extras)
+
+    found = await engine.run(call.trace, read, held)
     (target,) = targets_of(found)
     answer: PointAnswer = {**target, "collection": held.name, "version": held.version}
     return responses.send(answer, {"ETag": f'"{target["seq"]}"'})
-
-
-def _read_one(collection: hubless.Collection, text: str, extras: Extras) -> LoadedTargets:
-    """Read the target of an id, as the id stands in a URL. Raises `PointNotFound`."""
-    return read_targets(collection, np.array([collection.row(collection.parts.ids.parse(text))]), extras)
 
 
 def _usual(collection: hubless.Collection) -> Extras:

@@ -52,20 +52,13 @@ class SearchService:
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
+        limits = settings.max_waiting, settings.max_together, self._prepare
         # what takes a millisecond is left to threads only if no other worker has a processor for it
-        self._queue = WorkQueue(
-            settings.search_threads,
-            settings.max_waiting,
-            settings.max_together,
-            self._prepare,
-            HOP if settings.workers <= 1 else SHORT,
-        )
-        # other threads, as these wait for the network, and in vain if their engine is dead
-        self._remote = self._queue
+        inline = HOP if settings.workers <= 1 else SHORT
+        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline)
         self.check_room = self._queue.check_room
-        if engine_names():
-            waiting, together = settings.max_waiting, settings.max_together
-            self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
+        if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
+            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._writer.merges = settings.merge_at > 0
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
