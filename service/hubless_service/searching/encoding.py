@@ -91,11 +91,7 @@ class Encoding:
 
         if collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
             return encode()
-
-        def answer(nothing: Sequence[None]) -> list[dict[int, F32]]:
-            return [encode()]
-
-        future = self._queue(collection).submit(trace, deadline, answer, None)
+        future = self._queue(collection).submit(trace, deadline, lambda _: [encode()], None)
         found: dict[int, F32] = await unless_gone(trace, future)
         return found
 

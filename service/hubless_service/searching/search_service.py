@@ -185,12 +185,8 @@ class SearchService:
 
     async def run(self, trace: Trace, work: Callable[[], T], collection: hubless.Collection | None = None) -> T:
         """Do work in a search thread, one for the collection; the time until one is free counts as `queue`."""
-
-        def answer(nothing: Sequence[None]) -> list[T]:
-            return [work()]
-
         queue = self._remote if collection and collection.parts.remote else self._queue
-        result: T = await queue.submit(trace, trace.started + self._timeout, answer, None)
+        result: T = await queue.submit(trace, trace.started + self._timeout, lambda _: [work()], None)
         return result
 
     @property
