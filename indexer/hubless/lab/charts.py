@@ -159,6 +159,7 @@ class Chart:
         return tostring(root, "unicode")
 
     def save(self, path: str | Path) -> None:
+        """Write the chart as SVG on a white ground, with the folders above it. Raises `StorageError`."""
         path = Path(path)
         with storage_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -141,7 +141,10 @@ class Catalog:
         return current
 
     def folder(self, name: str, version: str | None = None) -> Path:
-        """Return the folder of a version, by default of the current one. Raises as `current`, and `VersionNotFound`."""
+        """Return the folder of a version, by default of the current one.
+
+        Raises `CollectionNotFound`; `VersionNotFound`; `BundleDamaged` if the current version is missing.
+        """
         current = self.current(name)
         wanted = current if version is None else version
         if wanted not in self._version_ids(name):
@@ -198,7 +201,11 @@ class Catalog:
         return self._version_ids(name)
 
     def rollback(self, name: str, version: str | None = None) -> str:
-        """Make a version current: the named one, or the one before the current one. Return its id."""
+        """Make a version current: the named one, or the one before the current one. Return its id.
+
+        Raises `CollectionNotFound`; `VersionNotFound` if there is no such version, or none before the current one;
+        `BundleError` if a file of the version was changed.
+        """
         self.current(name)
         home = self.path / name
         with storage_errors(home), _changing(home):
@@ -215,7 +222,10 @@ class Catalog:
             return dict(sorted(read_aliases(self.path).aliases.items()))
 
     def resolve(self, name: str) -> str:
-        """Return the collection of a name: the one with that name, or the one of the alias, which may be missing."""
+        """Return the collection of a name: the collection with that name, or the one that the alias stands for.
+
+        Raises `StorageError` if the aliases cannot be read. The collection itself may be missing.
+        """
         aliases = self.aliases()
         if name not in aliases or (self.path / name).exists():
             return name

@@ -63,6 +63,7 @@ class Tuned:
         return {name: evidence.pop(name) for name in ("correction", "parameters")} | {"tuned": evidence}
 
     def save(self, path: str | Path) -> None:
+        """Write the parameter file that `read_correction` reads, or raise `StorageError`."""
         with storage_errors(Path(path)):
             replace_text(Path(path), json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n")
 
