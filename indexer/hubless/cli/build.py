@@ -21,7 +21,6 @@ from hubless.cli.options import (
     SetOption,
     VersionOption,
     check_choice,
-    listed,
     parameters_of,
     read_settings,
 )
@@ -61,11 +60,11 @@ def build_command(
     correction: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE", help=f"How hubness is removed: the file of `tune`, or {listed(CORRECTIONS)}."
+            metavar="NAME|FILE", help=f"How hubness is removed: the file of `tune`, or {', '.join(CORRECTIONS)}."
         ),
     ] = "auto",
     index: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Kind of index: {listed(_INDEXES)}; engines have others.")
+        str, typer.Option(metavar="NAME", help=f"Kind of index: {', '.join(_INDEXES)}; engines have others.")
     ] = "auto",
     set_: Annotated[
         list[str] | None,

@@ -31,11 +31,9 @@ def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
     for name, known_versions in found.items():
         for version in known_versions:
             known = version.manifest
-            cells = (
-                [str(known.count), known.correction.name, known.index.type]
-                if known
-                else ["", f"damaged: {version.problem}", ""]
-            )
+            cells = ["", f"damaged: {version.problem}", ""]
+            if known:
+                cells = [str(known.count), known.correction.name, known.index.type]
             table.add_row(name, version.id, "✓" if version.current else "", *cells)
     print_table(table)
 

@@ -16,7 +16,6 @@ from hubless.cli.options import (
     RelevantOption,
     SetOption,
     TargetsIfAny,
-    listed,
     open_collection,
     parameters_of,
     parse_value,
@@ -69,7 +68,8 @@ def evaluate_command(
     correction: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {listed(KNOWN)}."
+            metavar="NAME",
+            help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {', '.join(KNOWN)}.",
         ),
     ] = None,
     paper: Annotated[

@@ -100,12 +100,7 @@ def open_collection(catalog: Path | None, collection: str, version: str | None =
 def check_choice(value: str, names: Collection[str], option: str) -> None:
     """Raise a usage error unless the value of an option is one of some names."""
     if value not in names:
-        raise typer.BadParameter(f"{value!r} is not one of {listed(names)}", param_hint=option)
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names as a help text shows them."""
-    return ", ".join(names)
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(names)}", param_hint=option)
 
 
 SET = "--set"
