@@ -2,7 +2,6 @@
 
 import json
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -75,7 +74,7 @@ class EncoderDescription(BaseModel):
     dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
 
 
-class DescribedEncoder(ABC):
+class DescribedEncoder(Encoder):
     """An encoder that is stored as its description alone, and makes what it needs when it is asked."""
 
     described: ClassVar[type[EncoderDescription]]
@@ -89,14 +88,6 @@ class DescribedEncoder(ABC):
     @property
     def dim(self) -> int:
         return int(self.description.dim)
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise `InputError` if it cannot encode texts on this machine, and name the field of its description."""
-
-    @abstractmethod
-    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of texts, none of them zero."""
 
     def save(self, folder: Path) -> None:
         """Write `encoder.json`, without the fields that are not set, into an existing folder."""
