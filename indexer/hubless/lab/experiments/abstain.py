@@ -207,9 +207,7 @@ def abstain(
     check_between("accuracy", accuracy, 0, 1)
     if pairs and pairs < FEWEST_PAIRS:
         raise InputError("pairs", f"at least {FEWEST_PAIRS}, better 100 and more", pairs)
-    given = queries
-    if not isinstance(given, Labelled):
-        given = open_labelled(given, targets, relevant, query_bank=query_bank, target_bank=target_bank, metric=metric)
+    given = open_labelled(queries, targets, relevant, query_bank=query_bank, target_bank=target_bank, metric=metric)
     if given.pairs.matrices is not None:
         raise InputError("queries", "vectors, as confidence depends on them", "similarities")
     method = Method(correction) if isinstance(correction, str) else correction

@@ -96,19 +96,17 @@ def compare(
     if not any(baseline in (method.label, method.name) for method in methods):
         methods = [*as_methods([baseline]), *methods]
     against = next(method.label for method in methods if baseline in (method.label, method.name))
-    given = queries
-    if not isinstance(given, Labelled):
-        given = open_labelled(
-            given,
-            targets,
-            relevant,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            metric=metric,
-            bank_of_targets=bank_of_targets,
-            target_prior=target_prior,
-            leave_self_out=leave_self_out,
-        )
+    given = open_labelled(
+        queries,
+        targets,
+        relevant,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        metric=metric,
+        bank_of_targets=bank_of_targets,
+        target_prior=target_prior,
+        leave_self_out=leave_self_out,
+    )
     pairs = given.pairs
     if attribute is not None and len(attribute.groups.codes) != len(pairs.targets):
         raise InputError("groups", f"{len(pairs.targets)}, one a target", len(attribute.groups.codes))

@@ -226,7 +226,7 @@ def read_vectors(vectors: Vectors, parameter: str, metric: Metric | None = "cosi
 
 
 def open_labelled(
-    queries: Vectors | SimilarityMatrices,
+    queries: Vectors | SimilarityMatrices | Labelled,
     targets: Vectors | None,
     relevant: str | Path | Relevant | None,
     *,
@@ -237,7 +237,9 @@ def open_labelled(
     leave_self_out: bool = False,
     target_prior: PriorLike | None = None,
 ) -> Labelled:
-    """Read labelled pairs and banks; parameters as for `compare`."""
+    """Read labelled pairs and banks, unless that was done already; parameters as for `compare`."""
+    if isinstance(queries, Labelled):
+        return queries
     banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
         for name, value in {"targets": targets, **banks, "metric": metric}.items():
