@@ -58,11 +58,8 @@ class Collection:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} {self.manifest}>"
-            if "parts" in self.__dict__
-            else f"<{type(self).__name__}, closed>"
-        )
+        shown = f" {self.manifest}" if "parts" in self.__dict__ else ", closed"
+        return f"<{type(self).__name__}{shown}>"
 
     def __enter__(self) -> Self:
         return self

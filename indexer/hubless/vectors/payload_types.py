@@ -27,7 +27,7 @@ def check_depth(schema: pa.Schema) -> None:
 
 def payload_schema(given: pa.Schema) -> pa.Schema:
     """Return the types that a payload is stored with: plain ones, and times in microseconds, the finest of Python."""
-    fields = [field.with_type(_in_microseconds(field.type)) for field in plain_schema(given)]
+    fields = [field.with_type(_in_microseconds(field.type)) for field in map(_plain_field, given)]
     for field in fields:
         if "[ns" in str(field.type):
             raise InputError(f"payload, column {field.name}", "nested times in microseconds or coarser", field.type)
@@ -46,12 +46,8 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
     return pa.time64("us") if pa.types.is_time64(kind) else kind
 
 
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the types without dictionaries, which batches would share, and views, which Arrow cannot look up."""
-    return pa.schema([_plain_field(field) for field in schema])
-
-
 def _plain_field(field: pa.Field) -> pa.Field:
+    """Return the field without dictionaries, which batches would share, and views, which Arrow cannot look up."""
     return field.with_type(_plain(field.type))
 
 
