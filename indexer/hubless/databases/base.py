@@ -74,7 +74,7 @@ class Database(Protocol):
         """Return the fit of the current correction; None if there is none."""
 
     def finish(self, into: str) -> None:
-        """Remove from the current correction what the rows no longer have, after new rows were written."""
+        """Remove what the rows no longer have, after new ones were written; nothing where a row takes it along."""
 
     def query_lines(self, into: str, asking: Asking) -> str:
         """Return lines that ask for ten rows, with a filter."""

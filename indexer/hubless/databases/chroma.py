@@ -12,6 +12,7 @@ from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import (
     PAGE,
     Asking,
+    Database,
     Page,
     RowId,
     as_matrix,
@@ -29,7 +30,7 @@ _GRAPH = {"space": "ip", "ef_construction": 200, "ef_search": 200}
 """Inner product, as a cosine would divide by the length, and the offset with it."""
 
 
-class ChromaCollection:
+class ChromaCollection(Database):
     """A collection of Chroma, on a server or in a folder. CHROMA_TOKEN has the key. Ids are texts."""
 
     title = "Chroma"
@@ -136,6 +137,3 @@ class ChromaCollection:
             f"corrected = client.get_collection({self.name!r}).metadata[{into!r}]\n"
             f"client.get_collection(corrected).query([{asking.vector}], n_results=10, where=where)"
         )
-
-    def close(self) -> None:
-        pass

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, check_there, chosen
+from hubless.databases.base import PAGE, Asking, Database, Page, RowId, check_there, chosen
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -16,7 +16,7 @@ _FITS = "hubless_fits"
 _SCHEMA = pa.schema([("relation", pa.string()), ("name", pa.string()), ("fit", pa.large_binary())])
 
 
-class LanceTable:
+class LanceTable(Database):
     """A table of LanceDB in a folder. The column `id` has the ids, or that of `?id=`."""
 
     title = "LanceDB"
@@ -133,14 +133,8 @@ class LanceTable:
         renamed = f"{into}_new" not in self._table.schema.names
         return (self._row(f"{into}_new") if renamed else None) or self._row(into) or None
 
-    def finish(self, into: str) -> None:
-        pass  # a row takes its columns with it
-
     def query_lines(self, into: str, asking: Asking) -> str:
         return (
             f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type('dot')\n"
             "found.where(where).limit(10).to_list()"
         )
-
-    def close(self) -> None:
-        pass

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, chosen, unpacked
+from hubless.databases.base import PAGE, Asking, Database, Page, RowId, as_matrix, chosen, unpacked
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -98,7 +98,7 @@ END $$
 """
 
 
-class PgvectorTable:
+class PgvectorTable(Database):
     """A table of PostgreSQL. The address may leave out what PGHOST, PGPASSWORD and so on say."""
 
     title = "PostgreSQL with pgvector"
@@ -284,9 +284,6 @@ class PgvectorTable:
                 return None
             found = self._run("SELECT fit FROM {fits} WHERE relation = %s AND name = %s", [self.name, into], fits=_FITS)
             return next((bytes(fit) for (fit,) in found if fit is not None), None)
-
-    def finish(self, into: str) -> None:
-        pass  # a row takes its columns with it
 
     def query_lines(self, into: str, asking: Asking) -> str:
         metric = ", 'dot'" if asking.metric == "dot" else ""

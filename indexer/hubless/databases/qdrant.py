@@ -11,6 +11,7 @@ from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import (
     PAGE,
     Asking,
+    Database,
     Page,
     RowId,
     as_matrix,
@@ -28,7 +29,7 @@ _PIECE = 1 << 20
 _WRITTEN = 256
 
 
-class QdrantCollection:
+class QdrantCollection(Database):
     """A collection of Qdrant, on a server or in a folder. QDRANT_API_KEY has the key."""
 
     title = "Qdrant"
@@ -150,9 +151,6 @@ class QdrantCollection:
         points, _ = self._client.scroll(self._fits, where, 100_000)
         found = sorted((point.payload["place"], point.payload["text"]) for point in points if point.payload)
         return joined([text for _, text in found])
-
-    def finish(self, into: str) -> None:
-        pass  # a point takes its vectors with it
 
     def query_lines(self, into: str, asking: Asking) -> str:
         return (
