@@ -77,9 +77,7 @@ class IndexChoice(_Section):
     recall: float = RECALL
     memory: int | str | None = None
     latency: float | str | None = None
-    engine: str = Field(
-        default="faiss", description="Holds and searches the vectors: faiss, or an engine that is installed."
-    )
+    engine: str = Field(default="faiss", description="Holds the vectors: faiss, or an installed engine.")
     shard_targets: int | None = Field(default=None, description="The most targets in one file of the index.")
     grown: Share = Field(default=0.2, description="The largest share of targets that came after the index was trained.")
 
@@ -88,9 +86,7 @@ class RefitRules(_Section):
     """Rules for fitting the correction anew."""
 
     frozen: Share = Field(default=0.2, description="The largest share of targets that came after the fit.")
-    bank: Literal["changed", "never"] = Field(
-        default="changed", description="Whether a changed bank asks for a new fit."
-    )
+    bank: Literal["changed", "never"] = Field(default="changed", description="A changed bank asks for a new fit.")
     days: float | None = Field(default=None, gt=0, description="The oldest that a fit may be.")
 
 
@@ -108,9 +104,7 @@ class RowsGate(_Gate):
 
     min: int | None = Field(default=None, ge=0)
     max: int | None = Field(default=None, ge=0)
-    max_change: float | None = Field(
-        default=None, ge=0, description="Change of their number, as a share of what it was."
-    )
+    max_change: float | None = Field(default=None, ge=0, description="Change of their number, as a share.")
 
 
 class RecallGate(_Gate):
@@ -206,12 +200,10 @@ class ReindexJob(_Section):
         min_length=1, description="Files of example queries, folders of files, or patterns."
     )
     publish: Annotated[list[str], BeforeValidator(_listed)] = Field(
-        default=[], description="Databases whose rows of the same ids get the offsets."
+        default=[], description="Databases to write offsets to."
     )
     target_bank: str | None = None
-    live_queries: str | None = Field(
-        default=None, description="About 200 queries that people asked choose the strength."
-    )
+    live_queries: str | None = Field(default=None, description="About 200 real ones choose the strength.")
     bank_of_targets: bool = False
     target_prior: Annotated[PriorChoice | None, BeforeValidator(_column)] = None
     encoder: str | None = None
