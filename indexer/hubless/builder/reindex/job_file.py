@@ -200,7 +200,7 @@ class ReindexJob(_Section):
         min_length=1, description="Files of example queries, folders of files, or patterns."
     )
     publish: Annotated[list[str], BeforeValidator(_listed)] = Field(
-        default=[], description="Databases to write offsets to."
+        default=[], description="Databases whose rows of the same ids get the offsets."
     )
     target_bank: str | None = None
     live_queries: str | None = Field(default=None, description="About 200 real ones choose the strength.")
