@@ -63,7 +63,8 @@ class Recipe:
             raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
         check_executor(self.executor, self.device)
         check_metric(self.metric)
-        plain = {name: _plain(value) for name, value in (self.parameters or {}).items()}
+        given = (self.parameters or {}).items()
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given}
         object.__setattr__(self, "parameters", plain)
         object.__setattr__(self, "shard_targets", check_shard_targets(self.shard_targets))
 
@@ -112,10 +113,6 @@ def check_metric(metric: str | None) -> Metric:
             return known  # type: ignore[no-any-return]
     meaning = 'metric="cosine" (lengths do not count) or metric="dot" (they do)'
     raise InputError("metric", meaning, "none" if metric is None else repr(metric))
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from hubless.corrections.base import Correction as Correction
 from hubless.corrections.base import FittedCorrection as FittedCorrection
-from hubless.corrections.base import Rows as Rows
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
@@ -22,7 +21,6 @@ from hubless.corrections.query_time import Details as Details
 from hubless.corrections.query_time import Gate as Gate
 from hubless.corrections.query_time import QueryTime as QueryTime
 from hubless.corrections.query_time import Rescorer as Rescorer
-from hubless.corrections.query_time import State as State
 from hubless.corrections.query_time import corrected_scores as corrected_scores
 from hubless.corrections.rescored.dual_softmax_loss import (
     DualSoftmaxLoss,

@@ -89,7 +89,8 @@ def parse_address(address: str) -> DatabaseAddress:
     if not table or (not before and (host is None or scheme == "pgvector")):
         raise InputError("address", f"{form}, or {scheme}:///FOLDER/NAME on this machine", shown(address))
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    return DatabaseAddress(scheme, host, port, parts.username, _plain(parts.password), before, table, options)
+    password = parts.password and unquote(parts.password)
+    return DatabaseAddress(scheme, host, port, parts.username, password, before, table, options)
 
 
 def shown(address: str) -> str:
@@ -102,7 +103,3 @@ def check_options(address: DatabaseAddress, *known: str) -> None:
     for name in address.options:
         if name not in known:
             raise InputError(f"address, option {name}", f"one of {', '.join(known)}", name)
-
-
-def _plain(given: str | None) -> str | None:
-    return None if given is None else unquote(given)

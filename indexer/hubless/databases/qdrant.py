@@ -79,9 +79,8 @@ class QdrantCollection(Database):
                 vectors = [
                     point.vector[self._vector] if isinstance(point.vector, dict) else point.vector for point in points
                 ]
-                yield Page(
-                    [_id(point.id) for point in points], as_matrix(vectors, "vector"), [p.payload or {} for p in points]
-                )
+                ids = [point.id if isinstance(point.id, int) else str(point.id) for point in points]
+                yield Page(ids, as_matrix(vectors, "vector"), [point.payload or {} for point in points])
             if start is None:
                 return
 
@@ -165,7 +164,3 @@ class QdrantCollection(Database):
 def _is_ours(into: str, current: object) -> bool:
     """Return True if an entry of the metadata names the current vector of a correction, or says that there is none."""
     return current == "" or is_numbered(current, f"{into}-")
-
-
-def _id(given: object) -> RowId:
-    return given if isinstance(given, int) else str(given)

@@ -39,7 +39,8 @@ class KeyCondition:
 def key_test(name: str, value: Any) -> Which:
     """The test of an operator and its value. Raises `InputError`, without a parameter, if it compares with no such."""
     if name == "exists":
-        return _exists(_checked(bool, value, "true or false"))
+        wanted = _checked(bool, value, "true or false")
+        return lambda values: values.there if wanted else ~values.there
     if name == "prefix":
         test = has_prefix(_checked(str, value, "a string"), _TEXT, _kind(_TEXT))
         return lambda values: values.which(_TEXT, test)
@@ -51,10 +52,6 @@ def key_test(name: str, value: Any) -> Which:
         equal = _compared("eq", value)
         return lambda values: values.there & ~equal(values)
     return _compared(name, value)
-
-
-def _exists(wanted: bool) -> Which:
-    return lambda values: values.there if wanted else ~values.there
 
 
 def _contains(equal: Which) -> Which:

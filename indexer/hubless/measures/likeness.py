@@ -46,7 +46,7 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
     dim = queries.shape[1]
     centred, others = _directions(queries), _directions(targets)
     strangers = (centred * rng.choice(np.array([-1, 1], np.float32), dim))[:, rng.permutation(dim)]
-    real, chance = (_nearest(each, others) for each in (centred, strangers))
+    real, chance = ((each @ others.T).max(axis=1) for each in (centred, strangers))
     return None if float(np.median(chance)) > CROWDED else _auc(real, chance)
 
 
@@ -79,11 +79,6 @@ def _directions(rows: F32) -> F32:
     lengths = np.linalg.norm(centred, axis=1, keepdims=True)
     directions: F32 = centred / np.where(lengths > 0, lengths, 1)
     return directions
-
-
-def _nearest(rows: F32, others: F32) -> F32:
-    nearest: F32 = (rows @ others.T).max(axis=1)
-    return nearest
 
 
 def _auc(high: NDArray[np.floating], low: NDArray[np.floating]) -> float:

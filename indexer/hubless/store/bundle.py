@@ -389,7 +389,8 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
 def warm(folder: Path, manifest: Manifest) -> None:
     """Read what is mapped into the system's memory, unless that is more than half of the machine's."""
     mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD, FULL) if name in manifest.files]
-    size, most = sum(manifest.files[name].size for name in mapped), LARGEST_WARM * _memory()
+    size = sum(manifest.files[name].size for name in mapped)
+    most = LARGEST_WARM * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > most and FULL in mapped:  # a query reads few of its rows
         size -= manifest.files[FULL].size
         mapped.remove(FULL)
@@ -401,10 +402,6 @@ def warm(folder: Path, manifest: Manifest) -> None:
         with storage_errors(path), path.open("rb", buffering=0) as file:
             while file.readinto(room):
                 pass
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def sealed_text(content: dict[str, Any]) -> str:

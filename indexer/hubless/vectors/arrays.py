@@ -55,7 +55,8 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_array__") or _is_column(values):
         return _of_arrow(values, name)
     try:
-        array: NDArray[Any] = np.asarray(values) if _is_plain(values) else np.from_dlpack(values)
+        plain = hasattr(values, "__array__") or not hasattr(values, "__dlpack__")
+        array: NDArray[Any] = np.asarray(values) if plain else np.from_dlpack(values)
     except ValueError as error:
         expected = "rows of one length" if isinstance(values, list | tuple) else "an array of numbers"
         received = "rows of several lengths" if isinstance(values, list | tuple) else one_line(error)
@@ -63,10 +64,6 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     except (TypeError, RuntimeError, BufferError, OverflowError) as error:  # of torch: on a GPU, or with a gradient
         raise InputError(name, "an array that NumPy can read", one_line(error)) from error
     return array.astype(np.float64) if isinstance(values, list | tuple) and array.dtype.kind in "iu" else array
-
-
-def _is_plain(values: Any) -> bool:
-    return hasattr(values, "__array__") or not hasattr(values, "__dlpack__")
 
 
 def _is_column(values: Any) -> bool:

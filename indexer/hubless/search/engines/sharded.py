@@ -90,7 +90,7 @@ class ShardedTargets(TargetsOver):
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         rows = np.asarray(rows, np.int64)
         found = np.empty((len(rows), self.dim), np.float32)
-        numbers = self._numbers(rows)
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
         for number in np.unique(numbers):
             inside = numbers == number
             found[inside] = self.shards[number].vectors(rows[inside] - self._starts[number])
@@ -118,9 +118,6 @@ class ShardedTargets(TargetsOver):
             known = [matches.part(start, stop) for start, stop in pairwise(starts)]
             self._parted[matches] = known  # as long as the matches are held
         return known
-
-    def _numbers(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
-        return np.searchsorted(self._starts, rows, side="right") - 1
 
 
 OwnTargets: TypeAlias = IndexedTargets | ShardedTargets

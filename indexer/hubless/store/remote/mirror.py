@@ -305,7 +305,7 @@ def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[W
     if (address := address_of(catalog)) is None:
         yield Working(Catalog(catalog), name)
         return
-    mirror = _mirror(address, "work")
+    mirror = Mirror(Objects(address), copy_folder(address, "work"))
     with storage_errors(mirror.folder):
         make_folder(mirror.folder)
         with locked(mirror.folder / f".{name}.lock"):
@@ -326,7 +326,7 @@ def readable(catalog: str | Path | Catalog, name: str, version: str | None = Non
         return catalog
     if (address := address_of(catalog)) is None:
         return Catalog(catalog)
-    mirror = _mirror(address, "read")
+    mirror = Mirror(Objects(address), copy_folder(address, "read"))
     with storage_errors(mirror.folder):
         make_folder(mirror.folder)
         with locked(mirror.folder / ".lock"):
@@ -340,7 +340,3 @@ def readable(catalog: str | Path | Catalog, name: str, version: str | None = Non
 def managed(catalog: str | Path) -> Catalog | RemoteCatalog:
     """Return a catalog whose versions and aliases are listed or changed, on a disk or at an address."""
     return Catalog(catalog) if address_of(catalog) is None else RemoteCatalog(catalog)
-
-
-def _mirror(address: str, purpose: str) -> Mirror:
-    return Mirror(Objects(address), copy_folder(address, purpose))

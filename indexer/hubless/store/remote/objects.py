@@ -151,14 +151,11 @@ def _store(address: str) -> "ObjectStore":
 
     scheme, _, path = address.partition("://")
     bucket, _, prefix = path.partition("/")
-    client: Any = {**CLIENT, "allow_http": any(_is_plain(name) for name in os.environ)}
+    # one without TLS, such as a MinIO beside the service or an emulator
+    named = (value for name, value in os.environ.items() if "ENDPOINT" in name or "EMULATOR" in name)
+    client: Any = {**CLIENT, "allow_http": any(value.startswith("http://") for value in named)}
     retry: Any = {"max_retries": RETRIES, "backoff": PAUSES}
     kind: Any = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}[scheme]
     options: dict[str, Any] = {"disable_bulk_delete": True} if scheme == "s3" else {}  # not all stores know it
     store: ObjectStore = kind(bucket, prefix=prefix or None, client_options=client, retry_config=retry, **options)
     return store
-
-
-def _is_plain(variable: str) -> bool:
-    named = "ENDPOINT" in variable or "EMULATOR" in variable
-    return named and os.environ[variable].startswith("http://")
