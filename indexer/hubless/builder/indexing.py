@@ -268,7 +268,6 @@ def kept_full(rows: VectorSource, precision: Precision, path: Path | None) -> Fu
 def _filled(
     kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, path: Path | None, steps: Steps
 ) -> OwnTargets:
-    """Return the targets in an index of this kind, not tuned: as it will be served, if there is a path."""
     dim = vectors.targets.shape[1]
     if path is None:
         indexes = [make_index(kind, vectors, order.seed, steps, dim)]

@@ -1,7 +1,4 @@
-"""The command line: parsing and printing only.
-
-The top floor: it stands on all rooms of the library.
-"""
+"""The command line: parsing and printing only. It stands on all rooms of the library."""
 
 from hubless.cli.application import app, main
 

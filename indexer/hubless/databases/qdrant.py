@@ -79,7 +79,7 @@ class QdrantCollection(Database):
                 vectors = [
                     point.vector[self._vector] if isinstance(point.vector, dict) else point.vector for point in points
                 ]
-                ids = [point.id if isinstance(point.id, int) else str(point.id) for point in points]
+                ids: list[RowId] = [point.id if isinstance(point.id, int) else str(point.id) for point in points]
                 yield Page(ids, as_matrix(vectors, "vector"), [point.payload or {} for point in points])
             if start is None:
                 return

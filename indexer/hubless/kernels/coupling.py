@@ -120,10 +120,7 @@ def in_step(fits: Sequence[Fitting[T]]) -> list[T]:
 
 
 def coupled(passes: Sequence[Pass]) -> list[Coupled]:
-    """Return the result of each of some passes over the same targets.
-
-    They compute in float32: shares below `LEAST_SHARE` have lost digits.
-    """
+    """Return the results of passes over the same targets, in float32: shares below `LEAST_SHARE` have lost digits."""
     targets = passes[0].targets
     if is_sharded(targets):
         return _over_shards(passes, targets)

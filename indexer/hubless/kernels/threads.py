@@ -59,11 +59,7 @@ def blas_has_avx512() -> bool:
 
 
 class _OneBlasThread:
-    """Holds BLAS to one thread, because the workers are the threads.
-
-    Only the thread that made the setting can undo it. So one thread holds it for all workers, until the last one
-    leaves.
-    """
+    """Holds BLAS to one thread, as the workers are the threads. One thread does, as only it can undo the setting."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -124,7 +124,6 @@ class Diagnosis:
     offsets: F32 = field(repr=False)
 
     def depth(self, k: int) -> Depth:
-        """Return the measures of N_k."""
         return next(depth for depth in self.depths if depth.k == k)
 
     @property
@@ -137,7 +136,6 @@ class Diagnosis:
         return occurrence_chart({"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]})
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values, but for the arrays."""
         values = asdict(self)
         return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
 

@@ -127,7 +127,6 @@ def kolmogorov_smirnov(first: NDArray[np.generic], second: NDArray[np.generic]) 
 
 
 def _resampled_means(values: F64, seed: int, resamples: int, weights: F64 | None) -> F64:
-    """Return the weighted means (r, c) of columns (m, c), each over m rows that are drawn anew."""
     count = len(values)
     rng, given = np.random.default_rng(seed), 1.0 if weights is None else weights
     found = []

@@ -1,7 +1,4 @@
-"""A version that carries the correction of the one before over to its targets, without a new fit.
-
-The index grows by the rows that came, or is trained anew.
-"""
+"""A version that carries the correction of the one before over; its index grows by new rows, or is trained anew."""
 
 from contextlib import closing
 from dataclasses import dataclass, replace

@@ -67,7 +67,6 @@ def _not_below(ascending: F32, rows: I64, limits: F32) -> I64:
 
 
 def _sorted_similarities(bank: F32, targets: VectorSource, advance: Advance) -> F32:
-    """The bank's similarities to each target, ascending: (n, b)."""
     table = np.empty((targets.shape[0], len(bank)), np.float32)
     start = 0
     for block in targets.blocks(max(1, HELD_SIMILARITIES // len(bank))):

@@ -120,7 +120,6 @@ class Scan:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain JSON values."""
         return vars(self) | {"findings": [suspect.as_json() for suspect in self.findings]}
 
 

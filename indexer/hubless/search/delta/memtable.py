@@ -25,10 +25,7 @@ _TOGETHER = 64
 
 
 class GrowingRows:
-    """Rows (a, …), never changed: `with_rows` gives another, in the same memory where that has room.
-
-    Room for twice as many rows is taken when there is none left, so that appending a row costs that row only.
-    """
+    """Rows (a, …), never changed: `with_rows` gives another, in the same memory, which is taken for twice as many."""
 
     def __init__(self, rows: NDArray[Any], room: NDArray[Any] | None = None, used: list[int] | None = None) -> None:
         self.rows = rows
