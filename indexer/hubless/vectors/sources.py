@@ -48,7 +48,7 @@ def block_rows(dim: int, block_bytes: int = BLOCK_BYTES) -> int:
     return max(1, block_bytes // (4 * dim))
 
 
-class _ArrayRows:
+class ArrayRows:
     """A source over the rows of an array, in memory or mapped, which `_checked` looks at as they are read."""
 
     array: NDArray[Any]
@@ -70,7 +70,7 @@ class _ArrayRows:
 
 
 @dataclass(frozen=True)
-class ArrayVectors(_ArrayRows):
+class ArrayVectors(ArrayRows):
     """An array in memory, or a memory-mapped `.npy`; float32 arrays in memory are read without a copy."""
 
     array: NDArray[Any] = field(repr=False)
@@ -86,7 +86,7 @@ class ArrayVectors(_ArrayRows):
 
 
 @dataclass(frozen=True)
-class HeldVectors(_ArrayRows):
+class HeldVectors(ArrayRows):
     """Rows (n, d) that were checked already, in memory or mapped from a file: they are read without a copy."""
 
     array: F32 = field(repr=False)
@@ -94,7 +94,7 @@ class HeldVectors(_ArrayRows):
 
 
 @dataclass(frozen=True)
-class SharedVectors(_ArrayRows):
+class SharedVectors(ArrayRows):
     """Checked float32 rows `start` to `stop` of a file without a header. They are pickled as a path, and mapped."""
 
     path: Path

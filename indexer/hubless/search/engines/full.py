@@ -24,7 +24,7 @@ from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.npy import read_header
-from hubless.vectors.sources import TakenVectors, VectorSource, _ArrayRows
+from hubless.vectors.sources import ArrayRows, TakenVectors, VectorSource
 
 CANDIDATES, MOST_CANDIDATES = 50, 400
 """Targets that the whole vectors rank for 11 hits, as every search has, or fewer; more hits get more in proportion. A
@@ -34,7 +34,7 @@ _TOGETHER = 16
 
 
 @dataclass(frozen=True)
-class FullVectors(_ArrayRows):
+class FullVectors(ArrayRows):
     """Whole vectors (n, d), checked already: float32 or float16, in memory or mapped."""
 
     array: NDArray[np.floating[Any]]
