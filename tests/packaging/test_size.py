@@ -4,7 +4,7 @@ import pytest
 from support.size import names_twice, size
 
 LIMITS = {
-    "library": 31_000,
+    "library": 31_020,
     "service": 8_900,
     "tests": 38_650,
     "words": 32_000,

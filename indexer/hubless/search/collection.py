@@ -277,7 +277,8 @@ class Collection:
     def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
         """Queries (m, d) as they are compared with targets: checked, of length 1 under metric cosine, reduced.
 
-        `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them.
+        `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them. Raises
+        `InputError`, `DimensionMismatch`, `NotFinite`, `ZeroVector`.
         """
         manifest, basis = self.parts.manifest, self.parts.basis
         if basis is not None and (row := basis.reduced_row(vectors)) is not None:
@@ -338,11 +339,14 @@ class Collection:
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any] | None]:
-        """Payload of some rows, all columns or some; None for each row if there is none."""
+        """Payload of some rows, all columns or some (`KeyError` for others); None for each row if there is none."""
         return taken(self.parts.payload, rows, columns)
 
     def correction(self) -> CentredCorrection:
-        """The fitted correction. Its offsets of further targets, prepared as queries are, compare with stored ones."""
+        """The fitted correction. Its offsets of further targets, prepared as queries are, compare with stored ones.
+
+        Raises `BundleDamaged`, `StorageError`.
+        """
         return self.parts.correction()
 
     def check_canaries(self) -> None:

@@ -22,6 +22,7 @@ _MOST_EMPTY = 1024
 _FEW = 0.25
 """Up to this share of the slots it costs less to copy them than to look at all."""
 _TOGETHER = 64
+"""Queries whose scores are in memory at a time."""
 
 
 class GrowingRows:

@@ -57,6 +57,7 @@ class Mirror:
         return [name for name in names if is_name(name) and self.tag(name) is not None]
 
     def current(self, name: str) -> str:
+        """Return the id of the current version. Raises `CollectionNotFound`."""
         found = self.objects.read(f"{name}/{CURRENT}") if is_name(name) else None
         if found is None:
             self.objects.names()  # says so if there is no bucket
@@ -64,15 +65,20 @@ class Mirror:
         return found.decode("utf-8", "replace").strip()
 
     def version_ids(self, name: str) -> list[str]:
+        """Return the ids of all complete versions, oldest first. Raises `CollectionNotFound`."""
         self.current(name)
         return [each for each in self.objects.names(f"{name}/{VERSIONS}") if self.is_complete(name, each)]
 
     def versions(self, name: str) -> list[VersionInfo]:
+        """Describe all complete versions, oldest first. Raises `CollectionNotFound`."""
         current = self.current(name)
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
     def pull(self, name: str, version: str | None = None, *, most_bytes: int | None = None) -> str:
-        """Make the current version at the address that of the folder, and return its id. Bring `version`, too."""
+        """Make the current version at the address that of the folder, and return its id. Bring `version`, too.
+
+        Raises `CollectionNotFound`, `VersionNotFound`; `BundleError` for a damaged version.
+        """
         current = self.current(name)
         home = self.folder / name
         if version is not None and not self.is_complete(name, version):
@@ -100,7 +106,10 @@ class Mirror:
         return self.objects.tag(f"{name}/{CURRENT}")
 
     def push(self, name: str, version: str, tag: str | None) -> None:
-        """Copy a version to the address, and make it current if `tag` is still what `Mirror.tag` gives."""
+        """Copy a version to the address, and make it current if `tag` is still what `Mirror.tag` gives.
+
+        Raises `BundleDamaged`; `PreconditionFailed` if another one has become current meanwhile.
+        """
         folder = self.folder / name / VERSIONS / version
         manifest = read_manifest(folder)
         verify(folder, manifest)
@@ -120,6 +129,7 @@ class Mirror:
         return "/" not in version and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
 
     def manifest(self, name: str, version: str) -> Manifest:
+        """Read the manifest of a version. Raises `BundleError` if there is none, or it is damaged."""
         with TemporaryDirectory() as folder:
             return self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder))
 
