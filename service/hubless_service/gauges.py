@@ -42,7 +42,7 @@ def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str,
     drift, sure = live.drift(collection), live.certainty.figures()
     return {
         "load_seconds": slot.seconds,
-        "drift": drift and drift.drift,
+        "drift": drift and drift["drift"],
         "confidence": sure and sure.confidence,
         "unanswered_share": sure and sure.unanswered_share,
         "confidence_drift": sure and sure.drift,

@@ -209,12 +209,12 @@ def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers)
     live = LiveVersion(numbers, compared=0)
     observe_vectors(live, numbers, numbers.parts.bank_sample[:FEWEST])
     before = live.drift(numbers)
-    assert before.drift < 1
+    assert before["drift"] < 1
     observe_vectors(live, numbers, numbers.parts.bank_sample[:1])
     assert live.drift(numbers) is before
     observe_vectors(live, numbers, 5 + rng.normal(size=(2 * MOST, numbers.dim)).astype(np.float32))
-    assert live.drift(numbers).drift > 3
-    assert live.drift(numbers).queries == MOST
+    assert live.drift(numbers)["drift"] > 3
+    assert live.drift(numbers)["queries"] == MOST
 
 
 PEOPLE, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)

@@ -16,6 +16,7 @@ from hubless.errors import EngineError
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, F64, I64
+from hubless_service.http.answers import DriftFigures
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.settings import Settings
 
@@ -103,18 +104,6 @@ class LiveQuery(NamedTuple):
     rows: I64
 
 
-class QueryDrift(NamedTuple):
-    """The distance of live queries from the query bank, and how many queries were compared."""
-
-    drift: float
-    queries: int
-
-    @property
-    def advice(self) -> str | None:
-        """The advice; None if the queries are still like the bank."""
-        return measures.drift_advice(self.drift)
-
-
 class LiveVersion:
     """Figures about the live queries of one version, of which so many are searched again. Safe in several threads."""
 
@@ -128,7 +117,7 @@ class LiveVersion:
         self._drawn: deque[LiveQuery] = deque(maxlen=self._most)  # to be searched again
         self._compared: deque[tuple[LiveQuery, I64]] = deque(maxlen=self._most)
         self._chosen_at = self._drift_at = 0  # how many were compared, and seen, when each was made
-        self._drift: QueryDrift | None = None
+        self._drift: DriftFigures | None = None
         self._ranked = 0
         self.seen = 0
         self.chosen: ChosenStrength | None = None
@@ -215,9 +204,8 @@ class LiveVersion:
 
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return the answer to `GET .../hubness`."""
-        drift = self.drift(collection)
-        told = drift and {**drift._asdict(), "advice": drift.advice}
-        return {"k": K, "window": WINDOW, "seen": self.seen, **self.rankings(collection), "drift": told}
+        rankings, drift = self.rankings(collection), self.drift(collection)
+        return {"k": K, "window": WINDOW, "seen": self.seen, **rankings, "drift": drift}
 
     def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
@@ -256,7 +244,7 @@ class LiveVersion:
             ],
         }
 
-    def drift(self, collection: hubless.Collection) -> QueryDrift | None:
+    def drift(self, collection: hubless.Collection) -> DriftFigures | None:
         """Compare the last queries with the query bank, and log changes; None if there are too few, or no bank."""
         bank = collection.parts.bank_sample
         with self._measuring:
@@ -266,12 +254,13 @@ class LiveVersion:
                 return None
             if not self._drift or seen - self._drift_at >= _RENEWED * len(recent):
                 live = np.unique(collection.prepare(np.stack([query.vector for query in recent])), axis=0)
-                enough = len(live) >= FEWEST
-                self._drift = QueryDrift(measures.energy_drift(live, bank), len(live)) if enough else None
-                self._drift_at = seen
-            if self._drift and (self._drift.advice is not None) != self._is_stale:
+                self._drift, self._drift_at = None, seen
+                if len(live) >= FEWEST:
+                    drift = measures.energy_drift(live, bank)
+                    self._drift = {"drift": drift, "queries": len(live), "advice": measures.drift_advice(drift)}
+            if self._drift and (self._drift["advice"] is not None) != self._is_stale:
                 self._is_stale = not self._is_stale
-                if advice := self._drift.advice:
+                if advice := self._drift["advice"]:
                     log.warning('collection "%s", version %s: %s', collection.name, collection.version, advice)
                 else:
                     log.info('collection "%s": the queries are like those of the query bank again', collection.name)
@@ -279,6 +268,7 @@ class LiveVersion:
 
 
 _SECONDS = 0.25  # between two looks at what was asked
+_MOST_NOTED = 512  # answers to batches that wait for the thread, or for somebody who asks for figures
 _RESTS = 30  # times as long as a look has taken: processors are for queries
 
 
@@ -301,7 +291,7 @@ class LiveHubness:
         # the queries of a version go when the last request that holds the version ends
         self._by_version: weakref.WeakKeyDictionary[hubless.Collection, LiveVersion] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._came = False  # queries since the last look
+        self._noted: deque[tuple[hubless.Collection, F32, Sequence[Line], dict[str, Any]]] = deque()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="observe", daemon=True)
 
@@ -318,18 +308,29 @@ class LiveHubness:
     def observe(
         self, collection: hubless.Collection, vectors: F32, lines: Sequence[Line], options: dict[str, Any]
     ) -> None:
-        """Keep answers, as `LiveVersion.observe` does."""
+        """Note answers for `LiveVersion.observe`, at next to no cost for a thread that answers."""
         if self._settings.hubness:
-            self.of(collection).observe(collection, vectors, lines, options)
-            self._came = True
+            self._noted.append((collection, vectors, lines, options))
+            if len(self._noted) > _MOST_NOTED:
+                self._take_in()
 
     def of(self, collection: hubless.Collection) -> LiveVersion:
         """Return what is known of the queries of a version, however many writes it has."""
-        collection = collection.origin
-        if live := self._by_version.get(collection):
-            return live
+        self._take_in()
         with self._lock:
-            return self._by_version.setdefault(collection, LiveVersion(collection, self._settings.hubness_compared))
+            return self._version(collection)
+
+    def _take_in(self) -> None:
+        with self._lock:
+            while self._noted:
+                collection, vectors, lines, options = self._noted.popleft()
+                self._version(collection).observe(collection, vectors, lines, options)
+
+    def _version(self, collection: hubless.Collection) -> LiveVersion:
+        collection = collection.origin
+        if collection not in self._by_version:
+            self._by_version[collection] = LiveVersion(collection, self._settings.hubness_compared)
+        return self._by_version[collection]
 
     def _run(self) -> None:
         self._prepare()
@@ -338,9 +339,9 @@ class LiveHubness:
             stopping = self._stopping.wait(_SECONDS)
             if self._sampler:
                 self._sampler.look(time(), last=stopping)
+            self._take_in()
             started = monotonic()
             if self._settings.hubness and started >= rests_until and not (stopping or self._busy()):
-                self._came = False
                 self._look_at_all()
                 rests_until = monotonic() + _RESTS * (monotonic() - started)
 
@@ -355,4 +356,4 @@ class LiveHubness:
                 log.exception('the live queries of collection "%s" could not be compared', collection.name)
 
     def _others_wait(self) -> bool:
-        return self._stopping.is_set() or self._came or self._busy()
+        return self._stopping.is_set() or bool(self._noted) or self._busy()
