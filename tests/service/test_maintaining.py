@@ -23,7 +23,7 @@ from hubless.store.query_sample import SampleWriter
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining import work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
-from hubless_service.maintaining.work import AGAIN, FAILED, MaintenanceTask, is_running, read_status, run
+from hubless_service.maintaining.work import FAILED, MaintenanceTask, is_running, read_status, run
 
 BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
 
@@ -77,21 +77,29 @@ def test_bank_that_a_version_has_is_not_fitted_twice(home):
 
 def test_work_waits_while_another_job_changes_the_collection(home, start, monkeypatch):
     monkeypatch.setattr(maintaining, "_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
     with lease(home, "hubless reindex"):
-        start().ask(NAME, "merge")
+        start(merge_at=1)
         until(lambda: is_running(home))
         until(lambda: not is_running(home))
         assert hubless.open(home.parent, NAME).parts.added == 1
     until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
 
 
-def test_work_whose_process_is_killed_has_failed_and_says_so(home, start):
-    made = start()
-    made.ask(NAME, "merge")
+def test_work_whose_process_is_gone_has_failed_and_says_so(home):
+    work._Reporter(bank_of(home), 3).step("fitting")
+    status = read_status(home)
+    assert (status.state, status.number, status.step) == ("failed", 3, "fitting")
+    assert status.problem["detail"] == "The process that did it ended before it was finished."
+
+
+def test_work_whose_process_is_killed_is_done_again(home, start, monkeypatch):
+    monkeypatch.setattr(maintaining, "_AFTER_FAILURE", 0.5)
+    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
+    start(merge_at=1)
     os.kill(until(child), signal.SIGKILL)
     until(lambda: not is_running(home))
     assert hubless.open(home.parent, NAME).count == len(model()) + 1
-    made.ask(NAME, "merge")
     until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
 
 
@@ -146,7 +154,7 @@ def test_raw_collection_corrects_itself_once_enough_live_queries_are_sampled(raw
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
     made = Maintainer(home.parent, lambda: [living(home.parent)], settings(sample=sample), lambda: None)
     ask(LIVE[:299])
-    assert made._waiting() == {}
+    assert made._waiting() == []
     ask(LIVE[299:])
     made.start()
     until(lambda: read_order(home) is None)
@@ -169,7 +177,7 @@ def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
 def test_disk_that_refuses_leaves_the_bank_for_another_time(home, monkeypatch):
     order = give_bank(home, BANK, append=False)
     monkeypatch.setattr(work, "refit", refused)
-    assert run(bank_of(home)) == AGAIN
+    assert run(bank_of(home)) == FAILED
     assert read_order(home) == order
     assert read_status(home).problem["code"] == "storage"
 
@@ -227,11 +235,11 @@ def test_bank_that_fails_again_and_again_is_left_until_it_is_asked_for(home, sta
     monkeypatch.setattr(maintaining, "_AFTER_FAILURE", 0.0)
     give_bank(home, BANK, append=False)
     ended = []
-    monkeypatch.setattr(Maintainer, "_work", lambda self, name, work: ended.append(work) or AGAIN)
+    monkeypatch.setattr(Maintainer, "_work", lambda self, name, work: ended.append(work) or FAILED)
     made = start()
     until(lambda: len(ended) == maintaining._MOST_FAILURES)
     made._woken.set()
     until(lambda: not made._woken.is_set())
-    made.ask(NAME, "bank")
+    made.fit(NAME)
     until(lambda: len(ended) > maintaining._MOST_FAILURES)
     assert set(ended) == {"bank"}

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
-from pydantic import Field, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
@@ -352,7 +352,7 @@ class WaitingBank(TypedDict):
     sampled: Annotated[int | None, about("Live queries that the query sample must have first; null for none.")]
 
 
-class WorkAnswer(TypedDict):
+class WorkAnswer(BaseModel):
     """The last work of the service that made a version, or is to."""
 
     work: Annotated[Literal["merge", "bank"], about("bank is a fit on a query bank.")]

@@ -18,17 +18,7 @@ from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import read_order
 from hubless.store.catalog import Catalog
 from hubless.store.query_sample import summary_of
-from hubless_service.maintaining.work import (
-    BUSY,
-    FAILED,
-    LOCK,
-    MaintenanceTask,
-    Status,
-    Work,
-    ended_by_itself,
-    read_status,
-    write_status,
-)
+from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, read_status
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.maintenance")
@@ -40,12 +30,12 @@ SHARE = 0.02
 _BUSY_SECONDS, _AFTER_FAILURE = 5.0, 60.0
 _POLL_SECONDS = 0.1
 _MOST_FAILURES = 3
-"""So often in a row work is tried that fails for no reason of its own."""
+"""So often in a row a fit is tried on a bank that nothing is wrong with."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class Maintainer:
-    """A thread that has collections merged or fitted anew when that is due or asked for, one after another."""
+    """A thread that has collections merged or fitted anew when that is due, one after another."""
 
     def __init__(
         self,
@@ -60,9 +50,8 @@ class Maintainer:
         self._limits = settings.merge_at, settings.max_added
         self._sample = settings.query_sample
         self._on_done = on_done
-        self._merges = set[str]()  # that were asked for; a bank to be fitted waits on the disk
         self._not_before = dict[tuple[str, Work], float]()
-        self._failures = Counter[tuple[str, Work]]()
+        self._failures = Counter[str]()  # of fits in a row, by collection
         self._woken = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="maintain", daemon=True)
@@ -77,12 +66,10 @@ class Maintainer:
         self._woken.set()
         return [self._thread] if self._thread.ident else []
 
-    def ask(self, name: str, work: Work) -> None:
-        """Have something done to a collection as soon as may be. A fit on a new bank merges, too."""
-        if work == "merge":
-            self._merges.add(name)
-        self._not_before.pop((name, work), None)
-        self._failures.pop((name, work), None)
+    def fit(self, name: str) -> None:
+        """Fit a collection on the bank that waits on the disk as soon as may be, however often that has failed."""
+        self._not_before.pop((name, "bank"), None)
+        self._failures.pop(name, None)
         self._woken.set()
 
     def written(self, living: WritableCollection) -> None:
@@ -97,12 +84,10 @@ class Maintainer:
     def _run(self) -> None:
         while not self._stopping:
             self._woken.clear()
-            waiting = self._waiting()
-            ready = [item for item in waiting.items() if self._not_before.get(item, 0.0) <= monotonic()]
+            ready = [item for item in self._waiting() if self._not_before.get(item, 0.0) <= monotonic()]
             if not ready:
-                ends = [self._not_before[item] - monotonic() for item in waiting.items()]
                 sleep(_POLL_SECONDS)
-                self._woken.wait(max(0.0, min([LOOK_SECONDS, *ends])))
+                self._woken.wait(LOOK_SECONDS)
                 continue
             name, work = ready[0]
             try:
@@ -111,28 +96,27 @@ class Maintainer:
                 log.exception('collection "%s": %s could not be started', name, work)
                 self._not_before[name, work] = monotonic() + _AFTER_FAILURE
 
-    def _waiting(self) -> dict[str, Work]:
-        """Return what is to be done, by collection."""
-        waiting: dict[str, Work] = dict.fromkeys(list(self._merges), "merge")
+    def _waiting(self) -> list[tuple[str, Work]]:
+        """Return what is to be done. A fit merges, too, so it comes first."""
+        waiting = list[tuple[str, Work]]()
         for living in self._served():
             name = living.base.name
-            if is_due(living, *self._limits):
-                waiting[name] = "merge"
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
                 kept = summary_of(self._sample / name) if self._sample and order and order.sampled else None
                 # live queries of a sample may still be asked
                 if order and order.fit and (order.sampled is None or (kept and kept.queries >= order.sampled)):
-                    waiting[name] = "bank"
+                    waiting.append((name, "bank"))
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
+            if is_due(living, *self._limits):
+                waiting.append((name, "merge"))
         return waiting
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
         home = self._catalog / name
         if not home.is_dir():
-            self._merges.discard(name)
             return None
         with (home / LOCK).open("w") as lock:
             try:
@@ -157,9 +141,9 @@ class Maintainer:
                 pass_fds=[lock.fileno()],
                 env={**os.environ, **few},
             ) as process:
-                return self._ended(process, home)
+                return self._ended(process)
 
-    def _ended(self, process: "subprocess.Popen[bytes]", home: Path) -> int | None:
+    def _ended(self, process: "subprocess.Popen[bytes]") -> int | None:
         """Wait for a process, or end it when this is to stop."""
         while process.poll() is None:
             if self._stopping:
@@ -167,35 +151,30 @@ class Maintainer:
                 return None
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_SECONDS)
-        if process.returncode < 0 and (status := read_status(home)) is not None and status.state == "running":
-            write_status(home, ended_by_itself(status))
         return process.returncode
 
     def _note(self, name: str, work: Work, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
             return
-        item, status = (name, work), self.status(name)
-        asked = work == "bank" or name in self._merges
+        status = self.status(name)
         if code == 0:
-            self._merges.discard(name)
-            self._failures.pop(item, None)
+            self._failures.pop(name, None)
             made = f"version {status.version}" if status and status.version else "nothing to do"
             log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
-            if asked:
+            if work == "bank":
                 log.info('collection "%s": %s waits for another job', name, work)
-            self._not_before[item] = monotonic() + _BUSY_SECONDS
+            self._not_before[name, work] = monotonic() + _BUSY_SECONDS
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
             log.error('collection "%s": %s failed: %s', name, work, detail)
-            self._failures[item] += 1
-            self._not_before[item] = monotonic() + _AFTER_FAILURE
-            if code == FAILED or self._failures[item] >= _MOST_FAILURES:  # until it is asked for again
-                self._merges.discard(name)
-                if work == "bank":
-                    self._not_before[item] = float("inf")
+            self._not_before[name, work] = monotonic() + _AFTER_FAILURE
+            if work == "bank":
+                self._failures[name] += 1
+                if self._failures[name] >= _MOST_FAILURES:  # until it is put again
+                    self._not_before[name, work] = float("inf")
 
 
 def are_enough(living: WritableCollection, merge_at: int, most_added: int) -> bool:

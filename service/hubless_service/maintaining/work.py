@@ -12,9 +12,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import merge, refit
@@ -27,32 +27,22 @@ from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, replaced
 from hubless.store.query_sample import read_sample
+from hubless_service.http.answers import WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
 
 _STATUS, LOCK = ".work.json", ".work.lock"
 
 Work = Literal["merge", "bank"]
 NICER = 10
-BUSY, AGAIN, FAILED = 75, 74, 70
-"""Exit codes: another job changes the collection; it may go better another time; it never will."""
+BUSY, FAILED = 75, 70
+"""Exit codes: another job changes the collection; the status says why it failed."""
 _REPORT_SECONDS = 0.25
 
 
-class Status(BaseModel):
-    """The status of some work."""
+class Status(WorkAnswer):
+    """The status of some work, and the number of the query bank that it is about; 0 for none."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    work: Work
-    state: Literal["running", "done", "failed"]
-    number: int = 0  # of the query bank that it is about; 0 for none
-    step: str | None = None  # what it does now
-    done: int = 0  # rows
-    total: int | None = None
-    began: str
-    ended: str | None = None
-    version: str | None = None  # that it made
-    problem: dict[str, Any] | None = None  # why it failed
+    number: int
 
 
 def now() -> str:
@@ -60,31 +50,22 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def write_status(home: Path, status: Status) -> None:
-    """Replace the status. Raises `OSError`."""
-    with replaced(home / _STATUS) as path:
-        path.write_text(status.model_dump_json(), "utf-8")
-
-
 def read_status(home: Path) -> Status | None:
     """The status of the last work; None for none that is known. Work whose process is gone has failed."""
-    try:
-        status = Status.model_validate_json((home / _STATUS).read_bytes())
-    except (OSError, ValidationError):
-        return None
-    if status.state == "running" and not is_running(home):
-        # it may have ended between the two looks
-        with suppress(OSError, ValidationError):
-            status = Status.model_validate_json((home / _STATUS).read_bytes())
-        if status.state == "running":
-            return ended_by_itself(status)
+    status = _written(home)
+    if status is not None and status.state == "running" and not is_running(home):
+        status = _written(home)  # it may have ended between the two looks
+        if status is not None and status.state == "running":
+            problem = {"code": "internal_error", "detail": "The process that did it ended before it was finished."}
+            return status.model_copy(update={"state": "failed", "ended": now(), "problem": problem})
     return status
 
 
-def ended_by_itself(status: Status) -> Status:
-    """The status of work whose process ended without a word."""
-    problem = {"code": "internal_error", "detail": "The process that did it ended before it was finished."}
-    return status.model_copy(update={"state": "failed", "ended": now(), "problem": problem})
+def _written(home: Path) -> Status | None:
+    try:
+        return Status.model_validate_json((home / _STATUS).read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def is_running(home: Path) -> bool:
@@ -115,7 +96,8 @@ class _Reporter:
 
     def __init__(self, task: MaintenanceTask, number: int) -> None:
         self._home = task.home
-        self._status = Status(work=task.work, state="running", number=number, began=now())
+        unknown = dict.fromkeys(("step", "total", "ended", "version", "problem"))
+        self._status = Status(work=task.work, state="running", done=0, began=now(), number=number, **unknown)
         self._written = 0.0
 
     def step(self, description: str, total: int | None = None) -> Advance:
@@ -136,8 +118,9 @@ class _Reporter:
 
     def _write(self) -> None:
         self._written = monotonic()
-        with suppress(OSError):  # the work is worth more than its report
-            write_status(self._home, self._status)
+        # the work is worth more than its report
+        with suppress(OSError), replaced(self._home / _STATUS) as path:
+            path.write_text(self._status.model_dump_json(), "utf-8")
 
 
 def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
@@ -182,18 +165,13 @@ def run(task: MaintenanceTask) -> int:
             reporter.end(merge(task.catalog, task.collection, keep=task.keep, progress=reporter))
     except JobRunning:
         return BUSY
-    except InputError as error:  # it will be wrong the next time, too
-        if order is not None:
+    except Exception as error:
+        if not isinstance(error, HublessError):
+            traceback.print_exc()
+        if order is not None and isinstance(error, InputError):  # it will be wrong the next time, too
             drop_order(task.home, order.number)
         reporter.end(None, error)
         return FAILED
-    except HublessError as error:
-        reporter.end(None, error)
-        return AGAIN
-    except Exception as error:
-        traceback.print_exc()
-        reporter.end(None, error)
-        return AGAIN
     return 0
 
 
@@ -205,7 +183,7 @@ def _problem(error: Exception) -> dict[str, object]:
 def _end_with_service() -> None:
     with suppress(OSError):
         os.read(0, 1)  # the service writes nothing; its end of standard input is closed when it ends
-    os._exit(AGAIN)
+    os._exit(FAILED)
 
 
 def main(argument: str) -> None:

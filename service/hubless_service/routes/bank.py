@@ -2,7 +2,6 @@
 
 import asyncio
 from time import perf_counter
-from typing import cast
 
 import numpy as np
 from fastapi import Response
@@ -57,7 +56,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     order = await _give(call, held, body)
     fitted = False
     if order.fit and order.sampled is None:
-        service.engine.maintainer.ask(name, "bank")
+        service.engine.maintainer.fit(name)
         fitted = await _fitted(service, name, order.number, deadline)
     answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING))
     place = {"Location": f"/v1/collections/{name}/bank"}
@@ -187,7 +186,7 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
             "fit": waiting.fit,
             "sampled": waiting.sampled,
         },
-        "work": None if status is None else cast(WorkAnswer, status.model_dump(mode="json", exclude={"number"})),
+        "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
         "collection": holder.name,
         "version": holder.version,
     }
