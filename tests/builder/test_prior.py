@@ -51,10 +51,8 @@ def test_manifest_tells_the_prior_and_its_column_or_its_file(tmp_path):
 
 
 class TestLaterTargets:
-    def test_added_target_takes_the_prior_that_is_given_with_it(self):
+    def test_added_target_counts_as_the_median_where_no_column_has_the_prior(self):
         index = fit(target_prior=COUNTS)
-        index.add(TARGETS[:2], ids=[500, 501], target_prior=COUNTS[:2])
-        np.testing.assert_allclose(index.offsets[-2:], index.offsets[:2], rtol=0, atol=1e-6)
         index.add(NEW, ids=[600, 601])
         np.testing.assert_array_equal(index.offsets[-2:], index.correction().offsets(NEW))
 
@@ -86,15 +84,6 @@ class TestLaterTargets:
         put = Put(np.ascontiguousarray(TARGETS[:1]), id_array([300], "ids"), payload)
         small.record(Catalog(tmp_path).log("c"), put)
         assert hubless.open(tmp_path, "c").offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
-
-    def test_prior_beside_a_column_or_without_a_fit_with_one_is_refused(self):
-        index = fit(payload=PAYLOAD, target_prior="clicks")
-        with pytest.raises(InputError, match="target prior: expected none, as payload column clicks has it"):
-            index.add(NEW, ids=[1000, 1001], target_prior=[1, 2])
-        with pytest.raises(InputError, match="target prior: expected none, as the correction was fitted without one"):
-            fit().add(NEW, target_prior=[1, 2])
-        with pytest.raises(InputError, match="target prior: expected 2 numbers"):
-            fit(target_prior=COUNTS).add(NEW, target_prior=[1])
 
 
 class TestRefused:

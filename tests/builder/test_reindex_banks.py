@@ -5,7 +5,7 @@ from support.hubs import unit
 from support.jobs import NAME, names, run, vector, write_targets
 
 import hubless
-from hubless.builder.banks.thinning import demand, thin
+from hubless.builder.banks.thinning import thin
 from hubless.errors import InputError
 from hubless.store import query_sample
 from hubless.store.query_sample import SampleWriter, read_sample
@@ -58,31 +58,6 @@ def test_query_sample_is_thinned_as_the_command_does_and_the_manifest_says_so(fo
     assert told.startswith(f"{len(rows)} of {len(left.like)} queries of query_bank.0 are left: without ")
 
 
-def test_prior_follows_the_demand_that_answers_confirm(folder):
-    without = run(folder) and offsets(folder)
-    jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}", target_prior={"demand": True})
-    done = run(folder)
-    rows, left = thinned(folder)
-    expected = demand(left, len(TARGETS))
-    np.testing.assert_allclose(offsets(folder), built_from(folder, rows, target_prior=expected), atol=1e-6)
-    assert done.manifest.target_prior.column is None
-    assert (done.manifest.target_prior.smallest, done.manifest.target_prior.largest) == (1, expected.max())
-    most = int(np.argmax(expected))
-    assert offsets(folder)[most] < without[most]
-    jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}")
-    done = run(folder)
-    assert any("target_prior is none" in each for each in done.plan.refit)
-    assert done.manifest.target_prior is None
-    np.testing.assert_allclose(offsets(folder), without, atol=1e-6)
-
-
-def test_demand_needs_live_queries(folder):
-    np.save(folder / "bank.npy", small.query_bank())
-    jobs.rewrite(folder, correction=SN, target_prior={"demand": True})
-    with pytest.raises(InputError, match=r"target_prior.demand: expected a query sample"):
-        run(folder)
-
-
 def test_prior_of_a_column_holds_for_new_and_changed_targets(folder):
     clicks = {each: 1 + n for n, each in enumerate(names(0, 60))}
     for file, some in (("a", names(0, 40)), ("b", names(40, 60))):
@@ -104,16 +79,19 @@ def test_prior_of_a_column_holds_for_new_and_changed_targets(folder):
     np.testing.assert_allclose([opened.point(each).offset for each in asked], expected, atol=1e-6)
     without = opened.correction().offsets(ArrayVectors(vectors, "v"))
     assert without[2] - expected[2] > 1e-3
+    jobs.rewrite(folder, correction=SN, query_bank=f"sample/{NAME}")
+    done = run(folder)
+    assert any("target_prior is none" in each for each in done.plan.refit)
+    assert done.manifest.target_prior is None
 
 
 @pytest.mark.parametrize(
     ("prior", "correction", "message"),
     [
-        ("clicks", SN, "target_prior.column: expected a payload column: title, got"),
+        ("clicks", SN, "target_prior: expected a payload column: title, got"),
         ("title", SN, r"target_prior \(payload column title\): expected numbers"),
         ("title", {"name": "csls", "parameters": {"k": 3}}, "expected none with this correction"),
-        ({"column": "title", "demand": True}, SN, "either `column`, or `demand: true`"),
-        ({}, SN, "either `column`, or `demand: true`"),
+        ({"column": "title"}, SN, "job.yaml: target_prior: expected a valid string"),
     ],
 )
 def test_prior_that_cannot_be_is_refused_by_name(folder, prior, correction, message):
@@ -126,5 +104,5 @@ def test_collection_that_was_built_with_a_prior_asks_for_one(folder):
     counts = {"clicks": np.arange(1, 61)}
     given = (folder / "catalog", NAME, folder / "items", small.query_bank())
     hubless.build(*given, correction="sn", payload=counts, target_prior="clicks")
-    with pytest.raises(InputError, match="target_prior: expected a column or demand, as the collection was built"):
+    with pytest.raises(InputError, match="target_prior: expected a column, as the collection was built"):
         run(folder)

@@ -17,7 +17,7 @@ from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.recipe import Metric, Recipe, check_metric
-from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
+from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, InputError, VersionReplaced
 from hubless.kernels.devices import CPU, on_device
@@ -36,7 +36,7 @@ from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.store.remote.mirror import readable
-from hubless.vectors.arrays import F64, check_dim
+from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
@@ -188,8 +188,6 @@ class Index(Collection):
         vectors: Vectors,
         ids: Ids | None = None,
         payload: PayloadLike | None = None,
-        *,
-        target_prior: PriorLike | None = None,
     ) -> None:
         """Add targets. Their offsets come from the fitted correction. The next query finds them.
 
@@ -202,9 +200,7 @@ class Index(Collection):
         vectors : (a, d)
         ids : (a,) that no target has. If ids are numbers you may leave them out: they go on above the largest
         payload : (a,) rows of columns that the payload has. What you leave out is null. A column `id` has the ids, as
-            in `fit`
-        target_prior : (a,) how often each should be found, in the unit of the prior of the fit. Without it they count
-            as its median. If the prior of the fit is a payload column, give it there
+            in `fit`. If a column has the target prior of the fit, give it there; others count as the median
         """
         with self._changing:
             parts = self.parts
@@ -219,7 +215,7 @@ class Index(Collection):
             rows = added_payload(payload, schema, given.shape[0])
             prepared = in_memory(as_compared(given, self.manifest.metric, basis))
             with on_device(self._recipe.device):
-                prior = _added_prior(target_prior, parts.manifest, rows, given.shape[0])
+                prior = later_prior(parts.manifest, rows)
                 offsets = parts.correction().offsets(ArrayVectors(prepared, given.name), prior=prior)
             self._change(changes.adding(NewTargets.unwritten(prepared, offsets, named, rows), parts.ids))
 
@@ -338,16 +334,6 @@ def _parted(
     if found is None:
         return None, payload
     return found, opened.to_table(columns=columns) if columns else None
-
-
-def _added_prior(given: PriorLike | None, manifest: Manifest, payload: pa.Table | None, count: int) -> F64 | None:
-    record = manifest.target_prior
-    if given is None:
-        return later_prior(manifest, payload)
-    if record is None or record.column is not None:
-        known = "the correction was fitted without one" if record is None else f"payload column {record.column} has it"
-        raise InputError(TARGET_PRIOR, f"none, as {known}", "one")
-    return as_prior(given, count).values
 
 
 def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array:

@@ -12,7 +12,7 @@ import typer
 from hubless.builder.banks.bank_checks import mix
 from hubless.builder.banks.bank_review import Review, review
 from hubless.builder.banks.payload_queries import payload_queries
-from hubless.builder.banks.thinning import demand, held_out, thin
+from hubless.builder.banks.thinning import held_out, thin
 from hubless.cli.options import (
     CatalogOption,
     CollectionOption,
@@ -34,8 +34,8 @@ from hubless.vectors.files import as_items
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 NOT_GOOD = 4
-_MIXED: dict[str, Any] = {"share": float, "size": int, "seed": int, "fresh": Path, "target_prior": Path}
-_DEFAULTS: dict[str, Any] = {"share": 0.9, "size": None, "seed": 0, "fresh": None, "target_prior": None}
+_MIXED: dict[str, Any] = {"share": float, "size": int, "seed": int, "fresh": Path}
+_DEFAULTS: dict[str, Any] = {"share": 0.9, "size": None, "seed": 0, "fresh": None}
 
 PAYLOAD = "payload:"
 _LIVE = "Live queries: a folder of the query sample, or a file of vectors; `thin` takes payload:COLUMN,… too."
@@ -113,7 +113,7 @@ def thin_command(
     narrow. With fewer, or with a good old bank, take .5.
     """
     values = read_settings(set_, {**parameters_of(thin, skip=("queries", "targets", "clients")), **_MIXED})
-    share, size, seed, fresh, target_prior = (values.pop(name, default) for name, default in _DEFAULTS.items())
+    share, size, seed, fresh = (values.pop(name, default) for name, default in _DEFAULTS.items())
     gallery = gallery_of(open_collection(catalog, collection))
     given, sample = _read(queries, gallery.collection)
     vectors = in_memory(gallery.queries(given, "queries"))
@@ -131,8 +131,6 @@ def thin_command(
     _save(output, gallery.restored(made))
     if fresh is not None:
         _save(fresh, gallery.restored(vectors[others]))
-    if target_prior is not None:
-        _save(target_prior, demand(thinned, gallery.targets.shape[0]))
     counts = {
         "given": len(vectors),
         "kept": len(thinned.rows),

@@ -1,7 +1,7 @@
 """Query banks from live queries: near-duplicates counted once, nobody's too many, outliers out.
 
 Popular is not hubby. If many people rightly ask for the same targets, a bank with all of their queries takes these
-targets for hubs. So queries with nearly the same answers count once, and what people agree on can become a prior.
+targets for hubs. So queries with nearly the same answers count once.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
 from hubless.measures.evenness import SAME_ANSWERS, alike
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
 SAME = SAME_ANSWERS
 """Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
 HELD_OUT = 200
-CONFIRMED = 0.5
-"""Added to the prior of a target, which begins with 1, by each further query that agrees."""
 _FOUND = 10
 _CSLS = 10  # queries of which a target's mean similarity is taken
 _FAR_OUT = 3.0
@@ -31,15 +29,13 @@ _FAR_OUT = 3.0
 class ThinnedQueries:
     """The live queries (m, d) that are left, and those that are not: rows of them, ascending.
 
-    `answers` (m,) is the target that each finds first, `like` (m,) the row of the query that stands for it: itself for
-    those that are left, −1 for outliers.
+    `like` (m,) is the row of the query that stands for each: itself for those that are left, −1 for outliers.
     """
 
     rows: I64
     near_duplicates: I64
     capped: I64
     outliers: I64
-    answers: I64
     like: I64
 
 
@@ -74,8 +70,6 @@ def thin(
     stands = inside[alike(found, same)]
     like = np.full(len(queries), -1)
     like[inside] = stands
-    answers = np.full(len(queries), -1)
-    answers[inside] = found[:, 0]
     different = np.flatnonzero(like == np.arange(len(queries)))
     allowed = (
         different if clients is None else _capped([clients[row] for row in different.tolist()], different, client_share)
@@ -85,7 +79,6 @@ def thin(
         near_duplicates=np.flatnonzero((like >= 0) & (like != np.arange(len(queries)))),
         capped=np.setdiff1d(different, allowed),
         outliers=np.flatnonzero(like < 0),
-        answers=answers,
         like=like,
     )
 
@@ -95,20 +88,6 @@ def held_out(count: int, seed: int) -> tuple[I64, I64]:
     order = np.random.default_rng(seed).permutation(count)
     held = min(HELD_OUT, count // 3)
     return np.sort(order[held:]), np.sort(order[:held])
-
-
-def demand(thinned: ThinnedQueries, targets: int) -> F64:
-    """Return a target prior (n,): 1, and for targets that people agree on ½ more for each further query.
-
-    Queries that count as one confirm an answer if two or more of them find it first. A single query confirms nothing:
-    it may have found a hub. Repeats of a query do not count, so that one person cannot make demand by asking again.
-    """
-    asked = thinned.like >= 0
-    pairs = np.stack([thinned.like[asked], thinned.answers[asked]], axis=1)
-    agreed, counts = np.unique(pairs, axis=0, return_counts=True)
-    prior = np.ones(targets)
-    np.add.at(prior, agreed[:, 1], CONFIRMED * (counts - 1))
-    return prior
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:

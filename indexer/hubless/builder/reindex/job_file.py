@@ -43,19 +43,6 @@ class TargetFiles(_Section):
     payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
 
 
-class PriorChoice(_Section):
-    """Frequencies at which targets should be found: of a payload column, or by demand."""
-
-    column: str | None = Field(default=None, min_length=1, description="A payload column.")
-    demand: bool = Field(default=False, description="As often as the queries of a query sample agree on.")
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> "PriorChoice":
-        if (self.column is None) != self.demand:
-            raise ValueError("either `column`, or `demand: true`")
-        return self
-
-
 class CorrectionChoice(_Section):
     """The correction of hubness."""
 
@@ -183,10 +170,6 @@ def _sources(given: Any) -> Any:
     return [{"path": each} if isinstance(each, str) else each for each in _listed(given)]
 
 
-def _column(given: Any) -> Any:
-    return {"column": given} if isinstance(given, str) else given
-
-
 class ReindexJob(_Section):
     """The content of a collection. Paths are seen from the folder of the file."""
 
@@ -205,7 +188,9 @@ class ReindexJob(_Section):
     target_bank: str | None = None
     live_queries: str | None = Field(default=None, description="About 200 real ones choose the strength.")
     bank_of_targets: bool = False
-    target_prior: Annotated[PriorChoice | None, BeforeValidator(_column)] = None
+    target_prior: str | None = Field(
+        default=None, min_length=1, description="The payload column of how often each target should be found."
+    )
     encoder: str | None = None
     correction: CorrectionChoice = CorrectionChoice()
     index: IndexChoice = IndexChoice()

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.banks.thinning import ThinnedQueries, demand, thin
+from hubless.builder.banks.thinning import ThinnedQueries, thin
 from hubless.builder.inputs import Contents, added_payload, in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
-from hubless.builder.reindex.job_file import PriorChoice
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges, found_files
 from hubless.corrections.prior import TargetPrior
@@ -19,7 +18,7 @@ from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line
 from hubless.search.parts import Parts, prior_of
 from hubless.store.query_sample import is_sample, read_sample
-from hubless.vectors.arrays import F64, I64, check_dim
+from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.files import as_items
 from hubless.vectors.free_payload import is_free
@@ -116,10 +115,9 @@ NAME = "query bank"
 
 @dataclass(frozen=True)
 class JobBank:
-    """The query bank (b, d), as it is given, and how often each target should be found (`banks.thinning.demand`)."""
+    """The query bank (b, d), as it is given, and what was left out of it."""
 
     queries: VectorSource
-    demand: F64
     notes: list[str] = field(default_factory=list)
 
 
@@ -134,7 +132,6 @@ def is_thinned(plan: Plan) -> bool:
 def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
     """Return the bank of the job. Samples of live queries are thinned by the targets."""
     job, parts, notes = plan.job, list[VectorSource](), list[str]()
-    prior = np.ones(0 if targets is None else targets.shape[0])
     for number, path in enumerate(job.query_bank):
         entry = f"query_bank.{number}"
         part, clients = open_vectors(path, entry, NAME, plan)
@@ -144,10 +141,9 @@ def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | No
             compared = in_memory(under_metric(part, job.metric))
             left = thin(compared, targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
-            prior += demand(left, len(prior)) - 1
             notes.append(_note(entry, left))
         parts.append(part)
-    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), prior, notes)
+    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), notes)
 
 
 def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
@@ -159,25 +155,19 @@ def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSo
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
 
 
-def job_prior(asked: PriorChoice | None, payload: pa.Table | None, bank: JobBank) -> TargetPrior | None:
+def job_prior(column: str | None, payload: pa.Table | None) -> TargetPrior | None:
     """Return the target prior of the job. Targets whose column does not say count as the median of the others."""
-    if asked is None:
+    if column is None:
         return None
-    if asked.column is None:
-        if not bank.notes:
-            raise InputError("target_prior.demand", "a query sample in query_bank, to learn the demand from", "none")
-        return TargetPrior(bank.demand)
     names = [] if payload is None else payload.column_names
-    if payload is None or asked.column not in names:
-        raise InputError(
-            "target_prior.column", f"a payload column: {', '.join(names) or 'there is none'}", asked.column
-        )
-    kind = payload.schema.field(asked.column).type
+    if payload is None or column not in names:
+        raise InputError("target_prior", f"a payload column: {', '.join(names) or 'there is none'}", column)
+    kind = payload.schema.field(column).type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"target_prior (payload column {asked.column})", "numbers", f"{kind}")
-    values = prior_of(payload, asked.column)
+        raise InputError(f"target_prior (payload column {column})", "numbers", f"{kind}")
+    values = prior_of(payload, column)
     if np.isnan(values).all():
-        raise InputError(f"target_prior (payload column {asked.column})", "a number above 0 of some target", "none")
+        raise InputError(f"target_prior (payload column {column})", "a number above 0 of some target", "none")
     return TargetPrior(np.where(np.isnan(values), np.nanmedian(values), values))
 
 

@@ -189,7 +189,7 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     follows = base.job is not None and base.job.fit.get("target_prior")
     if base.target_prior is not None and job.target_prior is None and not follows:
         # a fit without it would rank otherwise, and nobody would notice
-        raise InputError("target_prior", "a column or demand, as the collection was built with a prior", "none")
+        raise InputError("target_prior", "a column, as the collection was built with a prior", "none")
     return base
 
 
@@ -212,7 +212,7 @@ def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
         "bank_of_targets": job.bank_of_targets,
     }
     if job.target_prior is not None:  # left out where it is not used
-        settings["target_prior"] = job.target_prior.model_dump()
+        settings["target_prior"] = job.target_prior
     return settings
 
 

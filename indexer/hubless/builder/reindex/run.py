@@ -269,15 +269,13 @@ def _fit(
         if each is not None:
             check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
     payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
-    prior = job_prior(job.target_prior, payload, opened_bank)
-    column = None if job.target_prior is None else job.target_prior.column
     vectors = BuildVectors(
         targets=targets,
         query_bank=bank,
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
-        target_prior=prior,
-        prior_column=column,
+        target_prior=job_prior(job.target_prior, payload),
+        prior_column=job.target_prior,
         # the calibration stays with the correction
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
         basis=basis,
