@@ -8,7 +8,7 @@ from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import Inputs, read_vectors
 from hubless.builder.pipeline.draft import drafting, follow
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.recipe import FAISS, Recipe
+from hubless.builder.recipe import FAISS, Recipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import InputError
@@ -111,22 +111,8 @@ def build(
     replace_writes : the targets have all that was written to the collection; writes are refused otherwise
     progress : show progress bars; None does if standard error is a terminal
     """
-    recipe = Recipe(
-        metric=metric,
-        correction=correction,
-        parameters=parameters or {},
-        engine=engine,
-        index=index,
-        recall=recall,
-        memory=memory,
-        latency=latency,
-        shard_targets=shard_targets,
-        dims=dims,
-        keep_full=keep_full,
-        seed=seed,
-        device=device,
-        executor=executor,
-    )
+    arguments = locals()
+    recipe = record_from(Recipe, arguments)
     recipe.check_inputs(query_bank, target_prior)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
@@ -136,18 +122,7 @@ def build(
     with progress_bars(progress) as steps, on_device(device), working(catalog, collection) as work:
         seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
-        given = Inputs(
-            targets=targets,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            live_queries=live_queries,
-            ids=ids,
-            payload=payload,
-            payload_schema=payload_schema,
-            encoder=encoder,
-            target_prior=target_prior,
-            relevant=relevant,
-        )
+        given = record_from(Inputs, arguments)
         seen = given.seen()
         with seen.unchanged():
             opened, contents = given.open()

@@ -16,7 +16,7 @@ from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vec
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
-from hubless.builder.recipe import Metric, Recipe, check_metric
+from hubless.builder.recipe import Metric, Recipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, InputError, VersionReplaced
@@ -70,19 +70,7 @@ class Index(Collection):
         device: str = CPU,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
-        self._recipe = Recipe(
-            metric=check_metric(metric),
-            correction=correction,
-            parameters=parameters or {},
-            index=index,
-            recall=recall,
-            memory=memory,
-            latency=latency,
-            dims=dims,
-            keep_full=keep_full,
-            seed=seed,
-            device=device,
-        )
+        self._recipe = record_from(Recipe, locals())
         self.filter_cache = filter_cache
         self._changes: Delta | None = None
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
@@ -137,20 +125,9 @@ class Index(Collection):
         ids, payload : as for `hubless.build`, as is all that is not named here
         progress : show progress bars; None does if standard error is a terminal
         """
+        given = record_from(Inputs, locals())
         recipe = self._recipe = self._recipe.in_process()
         recipe.check_inputs(query_bank, target_prior)
-        given = Inputs(
-            targets=targets,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            live_queries=live_queries,
-            ids=ids,
-            payload=payload,
-            payload_schema=payload_schema,
-            encoder=encoder,
-            target_prior=target_prior,
-            relevant=relevant,
-        )
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
@@ -161,7 +138,7 @@ class Index(Collection):
                     rows = held_payload(held.payload, held.payload_columns)
                 vectors = read_vectors(opened, recipe)
             draft = fit_version(
-                vectors, Workbench(recipe, partial(in_index, None), steps), bank_of_targets=bank_of_targets
+                vectors, Workbench(recipe, partial(in_index, None, recipe), steps), bank_of_targets=bank_of_targets
             )
             self._changes = self._home = None
             self._become(

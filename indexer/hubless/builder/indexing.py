@@ -7,7 +7,7 @@ and closed one after another, so that one is in memory at a time.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import faiss
 import numpy as np
@@ -32,11 +32,12 @@ from hubless.knn.aims import AUTO
 from hubless.knn.augment import AugmentedVectors, augmented_dim, pivot_of
 from hubless.knn.base import Precision
 from hubless.progress import Steps
+from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.full import MOST_CANDIDATES, Embedded, FullTargets, FullVectors, shards_of
 from hubless.search.engines.sharded import OwnTargets, embedded
 from hubless.store import bundle
-from hubless.store.bundle import INDEX, AimsRecord, IndexRecord, SettingRecord, index_files
+from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord, index_files
 from hubless.store.durable import link, move, sync
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis, reduced_vectors
@@ -196,7 +197,7 @@ class ExactAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexOrder:
-    """An index to build of targets (n, d) with centred offsets (n,), of reduced targets if there is a `basis`."""
+    """An index to build of targets (n, d) with centred offsets (n,)."""
 
     targets: VectorSource
     offsets: F32
@@ -206,28 +207,59 @@ class IndexOrder:
     index: str = AUTO
     seed: int = 0
     shard_targets: int | None = None
-    basis: Basis | None = None
+
+
+Placed = TypeVar("Placed", bound=StoredTargets)
 
 
 @dataclass(frozen=True)
-class IndexResult:
-    """An index, opened as it will be served, with the chosen search parameters."""
+class IndexResult(Generic[Placed]):
+    """Targets as they will be served, with the chosen search parameters. `engine` is where they are, if outside."""
 
-    targets: Embedded
+    targets: Placed
     curve: list[Setting]
     setting: Setting
     notes: list[str]
+    engine: EngineRecord | None = None
+
+    def record(self, order: IndexOrder) -> IndexRecord:
+        """Return the record of the index for the manifest."""
+        targets = self.targets
+        shards = shards_of(targets) if isinstance(targets, Embedded) else []
+        tried = [
+            SettingRecord(
+                parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
+            )
+            for each in self.curve
+        ]
+        return IndexRecord(
+            type=targets.kind.name if self.engine is None else self.engine.engine,
+            precision=targets.kind.precision if isinstance(targets, Embedded) else "float32",
+            parameters=self.setting.parameters,
+            aims=AimsRecord(**vars(order.aims)),
+            curve=tried,
+            notes=self.notes,
+            candidates=targets.candidates if isinstance(targets, FullTargets) else None,
+            shard_targets=order.shard_targets if self.engine is None else None,
+            shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
+            engine=self.engine,
+        )
 
 
-def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResult:
-    """Build, tune and write the index of targets with their offsets folded in. Without a path it stays in memory."""
-    targets, offsets, aims, bank, basis = order.targets, order.offsets, order.aims, order.bank, order.basis
+def build_index(
+    order: IndexOrder, path: Path | None, steps: Steps, basis: Basis | None = None
+) -> IndexResult[Embedded]:
+    """Build, tune and write the index of targets with their offsets folded in, of reduced targets if there is a basis.
+
+    Without a path it stays in memory.
+    """
+    targets, offsets, aims, bank = order.targets, order.offsets, order.aims, order.bank
     if basis is not None:
         targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
     kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
     pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
-    best: list[IndexResult] = []
+    best: list[IndexResult[Embedded]] = []
     for kind in kinds:
         half = kind.precision == "float16"
         stored: VectorSource = half_vectors(order.targets) if half else order.targets
@@ -281,7 +313,7 @@ def _path_of(kind: IndexType, path: Path) -> Path:
     return path.with_suffix(f".{kind.name}")
 
 
-def _tuned(made: Embedded, order: IndexOrder, steps: Steps) -> IndexResult:
+def _tuned(made: Embedded, order: IndexOrder, steps: Steps) -> IndexResult[Embedded]:
     steps.step(f"tuning the {made.kind.name} index")
     queries = made.augmented(order.answers.queries, 1.0)
     exact = made.scores(queries, order.answers.rows)
@@ -300,35 +332,12 @@ def ladder(targets: Embedded) -> list[dict[str, Any]]:
     return targets.kind.ladder(max(len(shard) for shard in shards_of(targets)))
 
 
-def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) -> IndexRecord:
-    """Return the record of an index for the manifest."""
-    kind, shards = indexed.targets.kind, shards_of(indexed.targets)
-    return IndexRecord(
-        type=kind.name,
-        precision=kind.precision,
-        **tuning_record(indexed.curve, indexed.setting, aims),
-        notes=indexed.notes,
-        candidates=indexed.targets.candidates if isinstance(indexed.targets, FullTargets) else None,
-        shard_targets=shard_targets,
-        shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
-    )
-
-
-def tuning_record(curve: list[Setting], chosen: Setting, aims: Aims) -> dict[str, Any]:
-    """Return the fields of an `IndexRecord` about the aims, the settings that were tried, and the chosen one."""
-    tried = [
-        SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}"))
-        for each in curve
-    ]
-    return {"parameters": chosen.parameters, "aims": AimsRecord(**vars(aims)), "curve": tried}
-
-
 def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
     reached = setting.recall >= aims.recall
     return reached, 0.0 if reached else setting.recall, 0.0 if aims.latency_ms is None else -setting.latency_ms
 
 
-def _missed(built: IndexResult, aims: Aims) -> list[str]:
+def _missed(built: IndexResult[Embedded], aims: Aims) -> list[str]:
     within = "" if aims.memory is None else f" within {aims.memory:,} bytes"
     setting, kind = built.setting, built.targets.kind
     missed = []

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -25,6 +25,12 @@ from hubless.vectors.arrays import check_at_least
 
 Metric = Literal["cosine", "dot"]
 FAISS = "faiss"
+T = TypeVar("T")
+
+
+def record_from(kind: type[T], arguments: Mapping[str, Any]) -> T:
+    """Return a dataclass of those arguments of a call that are its fields. So they are named once, in the signature."""
+    return kind(**{each.name: arguments[each.name] for each in fields(kind) if each.name in arguments})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +53,7 @@ class Recipe:
     executor: str = LOCAL
 
     def __post_init__(self) -> None:
+        check_metric(self.metric)
         check_at_least("seed", self.seed, 0)
         _ = self.method
         if self.index != AUTO:
@@ -62,7 +69,6 @@ class Recipe:
         if self.keep_full and self.dims is None:
             raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
         check_executor(self.executor, self.device)
-        check_metric(self.metric)
         given = (self.parameters or {}).items()
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given}
         object.__setattr__(self, "parameters", plain)

@@ -11,10 +11,10 @@ import pyarrow as pa
 from hubless.builder.banks.bank_checks import MeasuringQueries, bank_sample
 from hubless.builder.indexing import (
     IndexGrowth,
+    IndexOrder,
     IndexResult,
     grown_index,
     index_paths,
-    index_record,
     kept_full,
     ladder,
     remove_files,
@@ -27,16 +27,13 @@ from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import cheapest_setting, recall_curve, write_index
-from hubless.measures import k_occurrence
 from hubless.progress import Steps
-from hubless.search import canaries
 from hubless.search.collection import open_collection
 from hubless.search.delta.overlay import DeltaTargets
 from hubless.search.engines.base import StoredVectors, Targets
 from hubless.search.engines.full import Embedded, FullTargets, shards_of
 from hubless.search.engines.sharded import OwnTargets
 from hubless.search.parts import Parts, later_prior
-from hubless.search.ranker import Ranker
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store import bundle
 from hubless.store.bundle import IndexRecord
@@ -193,9 +190,9 @@ def carry_over(
             about["dims"] = before.manifest.dims
     elif grow and not before.manifest.index.external:
         growth = rows.growth(file, offsets)
-        draft = _grown(rows, growth, bench, folder / bundle.INDEX, measuring or _measuring(before))
+        draft = _grown(rows, growth, bench, folder / bundle.INDEX, measuring)
     if draft is None:
-        draft = _trained(before, rows.vectors(folder), offsets, bench, measuring)
+        draft = _measured(before, rows.vectors(folder), offsets, bench, measuring)
     came = rows.came
     about["frozen"] = min(rows.count, before.manifest.frozen + came)
     about["grown"] = 0 if draft.trained else before.manifest.grown + came
@@ -246,59 +243,47 @@ def may_grow(rows: NextTargets) -> bool:
     return before.manifest.grown + rows.came <= GROWN * rows.count
 
 
-def _measuring(before: Parts) -> MeasuringQueries:
-    sample = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
-    return MeasuringQueries(sample, held_out=False)
-
-
 def _grown(
-    rows: NextTargets, growth: IndexGrowth, bench: Workbench, path: Path, measuring: MeasuringQueries
+    rows: NextTargets, growth: IndexGrowth, bench: Workbench, path: Path, measuring: MeasuringQueries | None
 ) -> VersionDraft | None:
     """Add rows to the index, and measure it as a build does. None if its recall misses the aim."""
-    before, recipe, aims, offsets = rows.parts, bench.recipe, bench.recipe.aims, growth.offsets
-    targets: Embedded = grown_index(growth, recipe.shard_targets, path, bench.steps)
-    if isinstance(targets, OwnTargets) and isinstance(rows.base, FullTargets):
+    before, recipe, aims = rows.parts, bench.recipe, bench.recipe.aims
+    grown: Embedded = grown_index(growth, recipe.shard_targets, path, bench.steps)
+    if isinstance(grown, OwnTargets) and isinstance(rows.base, FullTargets):
         every = rows.since(0) or rows.base.full
-        full = kept_full(every, targets.kind.precision, path)
-        targets = replace(rows.base, index=targets, full=full, offsets=offsets)
-    bench.steps.step("measuring")
-    (_, found), (_, raw) = rankings(measuring.queries, StoredVectors(targets, TARGETS), K_OCCURRENCE, offsets, None)
-    queries = targets.augmented(measuring.queries, 1.0)
-    exact = targets.scores(queries, found)
-    curve = recall_curve(targets.approximate, [dict(targets.defaults)], queries, exact)
-    if (setting := curve[0]).recall < aims.recall:
-        curve = recall_curve(targets.approximate, ladder(targets), queries, exact)
+        full = kept_full(every, grown.kind.precision, path)
+        grown = replace(rows.base, index=grown, full=full, offsets=growth.offsets)
+
+    def tuned(order: IndexOrder, steps: Steps) -> IndexResult[Embedded]:
+        queries = grown.augmented(order.answers.queries, 1.0)
+        exact = grown.scores(queries, order.answers.rows)
+        curve = recall_curve(grown.approximate, [dict(grown.defaults)], queries, exact)
+        if curve[0].recall < aims.recall:
+            curve = recall_curve(grown.approximate, ladder(grown), queries, exact)
         setting = cheapest_setting(curve, aims)
-    measured = before.manifest.measured
+        return IndexResult(grown.tuned(setting.parameters), curve, setting, before.manifest.index.notes)
+
+    vectors = StoredVectors(grown, TARGETS)
+    draft = _measured(before, vectors, growth.offsets, replace(bench, place=tuned), measuring)
+    known, made = before.manifest.measured, draft.measured
     # if the version before missed its aim by as much, training again would bring nothing
-    if setting.recall < aims.recall and (measured is None or setting.recall < measured.recall_at_10):
-        remove_files(path, len(shards_of(targets)))
+    if made and made.recall_at_10 < aims.recall and (known is None or made.recall_at_10 < known.recall_at_10):
+        remove_files(path, len(shards_of(grown)))
         path.with_name(bundle.FULL).unlink(missing_ok=True)
         return None
-    targets = targets.tuned(setting.parameters)
-    occurrence = np.stack([k_occurrence(each, len(offsets)) for each in (raw, found)]).astype(np.uint16)
-    result = IndexResult(targets, curve, setting, before.manifest.index.notes)
-    return VersionDraft(
-        targets=targets,
-        offsets=offsets,
-        correction=before.correction(),
-        occurrence=occurrence,
-        bank_sample=before.bank_sample,
-        canary=canaries.ask(Ranker(targets, offsets), measuring.queries, found),
-        index=index_record(result, aims, recipe.shard_targets),
-        measured=HubnessCounts(len(measuring.queries), occurrence).record(measuring, setting.recall),
-        trained=False,
-    )
+    return replace(draft, trained=False)
 
 
-def _trained(
+def _measured(
     before: Parts, targets: VectorSource, offsets: F32, bench: Workbench, measuring: MeasuringQueries | None
 ) -> VersionDraft:
+    """Place targets with their offsets, and measure them with the bank that the version before has a sample of."""
     sample = before.bank_sample
     without_bank = measuring is None and sample is None and before.manifest.measured is None
     if without_bank:
         measuring = MeasuringQueries(bank_sample(targets, bench.recipe.seed), held_out=False)
-    measuring = measuring or _measuring(before)
+    if measuring is None:
+        measuring = MeasuringQueries(before.canary()["queries"] if sample is None else sample, held_out=False)
     corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
     bench.steps.step("searching exactly")
     (_, raw), (_, found) = rankings(measuring.queries, targets, K_OCCURRENCE, None, offsets)

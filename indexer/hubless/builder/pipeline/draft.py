@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import IndexOrder, build_index, index_record, tuning_record, write_whole
-from hubless.builder.inputs import Contents
+from hubless.builder.indexing import IndexOrder, IndexResult, build_index, write_whole
+from hubless.builder.inputs import Contents, fit_index_basis
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections import QueryTime
@@ -28,7 +28,7 @@ from hubless.search.canaries import Canary, stored_scores
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.external import Content, Engine, engine
-from hubless.search.engines.full import FullTargets
+from hubless.search.engines.full import Embedded, FullTargets
 from hubless.store import bundle
 from hubless.store.bundle import (
     FORMAT_VERSION,
@@ -156,15 +156,7 @@ def _versions() -> dict[str, str]:
 log = logging.getLogger("hubless.engines")
 
 
-class Placement(NamedTuple):
-    """Targets as they will be served, what the manifest says of their index, and its recall."""
-
-    targets: StoredTargets
-    record: IndexRecord
-    recall: float
-
-
-Place: TypeAlias = Callable[[IndexOrder, Steps], Placement]
+Place: TypeAlias = Callable[[IndexOrder, Steps], IndexResult[Any]]
 """Takes the vectors of one version: indexes them, and chooses the search parameters by the answers."""
 
 
@@ -178,10 +170,9 @@ class Workbench:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
 
-def in_index(path: Path | None, order: IndexOrder, steps: Steps) -> Placement:
+def in_index(path: Path | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult[Embedded]:
     """Build a Faiss index in a file; without a path in memory."""
-    made = build_index(order, path, steps)
-    return Placement(made.targets, index_record(made, order.aims, order.shard_targets), made.setting.recall)
+    return build_index(order, path, steps, fit_index_basis(recipe, order.targets, order.bank))
 
 
 @contextmanager
@@ -200,7 +191,7 @@ def drafting(
 @contextmanager
 def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Place]:
     if recipe.engine == FAISS:
-        yield partial(in_index, staged.folder / bundle.INDEX)
+        yield partial(in_index, staged.folder / bundle.INDEX, recipe)
         return
     versions, found = staged.folder.parent, engine(recipe.engine)
     name = found.reserve(collection, staged.version)
@@ -222,7 +213,7 @@ class InEngine:
     collection: str
     staged: Staging
 
-    def put(self, order: IndexOrder, steps: Steps) -> Placement:
+    def put(self, order: IndexOrder, steps: Steps) -> IndexResult[StoredTargets]:
         answers, aims = order.answers, order.aims
         folder, version = self.staged.folder, self.staged.version
         note_outside(folder.parent, version, f"{self.engine_name} {self.name}")
@@ -239,8 +230,7 @@ class InEngine:
         if setting.recall < aims.recall:
             reached = f"index {record.kind} of {self.engine_name} reaches {setting.recall:.4f}"
             notes = [*notes, f"a recall of {aims.recall:g} is not reached: {reached}"]
-        made = IndexRecord(type=self.engine_name, notes=notes, engine=record, **tuning_record(curve, setting, aims))
-        return Placement(targets.tuned(setting.parameters), made, setting.recall)
+        return IndexResult(targets.tuned(setting.parameters), curve, setting, list(notes), record)
 
 
 def follow(manifest: Manifest) -> None:

@@ -16,7 +16,7 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.bank_review import drawn, refuse_targets, warnings
 from hubless.builder.indexing import ExactAnswers, IndexOrder
-from hubless.builder.inputs import BuildVectors, fit_index_basis
+from hubless.builder.inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import FittedCorrection, Gate
@@ -115,7 +115,6 @@ def index_version(
         aims=recipe.aims,
         seed=recipe.seed,
         shard_targets=recipe.shard_targets,
-        basis=fit_index_basis(recipe, corrected.targets, bank),
     )
     placed = bench.place(order, bench.steps)
     ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
@@ -126,8 +125,8 @@ def index_version(
         query_time=corrected.query_time,
         occurrence=hubness.occurrence,
         canary=canaries.ask(ranker, measuring.queries, exact),
-        index=placed.record,
-        measured=hubness.record(measuring, placed.recall),
+        index=placed.record(order),
+        measured=hubness.record(measuring, placed.setting.recall),
     )
 
 

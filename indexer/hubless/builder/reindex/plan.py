@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
 from hubless.builder.inputs import InputStamps
-from hubless.builder.recipe import FAISS, Recipe, read_correction
+from hubless.builder.recipe import FAISS, Recipe, read_correction, record_from
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.source_files import (
     RowChanges,
@@ -153,18 +153,8 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
     name, parameters = job.correction.name, job.correction.parameters
     if job.correction.tuned is not None:
         name, parameters = read_correction(folder / job.correction.tuned)
-    recipe = Recipe(
-        metric=job.metric,
-        correction=name,
-        parameters=parameters,
-        index=job.index.type,
-        dims=job.dims,
-        keep_full=job.keep_full,
-        seed=job.seed,
-        device=job.executor.device,
-        executor=job.executor.type,
-        **job.index.model_dump(exclude={"type", "grown"}),
-    )
+    named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
+    recipe = record_from(Recipe, {**vars(job), **vars(job.index), "device": job.executor.device, **named})
     recipe.check_inputs(job.query_bank, job.target_prior)
     return recipe
 
