@@ -221,6 +221,11 @@ def test_gated_correction_is_prepared_anew_for_all_targets(folder):
     done = run(folder)
     assert done.manifest.job.offsets == "fitted"
     assert any("prepares all targets together" in each for each in done.manifest.job.why)
+    (folder / "encoder.toml").write_text('type = "openai"\nurl = "http://127.0.0.1:1/v1"\nmodel = "m"\n')
+    jobs.rewrite(folder, correction={"name": "dis"}, encoder="encoder.toml")
+    done = run(folder)
+    assert (done.manifest.job.why, done.manifest.job.offsets) == (["the encoder changed"], "kept")
+    assert "query_time.npz" in done.manifest.files
 
 
 def test_collection_that_was_built_otherwise_is_taken_over_with_its_other_targets(folder):
