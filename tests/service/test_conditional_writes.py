@@ -162,7 +162,7 @@ def test_bad_arrow_is_refused_naming_column_and_row(client):
     assert "id: expected a column" in refused(send(client, pa.table({"vector": both})))
     assert "id: expected strings" in refused(send(client, pa.table({"id": [1, 2], "vector": both})))
     assert "id[1]: expected an id, got null" in refused(send(client, pa.table({"id": ["a", None]})))
-    assert "id[1]: expected an id that no other row has" in refused(send(client, pa.table({"id": ["a", "a"]})))
+    assert "id[1]: expected an id that no other point has" in refused(send(client, pa.table({"id": ["a", "a"]})))
     assert "dimensions" in refused(send(client, pa.table({"id": ids, "vector": short})), "dimension_mismatch")
     assert "row 1" in refused(send(client, pa.table({"id": ids, "vector": nan})), "not_finite")
     refused(send(client, pa.table({"id": ids, "colour": ["red", "blue"]})), "unknown_field")

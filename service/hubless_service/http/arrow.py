@@ -1,16 +1,16 @@
 """Arrow IPC streams as bodies: vectors, and whole points."""
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import hubless
 from hubless.errors import InputError, UnknownField, one_line
 from hubless.search.delta.writes import Put
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, is_list, matrix_of
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import UNREADABLE, check_values
 from hubless_service.http.problems import HttpProblem, clip
@@ -37,30 +37,27 @@ def read_table(body: bytes) -> pa.Table:
     return table
 
 
-def vectors_of(
-    table: pa.Table, collection: hubless.Collection, where: str = VECTOR, *, all_needed: bool = True
-) -> tuple[F32, Any]:
+def vectors_of(table: pa.Table, collection: hubless.Collection, *, all_needed: bool = True) -> tuple[F32, Any]:
     """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,)."""
     column = table[VECTOR].combine_chunks()
-    kind = column.type
-    lists = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
-    if not (lists and pa.types.is_floating(kind.value_type)):
-        raise InputError(where, f"fixed_size_list<float32>[{collection.dim}]", clip(str(kind)))
+    if not (is_list(column.type) and pa.types.is_floating(column.type.value_type)):
+        raise InputError(VECTOR, f"fixed_size_list<float32>[{collection.dim}]", clip(str(column.type)))
     there = column.is_valid().to_numpy(zero_copy_only=False)
     if all_needed and not there.all():
-        raise InputError(f"{where}[{int(np.argmin(there))}]", "a vector", "null")
-    given = column.drop_null()
-    numbers = given.flatten()
-    if numbers.null_count:
-        raise InputError(where, "numbers", "null in a vector")
-    lengths = np.full(len(given), kind.list_size) if pa.types.is_fixed_size_list(kind) else pc.list_value_length(given)
-    if len(wrong := np.flatnonzero(np.asarray(lengths) != collection.dim)):
-        collection.prepare(np.zeros(int(np.asarray(lengths)[wrong[0]])), f"{where}[{np.flatnonzero(there)[wrong[0]]}]")
+        raise InputError(f"{VECTOR}[{int(np.argmin(there))}]", "a vector", "null")
     rows = np.zeros((len(table), collection.stored_dim), np.float32)
-    if len(given):
-        values = numbers.cast(pa.float32()).to_numpy(zero_copy_only=False).reshape(-1, collection.dim)
-        rows[there] = collection.prepare(values, where)
+    if there.any():
+        rows[there] = collection.prepare(matrix_of(column.drop_null(), VECTOR), VECTOR)
     return rows, there
+
+
+def check_distinct(ids: Sequence[str | int], where: str) -> None:
+    """Raise `InputError` if an id stands twice; `where` names the field of one, with {} for its place."""
+    seen = set[str | int]()
+    for place, wanted in enumerate(ids):
+        if wanted in seen:
+            raise InputError(where.format(place), "an id that no other point has", clip(repr(wanted)))
+        seen.add(wanted)
 
 
 def _refuse_compressed(body: bytes) -> None:
@@ -133,12 +130,7 @@ def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:
     if ids.null_count:
         row = ids.is_null().to_pylist().index(True)
         raise InputError(f"{ID}[{row}]", "an id", "null")
-    if pc.count_distinct(ids).as_py() < len(ids):
-        seen: set[Any] = set()
-        for row, wanted in enumerate(ids.to_pylist()):
-            if wanted in seen:
-                raise InputError(f"{ID}[{row}]", "an id that no other row has", clip(repr(wanted)))
-            seen.add(wanted)
+    check_distinct(ids.to_pylist(), f"{ID}[{{}}]")
     return ids
 
 

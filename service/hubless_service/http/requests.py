@@ -345,20 +345,6 @@ class BankOptions(RequestModel):
         "Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that."
     )
 
-    def check(self, count: int, subject: Subject) -> None:
-        """Raise `InputError` unless so many queries are enough, and the correction is one."""
-        most = subject.settings.max_bank_queries
-        if not 1 <= count <= most:
-            raise InputError("body", f"1 to {most} queries", str(count))
-        if self.fit is not False and self.mode != "append" and count < FEWEST_BANK_QUERIES:
-            raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
-        self.check_correction()
-
-    def check_correction(self) -> None:
-        """Raise `InputError` if the correction is none."""
-        if self.correction is not None or self.parameters is not None:
-            make_correction(self.correction or "auto", self.parameters)
-
 
 class BinaryBankRequest(BankOptions):
     """The URL of a binary body."""
@@ -390,24 +376,36 @@ class PutBankRequest(BankOptions):
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo[Subject]) -> Self:
+        return self.checked(info.context)
+
+    def checked(self, subject: Subject) -> Self:
+        """Return it. Raises `InputError` unless its queries are enough, in one way, and the correction is one."""
         ways = {"vectors": self.vectors, "texts": self.texts_, "payload": self.payload, "sampled": self.sampled}
         given = [name for name, value in ways.items() if value is not None]
         if len(given) != 1:
             raise InputError("vectors", f"one of {', '.join(ways)}", " and ".join(given) or "none")
+        more = self.mode == "append" or self.fit is False
         if self.payload is not None or self.sampled is not None:
-            if self.relevant is not None or (self.sampled and (self.mode == "append" or self.fit is False)):
+            if self.relevant is not None or (self.sampled and more):
                 raise InputError(given[0], "no relevant; with sampled no append and no fit: false", "one of them")
-            self.check_correction()
-            return self
-        count = len(self.vectors or self.texts_ or ())
-        self.check(count, info.context)
+        else:
+            self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), more, subject)
+        if self.correction is not None or self.parameters is not None:
+            make_correction(self.correction or "auto", self.parameters)
+        return self
+
+    def _check_count(self, count: int, more: bool, subject: Subject) -> None:
+        most = subject.settings.max_bank_queries
+        if not 1 <= count <= most:
+            raise InputError("body", f"1 to {most} queries", str(count))
+        if not more and count < FEWEST_BANK_QUERIES:
+            raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
         if self.relevant is not None:
             if len(self.relevant) != count:
                 raise InputError("relevant", f"{count} entries, one for each query", str(len(self.relevant)))
             labelled = sum(map(bool, self.relevant))
-            if labelled < FEWEST_PAIRS and self.fit is not False and self.mode != "append":
+            if labelled < FEWEST_PAIRS and not more:
                 raise InputError("relevant", f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
-        return self
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -420,8 +418,7 @@ class PutBankRequest(BankOptions):
             if table.column_names != [VECTOR]:
                 raise InputError("body", f"one column, {VECTOR}", ", ".join(table.column_names) or "none")
             rows = vectors_of(table, subject.collection)[0]
-        options.check(len(rows), subject)
-        return cls.model_construct(**_given(options), vectors=[rows])
+        return cls.model_construct(**_given(options), vectors=[rows]).checked(subject)
 
 
 class CreateCollectionRequest(RequestModel):

@@ -39,8 +39,6 @@ _PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)
 _IDS = 20
 # of a manifest: what differs always, or says nothing to people
 _LEFT_OUT = {"version", "created", "files", "collection", "format_version", "index.curve", "provenance.inputs"}
-_COPIED = ("version", "collection", "created", "count", "dim", "metric", "correction", "index", "measured", "bank")
-_COPIED_TOO = ("confidence", "strength", "notes", "log_seq", "payload_columns")
 _comparing = threading.Lock()
 """Opening two versions takes memory and disk, so one pair at a time."""
 
@@ -75,7 +73,7 @@ async def get_version(call: Call, place: Place, version: str) -> Response:
     dumped = manifest.model_dump(mode="json")
     return responses.send(
         {
-            **{field: dumped[field] for field in (*_COPIED, *_COPIED_TOO)},
+            **{field: dumped[field] for field in VersionAnswer.__annotations__ if field in dumped},
             "bytes": sum(file.size for file in manifest.files.values()),
             "seed": manifest.provenance.seed,
             "versions": manifest.provenance.versions,

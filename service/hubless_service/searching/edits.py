@@ -15,7 +15,7 @@ from hubless.search.delta.writes import Put, Remove, Write
 from hubless.search.transaction import Transaction
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
-from hubless_service.http.arrow import put_of
+from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
 from hubless_service.searching.writer import Plan
@@ -134,13 +134,6 @@ def _delete_matches(filter: Filter, transaction: Transaction) -> Planned:
     return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
 
 
-def _distinct(ids: Sequence[str | int]) -> pa.Array:
-    if len(set(ids)) < len(ids):
-        seen: set[str | int] = set()
-        for place, wanted in enumerate(ids):
-            if wanted in seen:
-                raise InputError(
-                    f"points[{place}].id", "an id that no other point of the request has", clip(repr(wanted))
-                )
-            seen.add(wanted)
-    return id_array(list(ids), "ids")
+def _distinct(ids: list[str | int]) -> pa.Array:
+    check_distinct(ids, "points[{}].id")
+    return id_array(ids, "ids")
