@@ -28,7 +28,6 @@ Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
 _LONGEST_VERSION = 200
 Column = Annotated[str, values.text(1000)]  # a longer one would not fit into a head that is as large as heads may be
-_STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
 _EXPECTED = {
     "model_type": "an object",
     "dict_type": "an object",
@@ -37,8 +36,8 @@ _EXPECTED = {
     "float_type": "a number",
     "bool_type": "true or false",
     "int_type": "a whole number",
-    "greater_than_equal": _STRENGTHS,
-    "less_than_equal": _STRENGTHS,
+    "greater_than_equal": "a number of at least {ge:g}",
+    "less_than_equal": "a number of at most {le:g}",
 }
 """Expected values by pydantic's own types of errors; the types in `values` name their own."""
 _MEANT = {
@@ -505,7 +504,7 @@ def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict
         words = context["expected"].replace("'", "").replace(" or ", ", ")
         return InputError(where, f"one of {words}", describe(value))
     if not isinstance(cause, InputError):
-        return InputError(where or "body", _EXPECTED[kind], describe(value))
+        return InputError(where or "body", _EXPECTED[kind].format(**context), describe(value))
     inside = cause.parameter
     joint = "." if where and inside and inside[0] not in ".[" else ""
     return type(cause)(f"{where}{joint}{inside}", cause.expected, cause.received)

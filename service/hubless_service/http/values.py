@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import orjson
 from pydantic import (
+    AfterValidator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -153,12 +154,6 @@ def _packed(dim: int) -> Struct:
     return Struct(f"{dim}f")
 
 
-def _sequence(value: Any, info: Info) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise InputError("", "a whole number of at least 0", describe(value))
-    return value
-
-
 def _payload_row(value: Any, info: Info) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError("", "an object", describe(value))
@@ -211,9 +206,7 @@ def _query_vector(value: Any, info: Info) -> F32:
 _NUMBERS = SchemaValidator(core_schema.list_schema(core_schema.float_schema(strict=True), strict=True, fail_fast=True))
 
 
-def _dimension(value: Any, info: Info) -> int:
-    if type(value) is not int or value < 1:
-        raise InputError("", "a whole number of at least 1", describe(value))
+def _dimension(value: int, info: Info) -> int:
     check_dim(value, info.context.collection.dim, "", f'collection "{info.context.collection.name}"')
     return value
 
@@ -257,11 +250,11 @@ FILTERS = filter_schemas(REFERENCE)
 PayloadRow = Annotated[dict[str, Any], Checked(_payload_row, {"type": "object", "additionalProperties": True})]
 Share = Annotated[float, Checked(_share, {"type": "number", "minimum": 0, "maximum": 1})]
 MinSeq = Annotated[
-    Annotated[int, Checked(_sequence, {"type": "integer", "minimum": 0})] | None,
+    Annotated[int, Field(ge=0)] | None,
     Field(description="What answers has this write, whichever worker it is: the seq that the answer to a write gave."),
 ]
 Dimension = Annotated[
-    Annotated[int, Checked(_dimension, {"type": "integer", "minimum": 1})] | None,
+    Annotated[int, Field(ge=1), AfterValidator(_dimension)] | None,
     Field(description="The dimension of the vectors, to be checked, as a binary body does not tell it."),
 ]
 _MEANING = f"{PAYLOAD}, {_COLUMN}<column> for some of its columns, or {VECTOR}."
