@@ -125,20 +125,20 @@ def test_client_and_library_give_the_same_hits(client, request, name, strength):
         assert (answer.collection, answer.version) == (name, collection.version)
 
 
-def test_every_way_to_send_a_vector_gets_the_same_answer(client):
-    vector, how = queries_of("numbers")[0], {"limit": 7, "strength": 0.5}
-    plain = client.query("numbers", vector, **how)
-    assert len(plain) == 7
+@pytest.mark.parametrize("how", [{"limit": 7, "strength": 0.5}, {"limit": 7, "group_by": "rank", "diversity": 0.3}])
+def test_every_way_to_send_a_vector_gets_the_hits_of_the_library(client, words, how):
+    vector = queries_of("words")[0]
     forms = [
-        client.query("numbers", vector.tolist(), **how),
-        client.query("numbers", array("f", vector), **how),
-        client.query("numbers", vector, params={}, **how),
-        client.query_batch("numbers", [vector], **how)[0],
-        client.query_batch("numbers", vector[np.newaxis], params={}, **how)[0],
-        client.query_batch("numbers", queries=[Query(vector, **how)])[0],
+        client.query("words", vector, **how),
+        client.query("words", vector.tolist(), **how),
+        client.query("words", array("f", vector), **how),
+        client.query("words", vector, params={}, **how),
+        client.query_batch("words", [vector], **how)[0],
+        client.query_batch("words", vector[np.newaxis], params={}, **how)[0],
+        client.query_batch("words", queries=[Query(vector, **how)])[0],
     ]
     for answer in forms:
-        same_hits(answer, plain)
+        same_hits(answer, words.query(vector, **how)[0])
 
 
 def test_hits_bring_payload_and_vector_if_asked(client):

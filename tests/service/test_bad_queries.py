@@ -96,6 +96,23 @@ WRONG = [
     ({"vector": GOOD, "top_k": 5}, "unknown_field", "top_k", "an unknown field; did you mean limit?"),
     ({"vector": GOOD, "offset": 5}, "unknown_field", "offset", "an unknown field; did you mean skip?"),
     ({"vector": GOOD, "with_payload": True}, "unknown_field", "with_payload", "an unknown field; did you mean with?"),
+    ({"id": "a/b", "text": "amber"}, "invalid_input", "vector", "text and id"),
+    ({"id": 5}, "invalid_input", "id", "5"),
+    ({"id": True}, "invalid_input", "id", "true"),
+    ({"vector": GOOD, "skip": -1}, "invalid_input", "skip", "-1"),
+    ({"vector": GOOD, "skip": 1.5}, "invalid_input", "skip", "1.5"),
+    ({"vector": GOOD, "skip": 4_991}, "invalid_input", "skip", "4991"),
+    ({"vector": GOOD, "explain": 1}, "invalid_input", "explain", "1"),
+    ({"vector": GOOD, "diversity": 1.01}, "invalid_input", "diversity", "1.01"),
+    ({"vector": GOOD, "diversity": True}, "invalid_input", "diversity", "true"),
+    ({"vector": GOOD, "diversity": 0.5, "limit": 1000, "skip": 1}, "invalid_input", "limit", None),
+    ({"vector": GOOD, "diversity": 0.5, "score_threshold": 0}, "invalid_input", "score_threshold", None),
+    ({"vector": GOOD, "group_by": 7}, "invalid_input", "group_by", "7"),
+    ({"vector": GOOD, "group_by": "shelf"}, "unknown_field", "group_by", None),
+    ({"vector": GOOD, "min_confidence": -0.1}, "invalid_input", "min_confidence", "-0.1"),
+    ({"vector": GOOD, "min_confidence": "0.5"}, "invalid_input", "min_confidence", 'the string "0.5"'),
+    ({"vector": GOOD, "min_presence": 1.1}, "invalid_input", "min_presence", "1.1"),
+    ({"vector": GOOD, "min_presence": True}, "invalid_input", "min_presence", "true"),
 ]
 
 
@@ -123,8 +140,46 @@ def test_products_that_leave_float32_get_422(http, sign):
     refused(answer, 422, "not_finite", "queries[1].vector")
 
 
-def test_text_for_a_collection_without_encoder_gets_no_encoder(http):
-    refused(http.post("/v1/collections/numbers/query", json={"text": "amber"}), 422, "no_encoder", "text")
+@pytest.mark.parametrize(
+    ("body", "code", "parameter"),
+    [
+        ({"text": "amber"}, "no_encoder", "text"),
+        ({"id": "5"}, "invalid_input", "id"),
+        ({"id": 5.0}, "invalid_input", "id"),
+        ({"vector": GOOD, "filter": {"field": "rank", "eq": 1}}, "invalid_input", "filter"),
+    ],
+)
+def test_what_a_collection_of_numbers_without_payload_and_encoder_cannot_answer(http, body, code, parameter):
+    refused(http.post("/v1/collections/numbers/query", json=body), 422, code, parameter)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code", "parameter"),
+    [
+        ("words/count", {"filter": {"field": "rank", "lt": "1"}}, "invalid_input", "filter.lt"),
+        ("words/count", {"filter": {"field": "rnak", "lt": 1}}, "unknown_field", "filter.field"),
+        ("words/count", {"fitler": None}, "unknown_field", "fitler"),
+        ("words/count", [], "invalid_input", "body"),
+        ("numbers/count", {"filter": {"field": "rank", "eq": 1}}, "invalid_input", "filter"),
+        ("words/points", {}, "invalid_input", "ids"),
+        ("words/points", {"ids": []}, "invalid_input", "ids"),
+        ("words/points", {"ids": ["x"] * 1001}, "invalid_input", "ids"),
+        ("words/points", {"ids": ["x", 5]}, "invalid_input", "ids[1]"),
+        ("numbers/points", {"ids": [1, "5"]}, "invalid_input", "ids[1]"),
+        ("numbers/points", {"ids": [True]}, "invalid_input", "ids[0]"),
+        ("words/points", {"ids": ["x"], "with": ["colour"]}, "invalid_input", "with"),
+        ("words/points", {"ids": ["x"], "with": ["payload.colour"]}, "unknown_field", "with"),
+        ("words/points", {"id": ["x"]}, "unknown_field", "id"),
+        ("words/scroll", {"limit": 0}, "invalid_input", "limit"),
+        ("words/scroll", {"limit": 1001}, "invalid_input", "limit"),
+        ("words/scroll", {"with": "payload"}, "invalid_input", "with"),
+        ("words/scroll", {"filter": []}, "invalid_input", "filter"),
+        ("words/scroll", [], "invalid_input", "body"),
+        ("numbers/scroll", {"filter": {"field": "rank", "eq": 1}}, "invalid_input", "filter"),
+    ],
+)
+def test_wrong_count_points_or_scroll_gets_422_naming_the_field(http, path, body, code, parameter):
+    refused(http.post(f"/v1/collections/{path}", json=body), 422, code, parameter)
 
 
 @pytest.mark.parametrize(

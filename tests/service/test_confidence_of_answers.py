@@ -92,14 +92,6 @@ def without_model():
     return hubless.Index(correction="none", metric="cosine").fit(None, problem.targets)
 
 
-@pytest.mark.parametrize("field", ["min_confidence", "min_presence"])
-@pytest.mark.parametrize("value", [-0.1, 1.1, "0.5", True])
-def test_threshold_outside_0_to_1_is_refused(http, vector, field, value):
-    answer = http.post(f"{WORDS}/query", json={"vector": vector.tolist(), field: value})
-    assert answer.status_code == 422
-    assert (answer.json()["parameter"], answer.json()["expected"]) == (field, "a number from 0 to 1")
-
-
 def test_version_without_a_model_sends_no_confidence_and_refuses_thresholds(serve, without_model):
     with serve({"plain": without_model}) as (client, _):
         path = "/v1/collections/plain/query"

@@ -4,10 +4,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
-import numpy as np
-import pytest
-from support import catalogs
-
 import hubless
 from hubless.search.matches import find_matches
 
@@ -25,14 +21,6 @@ FILTERS = [
 
 def ids_of(answer):
     return [hit["id"] for hit in answer["hits"]]
-
-
-@pytest.mark.parametrize("wanted", FILTERS)
-def test_hits_are_those_of_the_library(http, words, wanted):
-    answer = http.post(f"{WORDS}/query", json={"text": "amber cedar", "filter": wanted}).json()
-    (hits,) = words.query(words.encode(["amber cedar"]), filter=wanted)
-    assert ids_of(answer) == [hit.id for hit in hits]
-    np.testing.assert_allclose([hit["score"] for hit in answer["hits"]], [hit.score for hit in hits], atol=1e-6)
 
 
 def test_queries_of_other_filters_at_once_get_their_own_hits(http, words):
@@ -61,14 +49,6 @@ def test_filters_beyond_the_limits_are_refused(http):
             assert (problem["code"], problem["parameter"]) == ("invalid_input", parameter)
             assert expected in problem["expected"]
         assert http.post(f"{WORDS}/{path}", json={**body, "filter": deep["not"]}).status_code == 200
-
-
-@pytest.mark.parametrize("path", ["query", "count", "scroll"])
-def test_collection_without_payload_takes_no_filter(http, path):
-    body = {"filter": {"field": "rank", "eq": 1}} | ({"vector": [1.0] * catalogs.DIM} if path == "query" else {})
-    problem = http.post(f"/v1/collections/numbers/{path}", json=body).json()
-    assert (problem["code"], problem["parameter"]) == ("invalid_input", "filter")
-    assert "has no payload" in problem["detail"]
 
 
 def stages(answer):
