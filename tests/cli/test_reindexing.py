@@ -1,9 +1,7 @@
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import httpx
 import pytest
 from support import jobs
+from support.answering import answering, statuses
 from support.jobs import NAME, names, write_targets
 from support.serving import serving_catalog
 from support.writing import writable
@@ -102,22 +100,8 @@ def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job,
 @pytest.mark.parametrize("status", [401, 403])
 def test_service_that_refuses_the_key_ends_the_wait_at_once_and_the_variable_is_named(reindex, status):
     asked = []
-
-    class Refusing(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            self.send_response(status)
-            self.end_headers()
-
-        def log_message(self, *words):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever).start()
-        try:
-            ended = reindex("--set", f"wait_for=http://127.0.0.1:{server.server_port}")
-        finally:
-            server.shutdown()
+    with answering(statuses(lambda request: asked.append(request.path) or status)) as url:
+        ended = reindex("--set", f"wait_for={url}")
     assert ended.code == 5
     assert f"it said status {status}: set HUBLESS_API_KEY" in ended.err
     assert len(asked) == 1

@@ -2,9 +2,7 @@
 
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from time import sleep
 
 import httpx
@@ -16,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 from opentelemetry.trace import SpanKind, StatusCode
 from pydantic import ValidationError
+from support.answering import answering, statuses
 from support.serving import serving, wait_until_ready
 from support.sources import Source
 
@@ -98,31 +97,19 @@ def test_requests_that_are_not_sampled_have_no_spans(catalog, words):
         assert httpx.post(url + QUERY, json={"text": "amber"}).status_code == 200
 
 
-class _Collector(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.received.append((self.path, ExportTraceServiceRequest.FromString(body)))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
 def test_collector_that_the_environment_names_gets_the_spans_before_the_end(catalog, monkeypatch):
-    with HTTPServer(("127.0.0.1", 0), _Collector) as collector:
-        collector.received = []
-        thread = threading.Thread(target=collector.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://{}:{}".format(*collector.server_address))
+    received = []
+
+    def collect(request):
+        received.append((request.path, ExportTraceServiceRequest.FromString(request.get_data())))
+        return 200
+
+    with answering(statuses(collect)) as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-        try:
-            with serving(create_app(Settings(catalog=catalog, traces=True))) as url:
-                httpx.get(f"{url}/livez")
-        finally:
-            collector.shutdown()
-            thread.join()
-    ((path, sent),) = collector.received
+        with serving(create_app(Settings(catalog=catalog, traces=True))) as url:
+            httpx.get(f"{url}/livez")
+    ((path, sent),) = received
     assert path == "/v1/traces"
     (resource,) = sent.resource_spans
     assert {item.key: item.value.string_value for item in resource.resource.attributes}["service.name"] == "hubless"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from support.object_storage import answering
+from support.answering import answering
 from support.processes import free_port
 
 AZURITE = Path(__file__).parents[2] / ".venv-clouds" / "node_modules" / ".bin" / "azurite-blob"

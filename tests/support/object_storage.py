@@ -1,11 +1,10 @@
 """An S3 endpoint over HTTP: moto's server, with faults in front of it."""
 
-import threading
 from contextlib import contextmanager
 
 import boto3
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from support.answering import answering
 
 BUCKET = "hubless"
 ADDRESS = f"s3://{BUCKET}/some/catalog"
@@ -86,21 +85,6 @@ class Store:
             client.delete_bucket(Bucket=bucket["Name"])
         client.create_bucket(Bucket=BUCKET)
         self.faults.clear()
-
-
-@contextmanager
-def answering(app):
-    """The address of a WSGI app that answers until the block ends."""
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager
