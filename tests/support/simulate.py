@@ -17,10 +17,9 @@ POSSIBLE = calls.COMPILER is not None and MEMORY.is_dir()
 _CHUNK = 1000
 
 
-def simulate(first, count, attack=None, jobs=None, report=lambda line: None):
+def simulate(first, count, jobs=None, report=lambda line: None):
     """Play the histories of some seeds. Return what is wrong, by seed, and how much was done."""
     wrong, done = {}, Counter()
-    more = [] if attack is None else [attack]
     with tempfile.TemporaryDirectory(dir=MEMORY, prefix="hubless-") as made:
         folder, script = Path(made), Path(__file__).with_name("simulation.py")
         calls.compile_into(folder)
@@ -29,7 +28,7 @@ def simulate(first, count, attack=None, jobs=None, report=lambda line: None):
 
         def play(start):
             most = min(chunk, first + count - start)
-            return calls.run(folder, script, folder / str(start), start, most, *more)
+            return calls.run(folder, script, folder / str(start), start, most)
 
         with ThreadPoolExecutor(jobs) as pool:
             for printed in pool.map(play, range(first, first + count, chunk)):
@@ -48,11 +47,10 @@ def main():
     parser.add_argument("--count", type=int, default=100_000, help="how many seeds")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, help="processes; by default one a core")
-    parser.add_argument("--attack", help="a function that puts a fault back, such as support.put_back:one_for_all")
     given = parser.parse_args()
     if not POSSIBLE:
         sys.exit("make simulate needs Linux, a C compiler and /dev/shm")
-    wrong, done = simulate(given.first, given.count, given.attack, given.jobs, lambda line: print(line, flush=True))
+    wrong, done = simulate(given.first, given.count, given.jobs, lambda line: print(line, flush=True))
     print(f"{len(wrong)} of {given.count:,} histories are wrong;", json.dumps(done))
     sys.exit(bool(wrong))
 

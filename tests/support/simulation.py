@@ -4,12 +4,11 @@ The workers answer requests by the app of the service. What they write goes to a
 takes from it what was not synced. The history of what was answered must be possible: see `support.history`. Run by
 `support.calls.run`, as
 
-    simulation.py FOLDER FIRST COUNT [ATTACK]
+    simulation.py FOLDER FIRST COUNT
 """
 
 import asyncio
 import gc
-import importlib
 import json
 import logging
 import os
@@ -636,11 +635,8 @@ class Stage:
         gc.freeze()
 
 
-def main(folder, first, count, attack=None):
+def main(folder, first, count):
     logging.disable()
-    if attack:
-        module, _, name = attack.partition(":")
-        getattr(importlib.import_module(module), name)()
     folder.mkdir(exist_ok=True)
     stage = Stage(folder)
     writes = reads = 0
@@ -661,4 +657,4 @@ def main(folder, first, count, attack=None):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
