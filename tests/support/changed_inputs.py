@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support import processes
+from support.processes import in_child
 
 CHANGES = ("cut", "replaced", "written over", "removed")
 INPUTS = ("npy", "parquet", "shards", "csv", "payload", "encoder")
@@ -27,9 +28,9 @@ class Outcome:
     """What became of a build: an error's name and text, or whether the version is that of the file at first."""
 
     moment: int
-    error: str | None = None
-    text: str = ""
-    right: bool | None = None
+    error: str | None
+    text: str
+    right: bool | None
 
 
 def run(kinds, root, moments):
@@ -114,27 +115,6 @@ def calls(act):
     sys.setprofile(look)
 
 
-def in_child(do):
-    """Run something in a process of its own; what it returned, or why it did not."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        try:
-            told = do()
-        except BaseException as error:
-            told = {"error": type(error).__name__, "text": str(error)}
-        finally:
-            sys.setprofile(None)
-        os.write(writing, json.dumps(told).encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        told = pipe.read()
-    _, status = os.waitpid(child, 0)
-    return json.loads(told) if told else {"error": "killed", "text": str(os.waitstatus_to_exitcode(status))}
-
-
 def attempt(kind, how, moment, place, right):
     """Build in a new folder, with a change before the call of that number; 0 counts the calls."""
     place.mkdir()
@@ -160,13 +140,14 @@ def main(root, moments, kinds):
     for kind in kinds:
         (place := root / kind / "right").mkdir(parents=True)
         right = fingerprint(*build(place / "catalog", write(kind, place, OLD)[1]))
-        last = in_child(lambda: attempt(kind, None, 0, root / kind / "0", None))["last"]  # noqa: B023
+        last = in_child(lambda tell: tell(**attempt(kind, None, 0, root / kind / "0", None)))["last"]  # noqa: B023
         for how in CHANGES:
             for moment in sorted({1 + (last - 1) * part // (moments - 1) for part in range(moments)}):
                 place = root / kind / how / str(moment)
                 place.parent.mkdir(exist_ok=True)
-                told = in_child(lambda: attempt(kind, how, moment, place, right))  # noqa: B023
+                found = in_child(lambda tell: tell(**attempt(kind, how, moment, place, right)))  # noqa: B023
                 shutil.rmtree(place)
+                told = {name: found.get(name) for name in ("error", "text", "right")}
                 print(json.dumps({"kind": kind, "change": how, "moment": moment, **told}), flush=True)
 
 

@@ -1,8 +1,10 @@
 """Processes of their own, for what cannot be tested in this one."""
 
+import json
 import os
 import socket
 import subprocess
+import traceback
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +21,40 @@ def free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+def in_child(work):
+    """Do `work(tell)` in a process of its own. Return all that it told by keyword, and lists of what it told often.
+
+    `error` is None if it came to its end, else the name of the exception, or "killed"; `text` says more, and `known`
+    whether it is an error of hubless.
+    """
+    from hubless.errors import HublessError  # here, as children are forked by processes that load little
+
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(reading)
+
+        def tell(**what):
+            os.write(writing, json.dumps(what).encode() + b"\n")
+
+        try:
+            work(tell)
+            tell(error=None, text="")
+        except BaseException as error:
+            known = isinstance(error, HublessError)
+            tell(error=type(error).__name__, known=known, text=str(error) if known else traceback.format_exc())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        lines = [json.loads(line) for line in pipe]
+    _, status = os.waitpid(child, 0)
+    found = {"error": "killed", "known": True, "text": str(os.waitstatus_to_exitcode(status))}
+    for line in lines:
+        for key, value in line.items():
+            found[key] = [*found.get(key, []), value] if key in ("acknowledged", "refused") else value
+    return found
 
 
 @contextmanager

@@ -12,9 +12,10 @@ import os
 import shutil
 import signal
 import sys
-import traceback
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from support.processes import in_child
 
 NAME = "photos"
 FAULTS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "short": -1, "kill": None}
@@ -155,38 +156,6 @@ def leftovers(catalog):
     return sorted(({path.name for path in home.iterdir()} - BESIDE | hidden) - {".lease"})
 
 
-def in_child(work):
-    """Do some work in a process of its own; what it told, with `error` None if it came to its end."""
-    reading, writing = os.pipe()
-    if (child := os.fork()) == 0:
-        os.close(reading)
-
-        def told(**what):
-            os.write(writing, json.dumps(what).encode() + b"\n")
-
-        try:
-            work(told)
-            told(error=None)
-        except BaseException as error:
-            known = isinstance(error, hubless.HublessError)
-            text = str(error) if known else traceback.format_exc()
-            told(error=type(error).__name__, known=known, text=text)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        lines = [json.loads(line) for line in pipe]
-    os.waitpid(child, 0)
-    found = {"error": "killed", "known": True, "acknowledged": [], "refused": []}
-    for line in lines:
-        for key, value in line.items():
-            if key in ("acknowledged", "refused"):
-                found[key].append(value)
-            else:
-                found[key] = value
-    return found
-
-
 def struck(action, catalog, moment, fault):
     """Do an action whose call number `moment` fails; what came of it, and the call."""
 
@@ -239,7 +208,7 @@ def problem_of(action, catalog, outcome, expected):
         return f"cannot be opened: {found['text']}"
     if action == "write":
         there = {number for number in range(10, 14) if f'"put-{number}"' in found["state"]}
-        lost = set(outcome["acknowledged"]) - there
+        lost = set(outcome.get("acknowledged", [])) - there
         if lost:
             return f"acknowledged writes are lost: {lost}"
         if any(f'"put-{number}"' not in found["state"] for number in range(3)):
@@ -263,9 +232,15 @@ def load(modules):
             importlib.import_module(module)
 
 
-def main(root, action, most):
+def main(root, most):
     template = root / "template"
     in_child(lambda told: make(template))
+    for action in ACTIONS:
+        strike_each(root, template, action, most)
+
+
+def strike_each(root, template, action, most):
+    """Let each of so many calls of an action fail, in each way, and print what came of it."""
 
     def copied(name):
         return Path(shutil.copytree(template, root / name))
@@ -291,7 +266,8 @@ def main(root, action, most):
         outcome = struck(action, catalog, moment, fault)
         told = {key: outcome.get(key) for key in ("call", "error", "text")}
         problem = problem_of(action, catalog, outcome, expected)
-        print(json.dumps({"fault": fault, "moment": moment, "of": total, "problem": problem} | told), flush=True)
+        about = {"action": action, "fault": fault, "moment": moment, "of": total}
+        print(json.dumps(about | {"problem": problem} | told), flush=True)
         shutil.rmtree(catalog)
 
 
@@ -310,4 +286,4 @@ if __name__ == "__main__":
     from hubless.search.transaction import WritableCollection
 
     small.vectors(1, 0)
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))
