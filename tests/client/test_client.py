@@ -8,7 +8,6 @@ from typing import get_type_hints
 
 import httpx
 import pytest
-from mypy import api
 from support.wire import ANSWER, Server
 
 from hubless_client import AsyncClient, CannotSend, Client, Retries
@@ -187,45 +186,3 @@ def test_timeout_is_the_calls_own_else_the_clients_else_the_default(settings, ca
     with Client(transport=httpx.MockTransport(server), **settings) as client:
         client.query("songs", [1.0], **call)
     assert server.request.extensions["timeout"] == seconds
-
-
-ROOT = Path(__file__).parents[2]
-RIGHT = """
-from collections.abc import AsyncIterator, Iterator
-from typing import assert_type
-
-from hubless_client import AsyncClient, BatchHits, Client, Health, Hit, Hits, Point
-
-def sync(client: Client) -> None:
-    assert_type(client.query("songs", [1.0], limit=3), Hits)
-    assert_type(client.query("songs", text="sad")[0], Hit)
-    assert_type(client.query_batch("songs", [[1.0]])[0][:2], tuple[Hit, ...])
-    assert_type(client.scroll("songs"), Iterator[Point])
-    assert_type(client.ready(), Health)
-
-async def awaited(client: AsyncClient) -> None:
-    assert_type(await client.query("songs", [1.0], limit=3), Hits)
-    assert_type(await client.query_batch("songs", [[1.0]]), BatchHits)
-    assert_type(client.scroll("songs"), AsyncIterator[Point])
-    assert_type(await client.count("songs"), int)
-"""
-WRONG = """
-from hubless_client import AsyncClient, Client
-
-def sync(client: Client, other: AsyncClient) -> None:
-    client.query("songs", [1.0], lmit=3)
-    client.count(7)
-    hits = other.query("songs", [1.0])
-    hits[0]
-"""
-
-
-def test_results_have_their_types_and_wrong_arguments_and_a_forgotten_await_are_seen(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)  # the settings of mypy name folders relative to it
-    for name, program in (("right.py", RIGHT), ("wrong.py", WRONG)):
-        (tmp_path / name).write_text(program)
-    out, err, status = api.run([str(tmp_path / "right.py"), str(tmp_path / "wrong.py")])
-    assert (err, status) == ("", 1)
-    errors = [line for line in out.splitlines() if ": error: " in line]
-    assert all("wrong.py" in line for line in errors)
-    assert [line.rpartition("  ")[2] for line in errors] == ["[call-arg]", "[arg-type]", "[index]"]
