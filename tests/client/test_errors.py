@@ -3,13 +3,11 @@
 import pickle
 
 import httpx
-import numpy as np
 import pytest
-from support import catalogs
 from support.wire import ANSWER, Server, problem
 
 import hubless_client
-from hubless_client import ApiError, errors, problems
+from hubless_client import ApiError, problems
 from hubless_service.http.problems import PROBLEM_TYPES
 
 CONTRACT = {
@@ -190,43 +188,7 @@ def test_errors_survive_pickling_as_they_cross_process_borders(ask):
     assert str(copy) == str(error)
 
 
-def test_all_errors_are_exported_and_stand_in_one_tree():
-    kinds = {
-        name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)
-    }
-    assert all(issubclass(kind, hubless_client.ClientError) for kind in kinds.values())
-    assert set(kinds) <= set(hubless_client.__all__)
-    assert len({kind.code for kind in kinds.values()}) == len(kinds)
-
-
 def test_input_errors_are_value_errors_and_missing_things_lookup_errors():
     assert issubclass(hubless_client.ApiDimensionMismatch, ValueError)
     assert issubclass(hubless_client.CannotSend, ValueError)
     assert issubclass(hubless_client.ApiPointNotFound, LookupError)
-
-
-def cursor_of_words(client):
-    return client.scroll_page("words", limit=1).cursor
-
-
-@pytest.mark.parametrize(
-    ("kind", "ask"),
-    [
-        (hubless_client.ApiCollectionNotFound, lambda client: client.query("nothing", [1.0])),
-        (hubless_client.ApiPointNotFound, lambda client: client.point("words", "nobody")),
-        (hubless_client.ApiDimensionMismatch, lambda client: client.query_batch("words", [[1.0, 2.0]])),
-        (hubless_client.ApiNotFinite, lambda client: client.query("words", [1e300] * catalogs.DIM)),
-        (hubless_client.ApiInvalidInput, lambda client: client.query_batch("words", np.empty((0, catalogs.DIM)))),
-        (hubless_client.ApiUnknownField, lambda client: client.count("words", filter={"field": "rnak", "eq": 1})),
-        (hubless_client.ApiInvalidInput, lambda client: next(client.scroll("words", limit=5000))),
-        (hubless_client.ApiCursorExpired, lambda client: client.scroll_page("numbers", cursor=cursor_of_words(client))),
-    ],
-)
-def test_what_the_server_refuses_is_raised_as_the_error_of_its_code(client, kind, ask):
-    with pytest.raises(hubless_client.ClientError) as caught:
-        ask(client)
-    error = caught.value
-    assert type(error) is kind
-    assert error.code == kind.code
-    assert error.detail
-    assert error.request_id

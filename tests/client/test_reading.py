@@ -22,21 +22,6 @@ def in_async(server, work):
     return asyncio.run(session())
 
 
-@pytest.mark.parametrize("id_", catalogs.AWKWARD_IDS)
-def test_point_with_an_awkward_id_is_found(client, words, id_):
-    point = client.point("words", id_)
-    assert point.id == id_
-    assert point.offset == pytest.approx(words.point(id_).offset, abs=1e-6)
-    assert point.payload == catalogs.payload()[catalogs.AWKWARD_IDS.index(id_)]
-    assert point.vector is None
-
-
-def test_point_with_an_id_that_no_double_can_hold_is_found_and_comes_back_exact(client):
-    point = client.point("numbers", catalogs.LARGEST_ID, with_vector=True)
-    assert point.id == catalogs.LARGEST_ID
-    np.testing.assert_allclose(np.asarray(point.vector), catalogs.numbers().targets[0], rtol=1e-6)
-
-
 def test_points_come_in_order_and_missing_ids_apart(client, server):
     ids = catalogs.words().ids
     asked = [ids[9], "none", ids[0]]

@@ -1,7 +1,6 @@
 """Targets and query banks that are written through the client."""
 
 import asyncio
-import json
 
 import httpx
 import numpy as np
@@ -140,14 +139,6 @@ def test_wrong_bank_is_not_sent(ask, given):
     with pytest.raises(CannotSend):
         ask(server, "put_bank", "songs", **given)
     assert not server.requests
-
-
-def test_server_takes_what_the_client_sends(tmp_path):
-    writing.build(tmp_path)
-    with serving_catalog(tmp_path, hubness=False) as url, Client(url) as client:
-        waiting = client.put_bank(writing.NAME, small.targets()[:5], fit=False, correction="csls")
-        assert json.dumps(waiting.waiting) == '{"queries": 5, "mode": "replace", "fit": false, "sampled": null}'
-        assert client.bank(writing.NAME).waiting == waiting.waiting
 
 
 @pytest.fixture

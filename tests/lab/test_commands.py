@@ -133,34 +133,6 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.fixture(scope="module")
-def matrices(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("matrices")
-    np.save(folder / "s.npy", GIVEN.queries @ GIVEN.targets.T)
-    np.save(folder / "bank.npy", BANK.queries @ GIVEN.targets.T)
-    np.save(folder / "extra.npy", BANK.queries @ BANK.targets.T)
-    return folder
-
-
-class TestSimilarities:
-    def given(self, matrices, *names):
-        options = dict(zip(("similarities", "bank_similarities", "target_bank_similarities"), names, strict=False))
-        return [word for option, name in options.items() for word in ("--set", f"{option}={matrices / name}.npy")]
-
-    def test_evaluate_finds_what_it_finds_by_vectors(self, run, files, matrices):
-        asked = ["--correction", "csls", "--correction", "dbsn", "--json"]
-        by_vectors = [*labelled(files), "--query-bank", files["bank"], "--set", f"target_bank={files['more']}"]
-        _, expected, _ = run("evaluate", *by_vectors, *asked)
-        given = self.given(matrices, "s", "bank", "extra")
-        code, out, _ = run("evaluate", *given, "--relevant", files["relevant"], *asked)
-        assert code == 0
-        found, expected = (
-            {row["label"]: row["quality"] for row in json.loads(text)["rows"]} for text in (out, expected)
-        )
-        for label, quality in expected.items():
-            assert found[label] == pytest.approx(quality)
-
-
 class TestTune:
     def test_parameter_file_is_what_build_takes(self, run, files, tmp_path):
         path = tmp_path / "tuned.json"

@@ -42,6 +42,8 @@ WRITES = [f"{method} /v1/collections/{{collection}}/points" for method in ("PUT"
 WRITES.append("POST /v1/collections/{collection}/points/delete")
 WRITES.append("DELETE /v1/collections/{collection}/points/{id}")
 WRITES.append("PUT /v1/collections/{collection}/bank")
+WRITES.append("POST /v1/collections/{collection}/versions/{version}/activate")
+WRITES += [f"{method} /v1/aliases/{{alias}}" for method in ("PUT", "DELETE")]
 STORED_QUERY = "GET /v1/collections/{collection}/bank/{number}"  # may be private
 PUBLIC = ("GET /livez", "GET /readyz")
 
