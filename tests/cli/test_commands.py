@@ -30,12 +30,15 @@ def test_list_shows_collections_and_versions_and_marks_the_current(run, catalog)
     ]
 
 
-def test_list_says_what_is_wrong_with_a_damaged_version(run, catalog):
+def test_list_says_within_80_columns_what_is_wrong_with_a_damaged_version(run, catalog, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     first, _ = small.entries(catalog)
     (catalog / "photos" / "versions" / first / "manifest.json").unlink()
     ended = run("list", "--catalog", catalog)
     assert ended.code == 0
-    assert "manifest.json: missing" in " ".join(ended.out.replace("│", " ").split())
+    assert ended.table[1][:5] == ["photos", first, "", "", "damaged"]
+    assert f"photos, version {first}: manifest.json: missing" in " ".join(ended.out.split())
+    assert max(map(len, ended.out.splitlines())) <= 80
     problems = [version["problem"] for version in run("list", "--catalog", catalog, "--json").json["photos"]]
     assert "manifest.json: missing" in problems[0]
     assert problems[1] is None

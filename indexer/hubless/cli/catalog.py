@@ -9,7 +9,7 @@ from hubless.builder.backup import Verdict, back_up, restore, verify_catalog
 from hubless.builder.lifecycle import merge
 from hubless.builder.pipeline.draft import delete, follow, prune
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
-from hubless.cli.printing import print_json, print_table, table_of
+from hubless.cli.printing import print_item, print_json, print_table, table_of
 from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import managed
 
@@ -31,11 +31,14 @@ def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
     for name, known_versions in found.items():
         for version in known_versions:
             known = version.manifest
-            cells = ["", f"damaged: {version.problem}", ""]
+            cells = ["", "damaged", ""]
             if known:
                 cells = [str(known.count), known.correction.name, known.index.type]
             table.add_row(name, version.id, "✓" if version.current else "", *cells)
     print_table(table)
+    for name, version in ((name, version) for name in found for version in found[name] if version.problem):
+        # a path is longer than a terminal is wide; the catalog and the version say where it is
+        print_item(f"{name}, version {version.id}: {str(version.problem).rpartition(f'{version.id}/')[2]}")
 
 
 def rollback_command(
