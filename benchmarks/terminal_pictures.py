@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,8 @@ COLUMNS = 80
 BUILD = "hubless build --catalog catalog --collection things --targets targets.npy --query-bank bank.npy"
 LABELS = "--queries queries.npy --relevant right.npy"
 COMMANDS = {
-    "diagnose": f"hubless diagnose --targets targets.npy --query-bank bank.npy {LABELS} --set top=3",
+    "diagnose": "hubless diagnose --targets targets.npy --query-bank bank.npy --set queries=queries.npy "
+    "--set relevant=right.npy --set top=3",
     "build": f"{BUILD} --payload titles.csv",
     "evaluate": f"hubless evaluate --catalog catalog --collection things {LABELS}",
     "compare": "hubless query --catalog catalog --collection things --vectors question.npy --limit 8 --compare",
@@ -47,11 +47,13 @@ def write_files(folder: Path) -> None:
 def picture(command: str, folder: Path) -> str:
     """Return what a command prints, as SVG."""
     environment = os.environ | {"COLUMNS": str(COLUMNS), "PYTHONUTF8": "1"}
-    words = [sys.executable, "-m", *shlex.split(command)]
-    ended = subprocess.run(words, cwd=folder, env=environment, stdout=-1, stderr=-2, text=True, check=True)
+    # `script` makes a terminal: without one tables may be wider
+    asked = f"stty cols {COLUMNS}; {sys.executable} -m {command} 2> /dev/null"
+    words = ["script", "-qec", asked, "/dev/null"]
+    ended = subprocess.run(words, cwd=folder, env=environment, stdout=-1, text=True, check=True)
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, highlight=False)
     console.print(Text(f"$ {command}", style="bold"))
-    console.print(Text(ended.stdout.rstrip()))
+    console.print(Text.from_ansi(ended.stdout.rstrip()))
     drawn = console.export_svg(title="hubless", theme=MONOKAI, unique_id="hubless")
     # the docs load nothing from other hosts
     return re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL)

@@ -28,17 +28,20 @@ def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
         return
     table = table_of("collection", "version", "", "targets", "correction", "index")
     table.columns[1].no_wrap = True  # so that it can be copied
+    problems = []
     for name, known_versions in found.items():
         for version in known_versions:
             known = version.manifest
             cells = ["", "damaged", ""]
             if known:
                 cells = [str(known.count), known.correction.name, known.index.type]
+            elif version.problem:
+                # without the path to the version, which is longer than a terminal is wide
+                problems.append(f"{name}, version {version.id}: {version.problem.rpartition(f'{version.id}/')[2]}")
             table.add_row(name, version.id, "✓" if version.current else "", *cells)
     print_table(table)
-    for name, version in ((name, version) for name in found for version in found[name] if version.problem):
-        # a path is longer than a terminal is wide; the catalog and the version say where it is
-        print_item(f"{name}, version {version.id}: {str(version.problem).rpartition(f'{version.id}/')[2]}")
+    for problem in problems:
+        print_item(problem)
 
 
 def rollback_command(

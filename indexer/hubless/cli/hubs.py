@@ -165,13 +165,11 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
     for hub in diagnosis.hubs:
         shown = _payload(hub.target.payload)
         hubs.add_row(str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}", shown)
-    bank, effective = diagnosis.bank, diagnosis.bank.effective
+    bank = diagnosis.bank
     rows = {
-        "queries": f"{bank.queries:,}, {bank.repeated:,} repeated",
+        "queries": f"{bank.queries:,}, {bank.repeated:.0%} repeated",
         "targets covered": "–" if bank.coverage is None else f"{bank.coverage:.0%}",
-        "effective queries per target": f"{effective.mean:.0f} (5 % of the targets: under {effective.low:.0f})",
-        "distance to the targets": "–" if bank.distance is None else f"{bank.distance:.3f}",
-        "distance within the bank": "–" if bank.own_distance is None else f"{bank.own_distance:.3f}",
+        "told apart from the targets": "–" if bank.apart_from_targets is None else f"{bank.apart_from_targets:.2f} AUC",
         "auto": str(diagnosis.auto.get("why", "")),
         "never found": ", ".join(str(named.id) for named in diagnosis.never) or "none",
     }
@@ -180,7 +178,7 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
 
 def _scan_table(found: Scan) -> Table:
     listed = "New items" if found.admitted is not None else "Targets"
-    headings = ["", "id", "score", "N_10", "offset", "exposure", "corrected", "why"]  # the rest is in the JSON
+    headings = ["", "id", "score", "N_10", "offset", "why"]  # the rest is in the JSON
     title = f"{listed} that {found.queries:,} queries see too often"
     table = table_of(*headings, title=title)
     for finding in sorted(found.findings, key=lambda finding: -finding.measured.score):
@@ -191,12 +189,10 @@ def _scan_table(found: Scan) -> Table:
             f"{measured.score:.2f}",
             f"{measured.counts[10]:,}",
             f"{100 * measured.offset_percentile:.1f} %",
-            f"{measured.exposure['raw']:.2f}",
-            f"{measured.exposure['corrected']:.2f}",
             f"{finding.why} {_payload(finding.target.payload)}".strip(),
         )
     said = [f"{found.targets:,} targets; topics of queries: {', '.join(map(str, found.topics)) or 'too few queries'}"]
-    said += [f"corrected: {found.correction}", "offset: the share of the targets with a lower one"]
+    said.append(f"offset, by {found.correction}: the share of the targets with a lower one")
     if found.threshold is not None:
         said.append(f"{found.alerts:,} reach the threshold of {found.threshold:g}")
     table.caption = ". ".join([*said, *found.notes]) + "."

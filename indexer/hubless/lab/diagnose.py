@@ -11,35 +11,28 @@ from hubless.builder.banks.bank_review import strength_by_offsets
 from hubless.builder.banks.bank_review import verdict as verdict_of_live
 from hubless.builder.recipe import Metric
 from hubless.corrections import CORRECTIONS, Correction
-from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
 from hubless.lab.charts import Chart, occurrence_chart
-from hubless.lab.cross_fit import HeldOut, expected_gain, held_out_rankings, signs
-from hubless.lab.diagnosis import MAIN_DEPTH, BankHealth, Depth, Diagnosis, EffectiveQueries, Hub, Shape
+from hubless.lab.cross_fit import expected_gain, held_out_rankings, signs
+from hubless.lab.diagnosis import MAIN_DEPTH, Depth, Diagnosis, Hub, Shape
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.gallery import Gallery, as_gallery, live_vectors
 from hubless.lab.pages import render
-from hubless.lab.symptoms import find_symptoms
+from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.store.bundle import BankRecord
-from hubless.vectors.arrays import F32, F64
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
+from hubless.vectors.sources import ArrayVectors, VectorSource
 
 DEPTHS = (1, 10, 20)
 SHOWN = 10
-SAMPLED_TARGETS = 2048
-MOVED_POINTS = 1000
-"""Vectors of a side on which earth mover's distances are measured."""
 FEW, ENOUGH = 100, 1000
 """Fewer bank queries than the first make offsets mostly noise; above the second, more bring little."""
-FAR = 1.25
 CLEAR, SEVERE = 1.4, 4.0
 """Levels of skewness beyond that of chance."""
 HIDDEN = 0.1
@@ -103,9 +96,6 @@ def diagnose(
         advance = steps.step("holding out bank queries in turn", 5)
         k = min(max(DEPTHS), count)
         held = held_out_rankings(auto, bank, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
-        steps.step("examining the bank")
-        health, noted = _examine(bank, gallery, held, record, seed)
-    notes += noted
     depths = []
     for k in (k for k in DEPTHS if k <= count):
         uneven, evened = (Shape.of(measures.k_occurrence(rows[:, :k], count)) for rows in (held.raw, held.corrected))
@@ -114,16 +104,14 @@ def diagnose(
     raw, corrected = (measures.k_occurrence(rows[:, : main.k], count) for rows in (held.raw, held.corrected))
     if np.ptp(held.similarities, axis=1).max() < CONSTANT:
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
-    if health.repeated:
-        notes.append(f"{health.repeated:,} of the bank queries repeat others, and so count more than once")
     if measured is None and queries is not None:
         options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
         measured = compare(queries, gallery.targets, relevant, metric=gallery.metric, **options)
-    level = _level(main, health.queries)
+    level = _level(main, record.queries)
     symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
     notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
     strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
-    expected = None if health.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
+    expected = None if record.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
     mutual = [
         measures.reciprocity(held.queries, gallery.targets.take(rows[:, 0])) for rows in (held.raw, held.corrected)
     ]
@@ -134,10 +122,12 @@ def diagnose(
         symptoms=symptoms,
         level=level,
         depth=main,
-        bank=health,
+        bank=record,
+        unusable=is_unusable(record),
+        narrow=narrow_notes(record),
         queries=len(held.raw),
         targets=count,
-        apart=health.distance is not None and health.distance > FAR * (health.own_distance or np.inf),
+        apart=(record.apart_from_targets or 0) >= ELSEWHERE,
         expected=expected,
         strength=None if strength is None else verdict_of_live(strength),
         FEW=FEW,
@@ -154,7 +144,7 @@ def diagnose(
             for named in gallery.describe(np.argsort(-raw, kind="stable")[:top].tolist())
         ],
         never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
-        bank=health,
+        bank=record,
         auto=held.details,
         expected=expected,
         strength=strength,
@@ -198,51 +188,6 @@ def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
         reason = "none is stored with it" if gallery.collection else "none"
         raise InputError("query bank", f"a query bank for {gallery.name}", reason)
     return ArrayVectors(state["bank"], "query bank")
-
-
-def _examine(
-    bank: VectorSource, gallery: Gallery, held: HeldOut, record: BankRecord, seed: int
-) -> tuple[BankHealth, list[str]]:
-    queries = in_memory(bank)
-    similarities = in_memory(sample(gallery.targets, SAMPLED_TARGETS, seed)) @ queries.T
-    temperature = held.details.get("temperature")
-    temperature = float(temperature or resolve_temperature("auto", None, bank, gallery.targets).value)
-    effective = np.exp(_entropies(similarities, temperature))
-    distance, own, notes = _distances(bank, gallery.targets, seed)
-    low, median = np.quantile(effective, [0.05, 0.5]).tolist()
-    health = BankHealth(
-        queries=len(queries),
-        repeated=len(queries) - len({row.tobytes() for row in queries}),
-        among_targets=record.among_targets,
-        effective=EffectiveQueries(temperature, float(effective.mean()), low, median),
-        coverage=record.coverage,
-        narrow=narrow_notes(record),
-        unusable=is_unusable(record),
-        distance=distance,
-        own_distance=own,
-    )
-    return health, notes
-
-
-def _entropies(similarities: F32, temperature: float) -> F64:
-    from scipy.special import entr, softmax
-
-    return np.array([entr(softmax(line.astype(np.float64) / temperature)).sum() for line in similarities])
-
-
-def _distances(bank: VectorSource, targets: VectorSource, seed: int) -> tuple[float | None, float | None, list[str]]:
-    shuffled = in_memory(bank)[np.random.default_rng(seed).permutation(bank.shape[0])]
-    half = len(shuffled) // 2
-    try:
-        own = measures.earth_movers_distance(shuffled[:half], shuffled[half:], most=MOVED_POINTS, seed=seed)
-        # as many vectors as in a half, because the distance between samples falls with their size
-        points = min(half, MOVED_POINTS)
-        across = measures.earth_movers_distance(bank, targets, most=points, seed=seed)
-    except InputError as error:
-        if error.parameter != "earth mover's distance":
-            raise
-        return None, None, [f"no distance between bank and targets: it needs {error.expected}"]
-    return across.value, own.value, []
 
 
 def _level(depth: Depth, bank: int) -> str:

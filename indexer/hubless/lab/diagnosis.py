@@ -3,8 +3,6 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from hubless import measures
 from hubless.corrections import Details
 from hubless.lab.charts import Chart, occurrence_chart
@@ -15,6 +13,7 @@ from hubless.lab.symptoms import Symptom
 from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
+from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
 
 MAIN_DEPTH = 10
@@ -28,18 +27,14 @@ class Shape:
     most: int
     antihubs: float
     robin_hood: float
-    curve: list[tuple[int, int]]
-    """N_k, and how many targets have it, descending."""
 
     @classmethod
     def of(cls, occurrence: I64) -> "Shape":
-        values, targets = np.unique(occurrence, return_counts=True)
         return cls(
             measures.skewness(occurrence),
             int(occurrence.max()),
             measures.antihub_occurrence(occurrence),
             measures.robin_hood(occurrence),
-            list(zip(values[::-1].tolist(), targets[::-1].tolist(), strict=True)),
         )
 
 
@@ -63,38 +58,6 @@ class Hub:
     offset: float
 
 
-@dataclass(frozen=True)
-class EffectiveQueries:
-    """Effective bank queries of a target, exp(entropy) of the softmax over the bank, at the temperature of `auto`."""
-
-    temperature: float
-    mean: float
-    low: float
-    """5 % of the targets have fewer."""
-    median: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class BankHealth:
-    """Size, coverage and distance of a query bank.
-
-    `among_targets` is the share of the queries that are targets; `coverage` the share of the targets that they cover,
-    None for too few; `narrow` what to do if that is too little. Queries of another model are `unusable`. `distance` is
-    the earth mover's distance to the targets, None without the extra `lab`; `own_distance` that of two halves of the
-    bank: noise.
-    """
-
-    queries: int
-    repeated: int
-    among_targets: float
-    effective: EffectiveQueries
-    coverage: float | None
-    narrow: list[str]
-    unusable: bool
-    distance: float | None
-    own_distance: float | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """A measure of hubness, of the bank that it was measured with, and of the gain that a correction would bring."""
@@ -106,7 +69,7 @@ class Diagnosis:
     depths: list[Depth]
     hubs: list[Hub]
     never: list[NamedTarget]
-    bank: BankHealth
+    bank: BankRecord
     auto: Details
     expected: ExpectedGain | None
     """The gain to expect; None where the bank holds targets, which says nothing of queries."""
@@ -136,7 +99,7 @@ class Diagnosis:
         return occurrence_chart({"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]})
 
     def as_json(self) -> dict[str, Any]:
-        values = asdict(self)
+        values = asdict(self) | {"bank": self.bank.model_dump()}
         return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
 
     def uneven(self, depths: list[Depth] | None = None) -> TextTable:

@@ -33,7 +33,9 @@ class TextTable:
         order += [number for number in range(len(self.headings)) if number not in order]
         table = Table(caption=self.caption)
         for number in order:
-            table.add_column(self.headings[number], justify="right" if number else "left")
+            # a figure with its interval stays on one line
+            width = max(len(line[number]) for line in [self.headings, *self.lines]) if number else None
+            table.add_column(self.headings[number], justify="right" if number else "left", min_width=width)
         for place, line in enumerate(self.lines):
             table.add_row(*(Text(line[number], "bold" if (place, number) in self.best else "") for number in order))
         return table

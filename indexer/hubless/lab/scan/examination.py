@@ -1,21 +1,18 @@
 """The targets of a gallery, examined: how often each is seen, and what else is known of it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import CORRECTIONS
-from hubless.kernels.reductions import top_k
-from hubless.lab.cross_fit import held_out_rankings
+from hubless.corrections.centred import CentredCorrection
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
 from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Surprise, Topics, surprise
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
-from hubless.search.parts import all_scores
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors.sources import ArrayVectors, in_memory
 
 QUERY_ROWS = 2048
 GROUPED = 500
@@ -37,11 +34,10 @@ class Examination:
         self._group = near_duplicates(gallery.targets, list(dict.fromkeys(np.concatenate(most).tolist())))
         together = self._surprise(alone.together(self._group), self._count, self._count)
         self._measured = Surprise(**{name: values[self._group] for name, values in vars(together).items()})
-        self._exposure = alone.exposure(self._count, len(queries))
         self._centrality = Centrality(gallery.targets)
         self._stability = Stability(queries, gallery.targets, similarities, ranked, seed)
         self._expected = by_chance(len(queries), self._count)
-        self.correction, self._corrected, self._offsets, self._offsets_of = self._correct(seed)
+        self.correction, self._fitted, self._offsets = self._correct()
 
     def suspects(self, budget: int) -> tuple[list[Suspect], F64]:
         """Return the first places of the list, taken from three lists in turn, and the scores of all targets (n,)."""
@@ -54,8 +50,6 @@ class Examination:
             "centrality": centrality,
             "stability": self._stability.of_targets(self._group),
             "offset": self._offsets,
-            "raw": self._exposure,
-            "corrected": self._corrected,
         }
         listed = self._listed(self._gallery.describe(order.tolist()), order, found, columns, copies)
         return listed, found.score
@@ -73,14 +67,11 @@ class Examination:
             parts.append((query + start, item, places[query, item]))
         seen = Sightings(*(np.concatenate(part) for part in zip(*parts, strict=True)))
         found = self._surprise(seen, items, self._count + 1)
-        offsets = self._shifted_offsets(vectors)
         centrality = self._centrality.of(vectors)
         columns: dict[str, NDArray[np.floating]] = {
             "centrality": centrality,
             "stability": self._stability.of_new(vectors),
-            "offset": offsets,
-            "raw": seen.exposure(items, len(self._queries)),
-            "corrected": self._exposure_of(vectors, offsets),
+            "offset": self._fitted.offsets(ArrayVectors(vectors, "new items")),
         }
         order = np.lexsort((np.arange(items), -centrality, -found.score))[:budget]
         copies = [alike(self._gallery.targets, vectors[row]) for row in order]
@@ -113,45 +104,20 @@ class Examination:
                 offset=more["offset"],
                 offset_percentile=float(np.mean(self._offsets < columns["offset"][row])),
                 near_duplicates=alike_rows,
-                exposure={when: more[when] for when in ("raw", "corrected")},
             )
             listed.append(Suspect(place, name, why(measured, self._expected), measured))
         return listed
 
-    def _correct(self, seed: int) -> tuple[str, F64, F32, Callable[[VectorSource], F32]]:
+    def _correct(self) -> tuple[str, CentredCorrection, F32]:
+        """Return the collection's correction, or else one that is fitted on the queries; its name, and the offsets."""
         targets, collection = self._gallery.targets, self._gallery.collection
-        k = min(MOST_DEPTH, self._count)
-        if collection is None:
-            auto, bank = CORRECTIONS["auto"](), ArrayVectors(self._queries, "queries")
-            held = held_out_rankings(auto, bank, targets, k, seed=seed)
-            exposure = Sightings.of(held.corrected).exposure(self._count, len(held.corrected))
-            return "auto, fitted on the queries", exposure, held.offsets, auto.fit(bank, targets).offsets
-        step = max(1, 2**24 // collection.count)
-        found = []
-        for start in range(0, len(self._queries), step):
-            (scores,) = all_scores(collection.parts, self._queries[start : start + step], (1.0,))
-            found.append(np.argsort(-scores, axis=1, kind="stable")[:, :k])
-        exposure = Sightings.of(np.concatenate(found)).exposure(self._count, len(self._queries))
-        name = f"{collection.manifest.correction.name}, of the collection"
-        return name, exposure, collection.offsets, collection.correction().offsets
-
-    def _shifted_offsets(self, vectors: F32) -> F32:
-        """Return offsets of new items, on the scale of the centred ones of the targets."""
-        some = np.arange(min(self._count, 64))
-        known = self._offsets_of(ArrayVectors(self._gallery.targets.take(some), "targets"))
-        shift = float(np.mean(known - self._offsets[some]))
-        fitted: F32 = self._offsets_of(ArrayVectors(vectors, "new items"))
-        return fitted - np.float32(shift)
-
-    def _exposure_of(self, vectors: F32, offsets: F32) -> F64:
-        k = min(MOST_DEPTH, self._count)
-        total = np.zeros(len(vectors))
-        for start in range(0, len(self._queries), QUERY_ROWS):
-            block = self._queries[start : start + QUERY_ROWS]
-            kept, _ = top_k(block, self._gallery.targets, k, self._offsets)
-            places = _places(block @ vectors.T - offsets, kept)
-            total += np.where(places < MOST_DEPTH, 1 / np.log2(places + 2), 0.0).sum(axis=0)
-        return total / len(self._queries)
+        if collection is not None:
+            name = f"{collection.manifest.correction.name}, of the collection"
+            return name, collection.correction(), collection.offsets
+        fitted = CORRECTIONS["auto"]().fit(ArrayVectors(self._queries, "queries"), targets)
+        offsets = fitted.offsets(targets)
+        constant = float(offsets.mean(dtype=np.float64))
+        return "auto, fitted on the queries", CentredCorrection(fitted, constant), offsets - np.float32(constant)
 
     def _topic(self, found: Surprise, row: int) -> Topic | None:
         clustering, label, k = found.topic[row].tolist()

@@ -45,11 +45,6 @@ class Sightings:
         chosen = self.places < k
         return Sightings(self.queries[chosen], self.items[chosen], self.places[chosen])
 
-    def exposure(self, items: int, queries: int) -> F64:
-        """Mean of 1/log2(1 + rank) over all queries, 0 where an item is not seen: 1 is first for every query."""
-        seen: F64 = np.bincount(self.items, 1 / np.log2(self.places + 2), items) / queries
-        return seen
-
 
 @dataclass(frozen=True)
 class Topics:

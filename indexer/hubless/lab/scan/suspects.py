@@ -36,7 +36,7 @@ class Evidence:
 
     `score` is 0 at chance, and 1 if it is first for every query, or for every one of a topic. `centrality` counts
     deviations of the cosine with the centroid above the median. `stability` is the share of the queries that keep it
-    with noise on them, `exposure` the mean of 1/log2(1 + rank), raw and corrected.
+    with noise on them.
     """
 
     score: float
@@ -48,7 +48,6 @@ class Evidence:
     offset: float
     offset_percentile: float
     near_duplicates: list[int]
-    exposure: dict[str, float]
 
 
 @dataclass(frozen=True)
