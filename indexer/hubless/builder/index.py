@@ -19,17 +19,17 @@ from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.recipe import Metric, Recipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
-from hubless.errors import BundleDamaged, InputError, VersionReplaced
+from hubless.errors import BundleDamaged, DuplicateIds, InputError, VersionReplaced
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.labels import MOST_PAIRS, LabelledPairs, RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.delta.changes import Delta
-from hubless.search.delta.memtable import NewTargets
+from hubless.search.delta.writes import Put, Remove, Write
 from hubless.search.engines.full import Embedded
 from hubless.search.opening import open_parts
-from hubless.search.parts import Parts, later_prior
+from hubless.search.parts import Parts
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
@@ -42,7 +42,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
-from hubless.vectors.sources import ArrayVectors, in_memory
+from hubless.vectors.sources import in_memory
 
 UNNAMED, UNSAVED = "index", "unsaved"
 
@@ -72,7 +72,7 @@ class Index(Collection):
     ) -> None:
         self._recipe = record_from(Recipe, locals())
         self.filter_cache = filter_cache
-        self._changes: Delta | None = None
+        self._written: WritableCollection | None = None
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         self._changing = RLock()
 
@@ -140,7 +140,7 @@ class Index(Collection):
             draft = fit_version(
                 vectors, Workbench(recipe, partial(in_index, None, recipe), steps), bank_of_targets=bank_of_targets
             )
-            self._changes = self._home = None
+            self._written = self._home = None
             self._become(
                 Parts(
                     manifest=draft.manifest(held, vectors.records, UNNAMED, UNSAVED),
@@ -185,16 +185,17 @@ class Index(Collection):
             basis = parts.basis
             if basis is None or given.shape[1] != basis.kept:
                 check_dim(given.shape[1], self.dim, given.name)
-            changes = self._changes or Delta.of(parts, self.filter_cache)
             schema = None if parts.payload is None else parts.payload.schema
             ids, payload = _parted(ids, payload, schema)
+            changes = (self._written and self._written.changes) or Delta.of(parts, self.filter_cache)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
+            IdTable.of(named)  # says so if one stands twice
+            for row, wanted in zip(self.find(named.to_pylist()), named, strict=True):
+                if row is not None:
+                    raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
             rows = added_payload(payload, schema, given.shape[0])
             prepared = in_memory(as_compared(given, self.manifest.metric, basis))
-            with on_device(self._recipe.device):
-                prior = later_prior(parts.manifest, rows)
-                offsets = parts.correction().offsets(ArrayVectors(prepared, given.name), prior=prior)
-            self._change(changes.adding(NewTargets.unwritten(prepared, offsets, named, rows), parts.ids))
+            self._write(Put(prepared, named, rows))
 
     def remove(self, ids: Sequence[str | int]) -> None:
         """Remove the targets of some ids. If one of the ids is unknown, nothing is removed.
@@ -208,8 +209,7 @@ class Index(Collection):
             plain = [wanted.item() if isinstance(wanted, np.generic) else wanted for wanted in ids]
             for wanted in plain:
                 parts.ids.row(wanted)
-            changes = self._changes or Delta.of(parts, self.filter_cache)
-            self._change(changes.without(plain))
+            self._write(Remove(pa.array(plain, parts.ids.array.type)))
 
     def calibrate(self, queries: Vectors, relevant: RelevantIds) -> None:
         """Make confidence and presence probabilities, by labelled queries that are not in the query bank.
@@ -233,10 +233,7 @@ class Index(Collection):
             pairs = LabelledPairs(asked[labelled], [rows[query] for query in labelled])
             model = parts.confidence.calibrate(answers_of(parts.ranker, pairs, self.strength), self.strength)
             manifest = parts.manifest.model_copy(update={"confidence": confidence_record(model)})
-            changed = replace(parts, confidence=model, manifest=manifest)
-            self._become(changed)
-            if self._changes is not None:
-                self._changes = replace(self._changes, base=replace(self._changes.base, confidence=model))
+            self._become(replace(parts, confidence=model, manifest=manifest))
 
     def follow(self, catalog: Catalog, log: Log) -> None:
         """Take in what was written to the collection since its version was built. Close the log."""
@@ -244,13 +241,21 @@ class Index(Collection):
         with closing(log):
             living.catch_up()
         self._home = catalog.path, self.name
-        if living.changes is not None:
-            self._become(replace(living.changes.parts(), seq=living.current.seq))
-            self._changes = living.changes
+        self._become(living.current.parts)
+        self._written = living
 
-    def _change(self, changes: Delta) -> None:
-        self._become(replace(changes.parts(), seq=self.seq))
-        self._changes = changes
+    def _write(self, write: Write) -> None:
+        """Take in a write that no log has. A calibration of this index stays."""
+        confidence, record = self.parts.confidence, self.manifest.confidence
+        written = self._written or WritableCollection(Collection(self.parts, self.filter_cache), None)
+        transaction = written.begin()
+        transaction.add(self.seq, write)
+        with on_device(self._recipe.device):
+            written.commit(transaction)
+        parts = written.current.parts
+        manifest = parts.manifest.model_copy(update={"confidence": record})
+        self._become(replace(parts, confidence=confidence, manifest=manifest))
+        self._written = written
 
     def save(self, catalog: str | Path, name: str, *, progress: Progressing = False) -> Manifest:
         """Save as a new version of a collection, and make it the current one, as `hubless.build` does.
@@ -265,7 +270,8 @@ class Index(Collection):
         name : of the collection; made if it is not there
         """
         with self._changing, progress_bars(progress) as steps:
-            parts, changes, home = self.parts, self._changes, Catalog(catalog)
+            parts, home = self.parts, Catalog(catalog)
+            changes = None if self._written is None else self._written.changes
             rows, here = NextTargets.of(parts), (home.path, name) == self._home
             base = parts.folder if changes is None else changes.base.folder
             if not rows.count and not here:
@@ -296,7 +302,7 @@ class Index(Collection):
             follow(saved)
             opened = open_parts(catalog, name, version=saved.version, hashes=False)
             self._become(replace(opened, encoder=parts.encoder))
-            self._changes, self._home = None, (home.path, name)
+            self._written, self._home = None, (home.path, name)
         return saved
 
 

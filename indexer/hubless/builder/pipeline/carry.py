@@ -153,9 +153,7 @@ def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Part
     with closing(log):
         written = WritableCollection(version, log)
         written.catch_up()
-    if written.changes is None:
-        return version.parts
-    return replace(written.changes.parts(), seq=written.current.seq)
+    return written.current.parts
 
 
 def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:

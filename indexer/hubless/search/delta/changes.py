@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from hubless.corrections import QueryTime
-from hubless.errors import DuplicateIds, PointNotFound
+from hubless.errors import PointNotFound
 from hubless.knn.augment import augment_targets, augmented_dim
 from hubless.search.delta.memtable import Memtable, NewTargets
 from hubless.search.delta.overlay import DeltaIds, DeltaPayload, DeltaTargets
@@ -49,14 +49,6 @@ class Delta:
         schema = None if payload is None else payload.schema
         added = Memtable.empty(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
         return cls(base, cast(StoredTargets, targets), ids, payload, known, Numbering(len(targets)), added)
-
-    def adding(self, more: NewTargets, known: Ids) -> "Delta":
-        IdTable.of(more.ids)
-        found = rows_of(more.ids.to_pylist(), known)
-        for row, wanted in zip(found, more.ids, strict=True):
-            if row is not None:
-                raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
-        return self.with_more(more)
 
     def with_more(self, more: NewTargets) -> "Delta":
         half = self.targets.kind.precision == "float16"

@@ -97,11 +97,6 @@ class NewTargets:
     seqs: I64
     ranks: I64
 
-    @classmethod
-    def unwritten(cls, vectors: F32, offsets: F32, ids: pa.Array, payload: pa.Table | None) -> "NewTargets":
-        none = np.zeros(len(ids), np.int64)
-        return cls(vectors, offsets, ids, payload, np.ones(len(ids), np.bool_), none, none)
-
 
 @dataclass(frozen=True, eq=False)
 class Memtable:
