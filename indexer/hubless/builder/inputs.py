@@ -24,6 +24,7 @@ from hubless.errors import HublessError, InputError, StorageError, UnknownField,
 from hubless.kernels import sharding
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
+from hubless.search.parts import prior_of
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import FileRecord, FileStamp, InputRecord
@@ -270,6 +271,20 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         raise InputError(name, "numbers", f"{values.type}")
     return checked_prior(values.to_numpy(), count, name), given
+
+
+def column_prior(column: str, payload: pa.Table | None, median: float | None = None) -> TargetPrior:
+    """Return the prior of a payload column. Targets whose column does not say count as the median of the others."""
+    names = [] if payload is None else payload.column_names
+    if payload is None or column not in names:
+        raise InputError("target_prior", f"a payload column: {', '.join(names) or 'there is none'}", column)
+    kind = payload.schema.field(column).type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"target_prior (payload column {column})", "numbers", f"{kind}")
+    values = prior_of(payload, column)
+    if median is None and np.isnan(values).all():
+        raise InputError(f"target_prior (payload column {column})", "a number above 0 of some target", "none")
+    return TargetPrior(np.where(np.isnan(values), np.nanmedian(values) if median is None else median, values))
 
 
 def files_record(files: Sequence[Path]) -> InputRecord:

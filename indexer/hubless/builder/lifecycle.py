@@ -10,20 +10,20 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
-from hubless.builder.inputs import BuildVectors, Contents, read_source
+from hubless.builder.inputs import BuildVectors, Contents, column_prior, read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.recipe import Metric, Recipe
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
-from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
+from hubless.corrections.prior import TargetPrior
 from hubless.errors import BundleError, CollectionExists, CollectionNotFound, InputError, StorageError, storage_errors
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
-from hubless.search.parts import Parts, later_prior
+from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog, check_name
@@ -305,10 +305,7 @@ def _labels(relevant: RelevantIds, given: VectorSource | None, count: int, ids: 
 
 
 def _prior(rows: NextTargets) -> TargetPrior | None:
-    manifest = rows.parts.manifest
-    if manifest.target_prior is None or rows.payload is None:
+    record = rows.parts.manifest.target_prior
+    if record is None or record.column is None or rows.payload is None:
         return None
-    values = later_prior(manifest, rows.payload)
-    if values is None:
-        raise InputError(TARGET_PRIOR, "a payload column", "none")
-    return TargetPrior(np.where(np.isnan(values), manifest.target_prior.median, values)[: len(rows.kept)])
+    return column_prior(record.column, rows.payload.slice(0, len(rows.kept)), record.median)

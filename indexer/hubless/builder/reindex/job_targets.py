@@ -13,10 +13,9 @@ from hubless.builder.inputs import Contents, added_payload, in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges, found_files
-from hubless.corrections.prior import TargetPrior
 from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line
-from hubless.search.parts import Parts, prior_of
+from hubless.search.parts import Parts
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
@@ -32,8 +31,8 @@ from hubless.vectors.sources import (
     under_metric,
 )
 
-_COUNTED = "\0counted"
-"""A column of nulls that keeps the number of rows of a table without any other."""
+_IDS = "\0ids"
+"""A column of ids beside those of the payload, which may have any name that people give."""
 
 
 def job_targets(
@@ -46,21 +45,20 @@ def job_targets(
 ) -> NextTargets:
     """Put the targets of the files into a collection as it is now, and take out those that left the files."""
     puts = list(changes.put())
-    ids = [put.ids for put in puts]
-    kept = kept_rows(before, ids, changes.gone)
+    kept = kept_rows(before, [put.ids for put in puts], changes.gone)
     bare = kept[:0]
     if before is not None:
         kept, bare = with_vector_first(before, kept)
-        ids = [before.ids.array.take(pa.array(kept)), *ids, before.ids.array.take(pa.array(bare))]
-    payload = _payload(before, kept, bare, puts)
-    contents = Contents.of_table(pa.concat_arrays(ids) if ids else changes.gone[:0], payload, encoder)
+    table = _ids_and_payload(before, kept, bare, puts)
+    ids, payload = table[_IDS].combine_chunks(), table.drop_columns([_IDS])
+    contents = Contents.of_table(ids, payload, encoder)
     spooled = None
     if puts:
         sources = [as_compared(put.vectors, metric, basis) for put in puts]
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
-    return NextTargets(before, kept, bare, spooled, contents, payload)
+    return NextTargets(before, kept, bare, spooled, contents, payload if payload.column_names else None)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
@@ -74,27 +72,24 @@ def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> 
     return np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
 
 
-def _payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTargets]) -> pa.Table | None:
+def _ids_and_payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTargets]) -> pa.Table:
     known = None if before is None or before.payload is None else before.payload.table()
-    if known is None and all(put.payload is None for put in puts):
-        return None
     if known is not None and is_free(known.schema):
-        tables = [added_payload(put.payload, known.schema, len(put.ids)) for put in puts]
+        payloads = [added_payload(put.payload, known.schema, len(put.ids)) for put in puts]
     else:
-        tables = [_nothing(len(put.ids)) if put.payload is None else _cast(put.payload, known) for put in puts]
-    first, last = (_nothing(len(rows)) if known is None else known.take(pa.array(rows)) for rows in (kept, bare))
-    every = [*([] if before is None else [first]), *tables, *([last] if len(bare) else [])]
-    counted = [
-        each if _COUNTED in each.column_names else each.append_column(_COUNTED, pa.nulls(len(each))) for each in every
-    ]
+        payloads = [None if put.payload is None else _cast(put.payload, known) for put in puts]
+    tables = [_with_ids(put.ids, payload) for put, payload in zip(puts, payloads, strict=True)]
+    if before is not None:
+        every = _with_ids(before.ids.array, known)
+        tables = [every.take(pa.array(kept)), *tables, every.take(pa.array(bare))]
     try:
-        return pa.concat_tables(counted, promote_options="default").drop_columns([_COUNTED])
+        return pa.concat_tables(tables, promote_options="default")
     except pa.ArrowException as error:
         raise InputError("payload", "columns of one type in all files", one_line(error)) from error
 
 
-def _nothing(count: int) -> pa.Table:
-    return pa.table({_COUNTED: pa.nulls(count)})
+def _with_ids(ids: pa.Array, payload: pa.Table | None) -> pa.Table:
+    return pa.table({_IDS: ids}) if payload is None else payload.append_column(_IDS, ids)
 
 
 def _cast(table: pa.Table, known: pa.Table | None) -> pa.Table:
@@ -153,22 +148,6 @@ def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSo
         return HeldVectors(sample.vectors, name), sample.clients
     parts = [as_items(each, name).vectors for each in files]
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
-
-
-def job_prior(column: str | None, payload: pa.Table | None) -> TargetPrior | None:
-    """Return the target prior of the job. Targets whose column does not say count as the median of the others."""
-    if column is None:
-        return None
-    names = [] if payload is None else payload.column_names
-    if payload is None or column not in names:
-        raise InputError("target_prior", f"a payload column: {', '.join(names) or 'there is none'}", column)
-    kind = payload.schema.field(column).type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"target_prior (payload column {column})", "numbers", f"{kind}")
-    values = prior_of(payload, column)
-    if np.isnan(values).all():
-        raise InputError(f"target_prior (payload column {column})", "a number above 0 of some target", "none")
-    return TargetPrior(np.where(np.isnan(values), np.nanmedian(values), values))
 
 
 def _is_sample(files: Sequence[Path]) -> bool:

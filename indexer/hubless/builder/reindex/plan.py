@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
 from hubless.builder.inputs import InputStamps
-from hubless.builder.recipe import FAISS, Recipe, read_correction, record_from
+from hubless.builder.recipe import Recipe, read_correction, record_from
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.source_files import (
     RowChanges,
@@ -195,25 +195,19 @@ def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
 
 
 def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
-    settings = {
+    return {
         "correction": recipe.correction,
         "parameters": recipe.parameters,
         "seed": job.seed,
         "bank_of_targets": job.bank_of_targets,
+        "target_prior": job.target_prior,
     }
-    if job.target_prior is not None:  # left out where it is not used
-        settings["target_prior"] = job.target_prior
-    return settings
 
 
 def _index_settings(job: ReindexJob) -> dict[str, Any]:
-    settings = {name: getattr(job.index, name) for name in ("type", "recall", "memory", "latency")}
-    # left out where they are not used
-    if job.keep_full:
-        settings |= {"dims": job.dims, "keep_full": True}
-    if job.index.engine != FAISS:
-        settings["engine"] = job.index.engine
-    return settings if job.index.shard_targets is None else settings | {"shard_targets": job.index.shard_targets}
+    # without keep_full the dimensions are those of the collection, and cannot change
+    whole = {"keep_full": job.keep_full, "dims": job.dims if job.keep_full else None}
+    return job.index.model_dump(exclude={"grown"}) | whole
 
 
 def _key(

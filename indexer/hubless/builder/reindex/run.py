@@ -14,14 +14,14 @@ from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_ou
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs import BuildVectors, fit_basis, input_record, read_source
+from hubless.builder.inputs import BuildVectors, column_prior, fit_basis, input_record, read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_targets import is_thinned, job_prior, job_targets, open_bank, open_vectors
+from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
 from hubless.builder.reindex.source_files import same, write_table
 from hubless.encoders import load_encoder
@@ -274,7 +274,7 @@ def _fit(
         query_bank=bank,
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
-        target_prior=job_prior(job.target_prior, payload),
+        target_prior=None if job.target_prior is None else column_prior(job.target_prior, payload),
         prior_column=job.target_prior,
         # the calibration stays with the correction
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
