@@ -115,11 +115,14 @@ def holds_sample(path: str | Path) -> bool:
         return any(file.name in (_LOCK, _SALT) or _NAMED.fullmatch(file.name) for file in place.iterdir())
 
 
-def read_sample(path: str | Path) -> QuerySample:
-    """Read the live queries of a folder or a file. Files that are damaged or unlike the newest are `skipped`."""
-    folder = Path(path)
-    with storage_errors(folder):
-        found = [folder] if folder.is_file() else sorted(folder.iterdir())
+def read_sample(path: str | Path | Sequence[Path]) -> QuerySample:
+    """Read the live queries of a folder or of files. Files that are damaged or unlike the newest are `skipped`."""
+    if isinstance(path, str | Path):
+        folder = Path(path)
+        with storage_errors(folder):
+            found = [folder] if folder.is_file() else sorted(folder.iterdir())
+    else:
+        found = list(path)
     read: dict[Path, tuple[_Header, pa.Table]] = {}
     skipped: dict[str, str] = {}
     for file in found:

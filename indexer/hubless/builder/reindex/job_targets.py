@@ -12,7 +12,7 @@ from hubless.builder.banks.thinning import ThinnedQueries, thin
 from hubless.builder.inputs import Contents, added_payload, in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import Plan
-from hubless.builder.reindex.source_files import FileTargets, RowChanges, found_files
+from hubless.builder.reindex.source_files import FileTargets, RowChanges
 from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line
 from hubless.search.parts import Parts
@@ -118,22 +118,22 @@ class JobBank:
 
 def is_thinned(plan: Plan) -> bool:
     """Return whether a part of the bank is thinned. The result then depends on the targets."""
-    return any(
-        _is_sample(found_files(path, plan.folder, f"query_bank.{number}"))
-        for number, path in enumerate(plan.job.query_bank)
-    )
+    return any(_is_sample(plan.paths[entry]) for entry in _bank_entries(plan))
+
+
+def _bank_entries(plan: Plan) -> list[str]:
+    return [entry for entry in plan.paths if entry.startswith("query_bank.")]
 
 
 def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
     """Return the bank of the job. Samples of live queries are thinned by the targets."""
-    job, parts, notes = plan.job, list[VectorSource](), list[str]()
-    for number, path in enumerate(job.query_bank):
-        entry = f"query_bank.{number}"
-        part, clients = open_vectors(path, entry, NAME, plan)
+    metric, parts, notes = plan.job.metric, list[VectorSource](), list[str]()
+    for entry in _bank_entries(plan):
+        part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
-            part = part if basis is None else as_compared(part, job.metric, basis)
+            part = part if basis is None else as_compared(part, metric, basis)
             check_dim(part.shape[1], targets.shape[1], entry, targets.name)
-            compared = in_memory(under_metric(part, job.metric))
+            compared = in_memory(under_metric(part, metric))
             left = thin(compared, targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
             notes.append(_note(entry, left))
@@ -141,10 +141,10 @@ def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | No
     return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), notes)
 
 
-def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
+def open_vectors(entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
     """Return the vectors of an entry of the job, and for a query sample the client of each."""
-    if _is_sample(files := found_files(path, plan.folder, entry)):
-        sample = read_sample(plan.folder / path)
+    if _is_sample(files := plan.paths[entry]):
+        sample = read_sample(files)
         return HeldVectors(sample.vectors, name), sample.clients
     parts = [as_items(each, name).vectors for each in files]
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None

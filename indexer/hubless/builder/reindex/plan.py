@@ -44,9 +44,9 @@ class Plan:
     """The plan of a run on the job file in `folder`, over the current version (`base`).
 
     `seq` is the last write of the log that the next version has, `writes` and `written` count the writes and their
-    targets. `banks` are the other files. `fit` and `index` are what offsets and index depend on. `refit`, `retrain` and
-    `others` say why something is done anew. `work` is the folder by which a killed run is found again, and `seen` the
-    files as they were.
+    targets. `paths` and `banks` are the other files and their stamps. `fit` and `index` are what offsets and index
+    depend on. `refit`, `retrain` and `others` say why something is done anew. `work` is the folder by which a killed
+    run is found again, and `seen` the files as they were.
     """
 
     job: ReindexJob
@@ -58,6 +58,7 @@ class Plan:
     writes: int
     written: int
     rows: RowChanges
+    paths: dict[str, list[Path]]
     banks: dict[str, list[FileStamp]]
     fit: dict[str, Any]
     index: dict[str, Any]
@@ -138,6 +139,7 @@ def make_plan(
         writes=writes,
         written=written,
         rows=rows,
+        paths=paths,
         banks=banks,
         fit=fit,
         index=index,

@@ -258,9 +258,9 @@ def _fit(
     metric, job, before = plan.job.metric, plan.job, rows.before
     given: dict[str, VectorSource | None] = {}
     for name in ("target_bank", "live_queries"):
-        given[name], path = None, getattr(job, name)
-        if path is not None:
-            source, _ = open_vectors(path, name, name.replace("_", " "), plan)
+        given[name] = None
+        if name in plan.paths:
+            source, _ = open_vectors(name, name.replace("_", " "), plan)
             given[name], _ = read_source(source, metric, folder, held=False, basis=basis)
     targets = rows.vectors(folder)
     opened_bank = open_bank(plan, targets, basis)
