@@ -26,9 +26,8 @@ from benchmarks.real_sets import Set, open_set
 from benchmarks.wrong_banks import one_topic
 from hubless.builder.banks.bank_checks import mix
 from hubless.builder.banks.bank_review import strength_by_offsets
-from hubless.builder.banks.thinning import demand, thin
+from hubless.builder.banks.thinning import thin
 from hubless.corrections import correction
-from hubless.corrections.prior import TargetPrior, fit, prior_offsets
 from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
@@ -52,11 +51,9 @@ class Asked:
         first = (self._similarities - offsets).argmax(axis=1).tolist()
         return 100 * float(np.mean([row in right for row, right in zip(first, self._relevant, strict=True)]))
 
-    def offsets(self, bank: F32, name: str = "auto", prior: TargetPrior | None = None) -> F32:
+    def offsets(self, bank: F32, name: str = "auto") -> F32:
         """Return the offsets of a correction fitted on a bank."""
-        fitted = fit(correction(name), ArrayVectors(bank, "query bank"), self.targets, target_prior=prior)
-        offsets = fitted.offsets(self.targets)
-        return offsets if prior is None else (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
+        return correction(name).fit(ArrayVectors(bank, "query bank"), self.targets).offsets(self.targets)
 
     def chosen(self, offsets: F32, fresh: F32) -> float:
         """The strength that fresh queries choose."""
@@ -99,12 +96,9 @@ def popular(data: Set, seed: int) -> Iterator[tuple[str, float]]:
     yield "raw", asked.recall(np.zeros(len(pairs.targets), np.float32))
     for same in (2.0, 0.8, 0.6, 0.4, 0.3):
         found = thin(live, asked.targets, same=same)
-        bank = live[found.rows]
-        prior = TargetPrior(demand(found, len(pairs.targets)))
-        for name, each in ((f"same {same:g}", None), (f"same {same:g}, demand", prior)):
-            offsets = asked.offsets(bank, prior=each)
-            yield name, asked.recall(offsets)
-            yield f"{name}, fresh strength", asked.recall(asked.chosen(offsets, fresh) * offsets)
+        offsets = asked.offsets(live[found.rows])
+        yield f"same {same:g}", asked.recall(offsets)
+        yield f"same {same:g}, fresh strength", asked.recall(asked.chosen(offsets, fresh) * offsets)
     for other in ("csls", "nnn"):
         yield other, asked.recall(asked.offsets(live, other))
 
