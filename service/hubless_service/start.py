@@ -108,17 +108,15 @@ def _announce(settings: Settings, listener: socket.socket, *, open_to_all: bool,
 def _work(settings: Settings, listener: socket.socket, signals: Signals, first: bool = True) -> None:
     """Serve the listener in this process until a signal ends it."""
     from hubless_service.app import create_app  # the supervisor needs none of it
-    from hubless_service.processes.http_server import HttpServer, end_soon, leave, share_python
+    from hubless_service.processes.http_server import HttpServer, leave, share_python
 
     lines = configure(settings.log_level, settings.log_format)
     share_python()
     app = create_app(settings, first=first)
     lines.on_drop = app.state.hubless.metrics.dropped.inc
-    server = HttpServer(app, signals, on_stopped=end_soon)
+    server = HttpServer(app, signals, on_stopped=leave)
     server.run([listener])
-    if not server.started:
-        raise SystemExit(FAILED)
-    leave()
+    raise SystemExit(FAILED)  # as it has not begun
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -4,25 +4,24 @@ import asyncio
 import gc
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import parent_process
 
 import uvicorn
 from fastapi import FastAPI
 
 from hubless_service.http.edge import protocol_of
+from hubless_service.processes.shared import shared_folder
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
 log = logging.getLogger("hubless")
 
-_LAST_SECONDS = 2.0
-_END = "end"
-_HARMLESS = {"log", _END}  # threads that only wait, in Python
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -89,16 +88,8 @@ def share_python() -> None:
 
 
 def leave() -> None:
-    """End the process at once if a thread is still at work: Python's own end would abort below one in foreign code."""
-    others = {threading.main_thread(), *(thread for thread in threading.enumerate() if thread.name in _HARMLESS)}
-    if set(threading.enumerate()) - others:
-        logging.shutdown()
-        os._exit(0)
-
-
-def end_soon() -> None:
-    """End the process in order, but for a thread that cannot be interrupted: after two seconds end it all the same."""
-    end = threading.Timer(_LAST_SECONDS, os._exit, [0])
-    end.name = _END
-    end.daemon = True
-    end.start()
+    """End the process at once. Python's own end would wait for threads, or abort below one in foreign code."""
+    if (parent := parent_process()) and not parent.is_alive() and (folder := shared_folder()):
+        shutil.rmtree(folder, ignore_errors=True)  # nobody else is left to clean up
+    logging.shutdown()
+    os._exit(0)

@@ -3,7 +3,6 @@
 import logging
 import multiprocessing
 import os
-import shutil
 import signal
 import socket
 import tempfile
@@ -162,12 +161,7 @@ def _begin(settings: Settings, listener: socket.socket, work: Work, first: bool)
     signals = Signals()
     signals.install(once=False)  # a second signal is the supervisor's to give
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    try:
-        work(settings, listener, signals, first)
-    finally:
-        parent = multiprocessing.parent_process()
-        if parent and not parent.is_alive():  # nobody else is left to clean up
-            shutil.rmtree(os.environ[VARIABLE], ignore_errors=True)
+    work(settings, listener, signals, first)
 
 
 def _end_with_parent() -> None:

@@ -48,20 +48,20 @@ class Slot:
 
     def details(self) -> dict[str, object]:
         """The words of /readyz about the collection."""
-        reason: dict[str, object] = {}
-        if self.failure:
-            problem = as_problem(self.failure)
-            reason = {"code": problem.code, "detail": problem.detail}
+        reason = _told(self.failure) if self.failure else {}
         if not (collection := self.collection):
             return {"status": self.state, **reason}
         served: dict[str, object] = {"status": self.state, "version": collection.version, "count": collection.count}
         if hindrance := self.silent or self._damage:
-            problem = as_problem(hindrance)
-            served |= {"code": problem.code, "detail": problem.detail}
+            served |= _told(hindrance)
         if self.living and self.living.error:
-            problem = as_problem(self.living.error)
-            served["log"] = {"code": problem.code, "detail": problem.detail}
+            served["log"] = _told(self.living.error)
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
+
+
+def _told(failure: Exception) -> dict[str, object]:
+    problem = as_problem(failure)
+    return {"code": problem.code, "detail": problem.detail}
 
 
 def as_problem(failure: Exception) -> HttpProblem:
