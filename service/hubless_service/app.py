@@ -82,8 +82,7 @@ def create_app(
     if engine is None:
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
-            limits = settings.cache_bytes, settings.poll_seconds
-            source = RemoteSource(settings.address, settings.folder, *limits, settings.encoders)
+            source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
         engine = SearchService(source, settings)
     if settings.traces and not tracing:
         from hubless_service.observing.tracing import from_environment

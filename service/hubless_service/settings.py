@@ -14,7 +14,7 @@ from hubless.kernels.threads import own_cores
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import Catalog
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
+KIB, MIB = 2**10, 2**20
 Role = Literal["read", "write", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """Each may do what those before it may."""
@@ -51,7 +51,6 @@ class Settings(BaseSettings):
     cache: Path | None = Field(
         default=None, description="Folder for copies of a catalog in object storage; by default ~/.cache/hubless."
     )
-    cache_bytes: int = Field(default=100 * GIB, ge=1, description="Most bytes of these copies.")
     host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 is all addresses.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     insecure: bool = Field(default=False, description="Let other machines in without an API key.")

@@ -31,8 +31,8 @@ def publish(tmp_path):
 @pytest.fixture
 def source(store, tmp_path):
 
-    def make(most_bytes=2**40, seconds=0):
-        return RemoteSource(ADDRESS, tmp_path / "served", most_bytes, seconds)
+    def make(seconds=0):
+        return RemoteSource(ADDRESS, tmp_path / "served", seconds)
 
     return make
 
@@ -108,20 +108,12 @@ def test_deleted_collection_goes_and_a_late_listing_removes_nothing(publish, sou
     assert list(found.names()) == ["photos"]
 
 
-def test_copies_keep_within_their_limit(publish, source, tmp_path):
-    versions = [publish(data=data) for data in range(3)]
-    size = small.size_of(tmp_path / "builds" / "photos" / "versions" / versions[0])
-    found = source(most_bytes=int(1.5 * size))
-    found.names()
-    last = publish(data=3)
-    found.names()
-    found.names()
-    assert list(found.version_ids("photos")) == [last]
-    small_room = source(most_bytes=100)
-    publish(data=4)
-    small_room.names()
-    assert "bytes, 100 are allowed" in small_room.state.trouble
-    assert small_room.current("photos") == last
+def test_copies_are_the_current_version_and_the_one_before(publish, source):
+    found, versions = source(), []
+    for data in range(3):
+        versions.append(publish(data=data))
+        found.names()
+    assert list(found.version_ids("photos")) == versions[1:]
 
 
 def test_workers_share_what_one_of_them_brings(publish, source, store):

@@ -34,6 +34,7 @@ class CatalogSource(hubless.Catalog):
 
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
+_KEPT = 2  # versions: the one before may still be served
 log = logging.getLogger("hubless.catalog")
 
 
@@ -55,13 +56,11 @@ class RemoteSource(CatalogSource):
         self,
         address: str,
         folder: Path,
-        most_bytes: int,
         seconds: float,
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(folder, encoders)
         self._mirror = Mirror(Objects(address), folder)
-        self._most_bytes = most_bytes
         self._seconds = seconds
         self._looked = False
 
@@ -131,9 +130,8 @@ class RemoteSource(CatalogSource):
             names, troubles = [], [str(error)]
         for name in names:
             try:
-                self._make_room(name)
-                others = (self.folder(other) for other in self.collections() if other != name)
-                self._mirror.pull(name, most_bytes=self._most_bytes - sum(map(_size, others)))
+                self._mirror.pull(name)
+                self.prune(name, _KEPT)
             except HublessError as error:
                 troubles.append(str(error))
         trouble = "; ".join(troubles)
@@ -143,18 +141,3 @@ class RemoteSource(CatalogSource):
             log.info("%s can be reached again", self.address)
         state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
         replace_text(self.path / _STATE, json.dumps(state))
-
-    def _make_room(self, name: str) -> None:
-        """Remove versions that are not current: all but the newest, and that one too if there is no room."""
-        if name not in self.collections():
-            return
-        current = self.current(name)
-        older = [version for version in self.version_ids(name) if version != current]
-        total = sum(_size(self.path / each) for each in self.collections())
-        keep = 1 if total <= self._most_bytes else 0
-        for version in older[: len(older) - keep]:
-            self._mirror.forget(name, version)
-
-
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -125,11 +125,6 @@ def test_late_listing_hides_neither_versions_nor_known_collections(store, built,
     assert other.pull("photos") == newer.version
 
 
-def test_version_larger_than_allowed_is_refused(built, other):
-    with pytest.raises(StorageError, match="bytes, 100 are allowed"):
-        other.pull("photos", most_bytes=100)
-
-
 def test_unknown_collection_is_not_found_and_an_unknown_bucket_is_named(built, tmp_path):
     pushed, _ = built
     with pytest.raises(CollectionNotFound, match=f"no collection 'other' at {ADDRESS}"):

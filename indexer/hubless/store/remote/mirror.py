@@ -18,7 +18,6 @@ from hubless.errors import (
     CollectionNotFound,
     InputError,
     PreconditionFailed,
-    StorageError,
     VersionNotFound,
     storage_errors,
 )
@@ -74,7 +73,7 @@ class Mirror:
         current = self.current(name)
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
-    def pull(self, name: str, version: str | None = None, *, most_bytes: int | None = None) -> str:
+    def pull(self, name: str, version: str | None = None) -> str:
         """Make the current version at the address that of the folder, and return its id. Bring `version`, too.
 
         Raises `CollectionNotFound`, `VersionNotFound`; `BundleError` for a damaged version.
@@ -87,7 +86,7 @@ class Mirror:
             make_folder(home / VERSIONS)
             for wanted in (current, version):
                 if wanted is not None and not _is_here(home / VERSIONS / wanted):
-                    self._pull_version(name, wanted, most_bytes)
+                    self._pull_version(name, wanted)
             replace_text(home / CURRENT, current)
             for left in (home / VERSIONS).glob(f"{PULLING}*"):  # of versions that are not wanted any more
                 shutil.rmtree(left, ignore_errors=True)
@@ -136,14 +135,11 @@ class Mirror:
     def _no_version(self, name: str, version: str) -> VersionNotFound:
         return VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
 
-    def _pull_version(self, name: str, version: str, most_bytes: int | None) -> None:
+    def _pull_version(self, name: str, version: str) -> None:
         there, versions = f"{name}/{VERSIONS}/{version}", self.folder / name / VERSIONS
         staging = versions / f"{PULLING}{version}"
         make_folder(staging)
         manifest = self._pull_manifest(there, staging)
-        size = sum(record.size for record in manifest.files.values())
-        if most_bytes is not None and size > most_bytes:
-            raise StorageError(self.folder, f"version {version} of {name!r} has {size} bytes, {most_bytes} are allowed")
         held = _held(versions)
         for file, record in manifest.files.items():
             if record in held and not (staging / file).exists() and record_of(held[record]) == record:
