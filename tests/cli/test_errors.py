@@ -1,6 +1,8 @@
 """Exit codes and errors: 0 done, 1 failed, 2 wrong usage; one or two lines, and a traceback only if asked for."""
 
+import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -152,3 +154,12 @@ def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, mo
 
     monkeypatch.setattr(hubless.Catalog, "collections", fail)
     check_failed(run("list", "--catalog", "c"), f"unexpected {type(error).__name__}", "hubless --debug")
+
+
+@pytest.mark.parametrize(("line", "offered"), [("hubless diag", "diagnose"), ("hubless build --query", "--query-bank")])
+def test_bash_is_offered_commands_and_options(line, offered):
+    asked = {"_HUBLESS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    command = [sys.executable, "-m", "hubless"]
+    ended = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.split() == [offered]

@@ -1,10 +1,6 @@
 import json
 import re
-import signal
-import subprocess
-import sys
 
-import httpx
 import pytest
 from support.printed import COMMANDS, WORDS, words
 
@@ -36,15 +32,13 @@ def test_delete_asks_first_and_refuses_while_aliases_stand_for_it(run, prepared)
     assert run("delete", *on, "--yes").code == 1
 
 
-def test_serve_prints_its_address_for_the_program_that_started_it(prepared):
-    command = [sys.executable, "-m", "hubless", "serve", *map(str, words("list", prepared)), "--port", "0", "--json"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        said = json.loads(server.stdout.readline())
-        assert said["url"] == f"http://127.0.0.1:{said['port']}"
-        assert said["pid"] == server.pid
-        assert httpx.get(f"{said['url']}/livez", trust_env=False, timeout=60).status_code == 200
-    finally:
-        server.send_signal(signal.SIGTERM)
-        rest, _ = server.communicate()
-    assert rest == ""
+@pytest.mark.parametrize(("columns", "most"), [("80", 80), (None, 100), ("500", 200)])
+def test_tables_are_as_wide_as_asked_100_without_a_terminal_and_never_over_200(
+    run, prepared, monkeypatch, columns, most
+):
+    if columns is None:
+        monkeypatch.delenv("COLUMNS")
+    else:
+        monkeypatch.setenv("COLUMNS", columns)
+    lines = run("inspect", *words("inspect", prepared)).out.splitlines()
+    assert max(map(len, lines)) <= most

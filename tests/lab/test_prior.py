@@ -1,11 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from support.labelled import compare, pairs
 
 import hubless
-from hubless.corrections.prior import TargetPrior
 from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
@@ -17,10 +14,6 @@ ENTRIES = [Method("none"), Method("csls"), Method("auto")]
 
 def compared(**options):
     return compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, ENTRIES, query_bank=OTHER.queries, **options)
-
-
-def with_prior(given):
-    return replace(given, target_prior=TargetPrior(COUNTS))
 
 
 class TestComparisons:
