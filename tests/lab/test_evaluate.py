@@ -186,3 +186,43 @@ def test_command_says_it_in_the_first_line_and_strict_splits(run, tmp_path):
     assert "a leak" in run(*asked, "--json").json["notes"][0]
     assert run(*asked, "--strict", "--set", "seeds=2", "--json").json["protocol"] == "strict"
     assert run(*asked, "--strict", "--set", "attribute=x").code == 2
+
+
+COUNTS = np.random.default_rng(2).lognormal(1, 1.5, 240)
+ENTRIES = [Method("none"), Method("csls"), Method("auto")]
+
+
+def compared(**options):
+    return compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, ENTRIES, query_bank=OTHERS.queries, **options)
+
+
+class TestComparisons:
+    def test_only_corrections_that_take_one_are_fitted_with_it(self):
+        without, beside = compared(), compared(target_prior=COUNTS)
+        changed = [a.label for a, b in zip(without.rows, beside.rows, strict=True) if a.quality != b.quality]
+        assert changed == ["auto"]
+        assert "sn, dbsn, auto are fitted with the target prior; other corrections take none" in beside.notes
+
+
+class TestCollections:
+    def test_strict_measures_with_the_prior_of_the_payload_column(self, tmp_path):
+        given = (tmp_path, "c", GIVEN.targets, OTHERS.queries)
+        hubless.build(*given, payload={"clicks": COUNTS}, target_prior="clicks")
+        found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
+        entries = [Method("none"), Method("auto")]
+        expected = compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, entries, seeds=2, target_prior=COUNTS)
+        assert found.row("auto").quality == expected.row("auto").quality
+
+    def test_strict_says_that_a_prior_from_a_file_is_missing(self, tmp_path):
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHERS.queries, target_prior=COUNTS)
+        found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
+        assert "which it does not keep: the correction is measured without it" in found.notes[-1]
+
+    @pytest.mark.parametrize(("strength", "measured"), [(None, 0.25), (1.0, 1.0)])
+    def test_evaluate_is_at_the_strength_that_is_served(self, tmp_path, strength, measured):
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHERS.queries, strength=0.25)
+        collection = hubless.open(tmp_path, "c")
+        found = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=strength)
+        same = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=measured)
+        assert found.corrected == same.corrected
+        assert found.notes[-1].endswith(f", strength {measured:g}")
