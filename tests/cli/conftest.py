@@ -21,14 +21,9 @@ def files(tmp_path_factory):
     pq.write_table(pa.table({"id": small.IDS, "vector": vectors, "rank": range(small.COUNT)}), folder / "all.parquet")
     (folder / "ids.txt").write_text("\n".join(f"id-{row}" for row in range(small.COUNT)), "utf-8")
     np.save(folder / "ids.npy", np.arange(small.COUNT) * 10 - 100)
-    pq.write_table(pa.table({"id": small.IDS}), folder / "ids.parquet")
     (folder / "payload.jsonl").write_text("\n".join(json.dumps(row) for row in small.payload()), "utf-8")
-    (folder / "payload.csv").write_text("\n".join(["title,n", *(f"title {row},{row}" for row in range(small.COUNT))]))
-    pq.write_table(pa.Table.from_pylist(small.payload()), folder / "payload.parquet")
     (folder / "encoder").mkdir()
     small.encoder().save(folder / "encoder")
-    np.save(folder / "right.npy", np.arange(5))
-    (folder / "right.json").write_text("[[0], [1, 2], [], [3], [4]]")
     return folder
 
 

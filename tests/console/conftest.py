@@ -2,10 +2,10 @@
 
 import shutil
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 from support import catalogs
-from support.console import address_of
 from support.serving import serving_catalog
 
 import hubless
@@ -73,7 +73,8 @@ def is_trouble(message):
 def visit(open_page, server):
 
     def visit(collection=None, view="search", /, *, base=server, **params):
-        return open_page(f"{base}/console/{address_of(collection, view, params)}")
+        query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in params.items())
+        return open_page(f"{base}/console/" + (f"#/{quote(collection, safe='')}/{view}?{query}" if collection else ""))
 
     return visit
 

@@ -7,7 +7,6 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 from support import catalogs
-from support.console import address_of
 
 import hubless
 
@@ -93,9 +92,8 @@ def test_filter_is_built_from_rows_and_searched_with(visit, server):
 
 
 def test_more_like_this_asks_with_the_id_also_an_awkward_one(visit, server):
-    page = visit("words")
     for wanted in catalogs.AWKWARD_IDS:
-        page.goto(f"{server}/console/{address_of('words', 'search', {'kind': 'id', 'q': wanted})}")
+        page = visit("words", kind="id", q=wanted)
         expected = answered(server, {"id": wanted, "strength": 0})
         settled(page, "raw", expected)
     page.locator(".side.raw .hit .row").first.click()

@@ -8,6 +8,7 @@ import time
 import httpx
 import pytest
 from support import versions
+from support.contract import code_of
 from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
@@ -39,10 +40,6 @@ def administered(template, tmp_path, contract):
         contract.client(base_url, headers={"X-API-Key": ADMIN}) as client,
     ):
         yield client, template[1], path
-
-
-def code_of(answer):
-    return answer.status_code, answer.json().get("code")
 
 
 def send_as_is(base_url, method, path, body):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import catalogs, small
+from support.contract import problem
 from support.files import arrow_stream
 from support.problems import with_hubs
 from support.serving import serving_catalog
@@ -46,11 +47,6 @@ def begin(client):
 
 def rows_of(vectors):
     return pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(vectors, np.float32).reshape(-1)), len(vectors[0]))
-
-
-def refused(answer, code="invalid_input"):
-    assert (answer.status_code, answer.json()["code"]) == (422, code), answer.text
-    return answer.json()["detail"]
 
 
 def test_bank_makes_an_empty_collection_corrected_as_a_build_does(notes, tmp_path):
@@ -148,7 +144,7 @@ def test_wrong_labels_are_refused_before_anything_is_fitted(notes):
     client, _ = notes
 
     def put(relevant, **more):
-        return refused(client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "relevant": relevant, **more}))
+        return problem(client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "relevant": relevant, **more}))
 
     assert "relevant: expected 120 entries, one for each query, got 2" in put(["0", "1"])
     assert "relevant: expected right targets for at least 20 queries, got for 19" in put(RIGHT[:19] + [None] * 101)
@@ -179,33 +175,33 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     def binary(content, kind=ARROW, **params):
         return client.put(f"{NOTES}/bank", content=content, headers={"Content-Type": kind}, params=params)
 
-    assert "vectors[1]: expected 8 dimensions" in refused(put(vectors=[good[0], [1, 2]]), "dimension_mismatch")
-    assert "vectors[0]" in refused(put(vectors=[["x"] * 8]))
+    assert "vectors[1]: expected 8 dimensions" in problem(put(vectors=[good[0], [1, 2]]), code="dimension_mismatch")
+    assert "vectors[0]" in problem(put(vectors=[["x"] * 8]))
     nan = base64.b64encode(np.full(8, np.nan, "<f4").tobytes()).decode()
-    assert "vectors[1]" in refused(put(vectors=[good[0], nan]), "not_finite")
-    assert "vectors[0]" in refused(put(vectors=[[0] * 8, good[0]]), "zero_vector")
-    assert "at least 2 queries, better 100 and more" in refused(put(vectors=good[:1]))
-    assert "1 to 300 queries" in refused(put(vectors=[good[0]] * 301))
-    assert "one of vectors, texts, payload, sampled" in refused(put(fit=False))
-    assert "got texts and sampled" in refused(put(texts=["a"], sampled=100))
-    assert "HUBLESS_QUERY_SAMPLE" in refused(put(sampled=100))
-    assert "a whole number from 100 to 300" in refused(put(sampled=99))
-    assert "append" in refused(put(sampled=100, mode="append"))
-    refused(put(payload=["title"]))
-    refused(put(texts=["a", "b"]), "no_encoder")
-    assert "one of replace, append" in refused(put(vectors=good, mode="add"))
-    assert "correction" in refused(put(vectors=good, correction="best"))
-    refused(put(vectors=good, correction="csls", parameters={"depth": 1}))
-    assert "targets" in refused(put(vectors=PROBLEM.targets[:60].tolist(), timeout_ms=60_000))
+    assert "vectors[1]" in problem(put(vectors=[good[0], nan]), code="not_finite")
+    assert "vectors[0]" in problem(put(vectors=[[0] * 8, good[0]]), code="zero_vector")
+    assert "at least 2 queries, better 100 and more" in problem(put(vectors=good[:1]))
+    assert "1 to 300 queries" in problem(put(vectors=[good[0]] * 301))
+    assert "one of vectors, texts, payload, sampled" in problem(put(fit=False))
+    assert "got texts and sampled" in problem(put(texts=["a"], sampled=100))
+    assert "HUBLESS_QUERY_SAMPLE" in problem(put(sampled=100))
+    assert "a whole number from 100 to 300" in problem(put(sampled=99))
+    assert "append" in problem(put(sampled=100, mode="append"))
+    problem(put(payload=["title"]))
+    problem(put(texts=["a", "b"]), code="no_encoder")
+    assert "one of replace, append" in problem(put(vectors=good, mode="add"))
+    assert "correction" in problem(put(vectors=good, correction="best"))
+    problem(put(vectors=good, correction="csls", parameters={"depth": 1}))
+    assert "targets" in problem(put(vectors=PROBLEM.targets[:60].tolist(), timeout_ms=60_000))
     assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
-    refused(binary(b"123", "application/octet-stream"), "dimension_mismatch")
-    assert "one column, vector" in refused(binary(arrow_stream(pa.table({"x": [1, 2]}))))
-    assert "fixed_size_list<float32>[8]" in refused(binary(arrow_stream(pa.table({"vector": ["a", "b"]}))))
-    assert "dimensions" in refused(
-        binary(arrow_stream(pa.table({"vector": rows_of([[1, 2], [3, 4]])}))), "dimension_mismatch"
+    problem(binary(b"123", "application/octet-stream"), code="dimension_mismatch")
+    assert "one column, vector" in problem(binary(arrow_stream(pa.table({"x": [1, 2]}))))
+    assert "fixed_size_list<float32>[8]" in problem(binary(arrow_stream(pa.table({"vector": ["a", "b"]}))))
+    assert "dimensions" in problem(
+        binary(arrow_stream(pa.table({"vector": rows_of([[1, 2], [3, 4]])}))), code="dimension_mismatch"
     )
     missing = pa.array([good[0], None], pa.list_(pa.float32(), 8))
-    assert "vector[1]" in refused(binary(arrow_stream(pa.table({"vector": missing}))))
+    assert "vector[1]" in problem(binary(arrow_stream(pa.table({"vector": missing}))))
     assert binary(b"no stream").json()["code"] == "malformed_body"
     assert client.put(f"{NOTES}/bank", content=b"x", headers={"Content-Type": "text/csv"}).status_code == 415
     assert client.get(f"{NOTES}/bank").json()["waiting"] is None
@@ -222,7 +218,7 @@ def test_bank_without_targets_says_what_to_do_first(url):
     with httpx.Client(base_url=url[1]) as client:
         client.put("/v1/collections/none", json={"dim": 8, "metric": "dot", "id_type": "int64"}).raise_for_status()
         answer = client.put("/v1/collections/none/bank", json={"vectors": BANK[:5].tolist()})
-        assert "put targets, then the bank" in refused(answer)
+        assert "put targets, then the bank" in problem(answer)
         assert client.delete("/v1/collections/none").status_code == 200
 
 

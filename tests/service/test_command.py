@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -32,25 +31,6 @@ def run(*arguments, **environment):
     app.command()(serve)
     with patch("hubless_service.start.configure"):  # the log of this process stays as it is
         return CliRunner().invoke(app, [*map(str, arguments)], env={"NO_COLOR": "1", "COLUMNS": "120", **environment})
-
-
-def test_server_answers_until_it_is_told_to_stop(catalog):
-    with started([*SERVE, "--port", "0"], env=ENVIRONMENT | {"HUBLESS_CATALOG": str(catalog)}, **PIPED) as process:
-        log = []
-        for line in process.stderr:
-            log.append(line)
-            if address := re.search(r"listening on (http://127\.0\.0\.1:\d+)", line):
-                break
-        assert wait_until_ready(address.group(1)).status_code == 200
-        answer = httpx.post(f"{address.group(1)}/v1/collections/words/query", json={"text": "amber"})
-        assert len(answer.json()["hits"]) == 10
-        request_id = answer.headers["x-request-id"]
-        process.send_signal(signal.SIGINT)
-        log += process.communicate(timeout=30)[1].splitlines(keepends=True)
-    assert process.returncode == 0
-    assert "Traceback" not in "".join(log)
-    assert any(re.search(rf"POST /v1/collections/words/query 200 [\d.]+ms id={request_id}$", line) for line in log)
-    assert any('collection "words" is ready' in line for line in log)
 
 
 def test_missing_catalog_is_made_and_takes_a_collection(tmp_path, monkeypatch):

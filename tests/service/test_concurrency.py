@@ -47,6 +47,15 @@ def shared(catalog, monkeypatch):
     return hubless.open(catalog, "words")
 
 
+def threads_used(collection, monkeypatch):
+    """A set that gets how many threads each search of a collection may use."""
+    used, ask = set(), collection.query
+    monkeypatch.setattr(
+        collection, "query", lambda *given, **options: used.add(faiss.omp_get_max_threads()) or ask(*given, **options)
+    )
+    return used
+
+
 @pytest.mark.parametrize(("search_threads", "openmp_threads", "expected"), [(3, 1, 3), (1, 2, 2)])
 @pytest.mark.parametrize("filter", [None, {"field": "rank", "lt": 200}], ids=["all", "most"])
 def test_search_that_takes_all_threads_gives_the_same_answers(
@@ -54,13 +63,7 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
 ):
     requests = [{**body, "filter": filter} if filter else body for body in REQUESTS]
     assert shared.parts.targets.is_shared(None)
-    used, ask = set(), shared.query
-
-    def query(*arguments, **options):
-        used.add(faiss.omp_get_max_threads())
-        return ask(*arguments, **options)
-
-    monkeypatch.setattr(shared, "query", query)
+    used = threads_used(shared, monkeypatch)
     with serve({"words": shared}, search_threads=search_threads, openmp_threads=openmp_threads, hubness=False) as (
         client,
         _,
@@ -77,15 +80,9 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
 def test_exact_query_is_searched_by_all_threads(serve, tmp_path, monkeypatch, parameters, expected):
     targets, bank = np.split(np.random.default_rng(0).standard_normal((1360, 14), np.float32), [1300])
     hubless.build(tmp_path, "words", targets, bank, correction="none", index="fastscan", progress=False)
-    collection, used = hubless.open(tmp_path, "words"), set()
     monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
-    ask = collection.query
-
-    def query(*arguments, **options):
-        used.add(faiss.omp_get_max_threads())
-        return ask(*arguments, **options)
-
-    monkeypatch.setattr(collection, "query", query)
+    collection = hubless.open(tmp_path, "words")
+    used = threads_used(collection, monkeypatch)
     body = {"vector": targets[0].tolist()} | ({"params": parameters} if parameters else {})
     with serve({"words": collection}, search_threads=3, hubness=False) as (client, _):
         used.clear()

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support import small, writing
+from support.contract import problem
 from support.files import arrow_stream
 from support.writing import check, model, point, put, writable
 
@@ -32,11 +33,6 @@ def vectors(*points):
 def send(client, table, **params):
     body = table if isinstance(table, bytes) else arrow_stream(table)
     return client.put("/points", content=body, params=params, headers={"Content-Type": ARROW})
-
-
-def refused(answer, code="invalid_input", status=422):
-    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
-    return answer.json()["detail"]
 
 
 def seq_of(client, wanted):
@@ -72,7 +68,7 @@ def test_write_goes_through_if_the_point_is_as_it_was(client):
         assert answer.json()["seq"] == seq
 
 
-def test_write_to_a_point_that_was_changed_is_refused(client):
+def test_write_to_a_point_that_was_changed_is_problem(client):
     client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
     client.put("/points", json={"points": [point("a", 2)]}).raise_for_status()
     stale = {"If-Match": '"1"'}
@@ -83,26 +79,26 @@ def test_write_to_a_point_that_was_changed_is_refused(client):
         send(client, pa.table({"id": ["a"], "vector": vectors(point("a", 3))}), mode="upsert"),
     ]
     for answer in answers[:3]:
-        assert "the target 'a' has seq 2" in refused(answer, "precondition_failed", 412)
+        assert "the target 'a' has seq 2" in problem(answer, 412, "precondition_failed")
     assert answers[3].json()["seq"] == 3
-    assert "is not there" in refused(
+    assert "is not there" in problem(
         client.put("/points", json={"points": [point("new", 3)]}, headers={"If-Match": "*"}),
-        "precondition_failed",
         412,
+        "precondition_failed",
     )
     fresh = {"If-Match": f'"{seq_of(client, "a")}"'}
     assert client.post("/points/delete", json={"ids": ["a"]}, headers=fresh).json()["deleted"] == 1
 
 
-def test_condition_on_several_points_or_of_another_form_is_refused(client):
+def test_condition_on_several_points_or_of_another_form_is_problem(client):
     two = {"points": [point("a", 1), point("b", 2)]}
-    assert "If-Match: expected a request about one target" in refused(
+    assert "If-Match: expected a request about one target" in problem(
         client.put("/points", json=two, headers={"If-Match": '"1"'})
     )
     one = {"points": [point("a", 1)]}
-    assert "If-Match: expected the seq" in refused(client.put("/points", json=one, headers={"If-Match": '"x"'}))
+    assert "If-Match: expected the seq" in problem(client.put("/points", json=one, headers={"If-Match": '"x"'}))
     everything = {"filter": {"field": "title", "exists": True}}
-    refused(client.post("/points/delete", json=everything, headers={"If-Match": "*"}))
+    problem(client.post("/points/delete", json=everything, headers={"If-Match": "*"}))
 
 
 def test_writes_in_memory_do_not_wait_for_the_disk_and_a_later_one_does(client, tmp_path, monkeypatch):
@@ -126,7 +122,7 @@ def test_writes_in_memory_do_not_wait_for_the_disk_and_a_later_one_does(client, 
     assert settings == [normal, full, full, normal]
     check(client, stored, hubless.open(tmp_path, writing.NAME).correction())
     assert Log(tmp_path / writing.NAME).last() == 4
-    assert "one of disk, memory" in refused(client.put("/points", json={"points": [sent], "durability": "tape"}))
+    assert "one of disk, memory" in problem(client.put("/points", json={"points": [sent], "durability": "tape"}))
 
 
 def test_points_in_arrow_are_stored_like_those_in_json(client, tmp_path):
@@ -159,38 +155,38 @@ def test_bad_arrow_is_refused_naming_column_and_row(client):
     nan = vectors(a, b | {"vector": [float("nan")] * small.DIM})
     wrong = vectors(a, b).flatten().to_numpy()[:4]
     short = pa.FixedSizeListArray.from_arrays(pa.array(wrong), 2)
-    assert "id: expected a column" in refused(send(client, pa.table({"vector": both})))
-    assert "id: expected strings" in refused(send(client, pa.table({"id": [1, 2], "vector": both})))
-    assert "id[1]: expected an id, got null" in refused(send(client, pa.table({"id": ["a", None]})))
-    assert "id[1]: expected an id that no other point has" in refused(send(client, pa.table({"id": ["a", "a"]})))
-    assert "dimensions" in refused(send(client, pa.table({"id": ids, "vector": short})), "dimension_mismatch")
-    assert "row 1" in refused(send(client, pa.table({"id": ids, "vector": nan})), "not_finite")
-    refused(send(client, pa.table({"id": ids, "colour": ["red", "blue"]})), "unknown_field")
+    assert "id: expected a column" in problem(send(client, pa.table({"vector": both})))
+    assert "id: expected strings" in problem(send(client, pa.table({"id": [1, 2], "vector": both})))
+    assert "id[1]: expected an id, got null" in problem(send(client, pa.table({"id": ["a", None]})))
+    assert "id[1]: expected an id that no other point has" in problem(send(client, pa.table({"id": ["a", "a"]})))
+    assert "dimensions" in problem(send(client, pa.table({"id": ids, "vector": short})), code="dimension_mismatch")
+    assert "row 1" in problem(send(client, pa.table({"id": ids, "vector": nan})), code="not_finite")
+    problem(send(client, pa.table({"id": ids, "colour": ["red", "blue"]})), code="unknown_field")
     tags = pa.array([[{"y": 1}], None], pa.list_(pa.struct([("y", pa.int64())])))
     words = pa.array([["1"], ["x"]])
-    assert "tags[1]: expected a value of list<item: int64>, got ['x']" in refused(
+    assert "tags[1]: expected a value of list<item: int64>, got ['x']" in problem(
         send(client, pa.table({"id": ids, "tags": words}))
     )
-    assert "tags[0]: expected a value of" in refused(send(client, pa.table({"id": ids, "tags": pa.array([1, 2])})))
-    refused(send(client, pa.table({"id": ids, "tags": tags})))
-    assert "1 to 1000 points" in refused(send(client, pa.table({"id": [f"i{i}" for i in range(1001)]})))
-    assert "1 to 1000 points" in refused(send(client, pa.table({"id": pa.array([], pa.string())})))
+    assert "tags[0]: expected a value of" in problem(send(client, pa.table({"id": ids, "tags": pa.array([1, 2])})))
+    problem(send(client, pa.table({"id": ids, "tags": tags})))
+    assert "1 to 1000 points" in problem(send(client, pa.table({"id": [f"i{i}" for i in range(1001)]})))
+    assert "1 to 1000 points" in problem(send(client, pa.table({"id": pa.array([], pa.string())})))
     twice = pa.table([ids, ids], ["id", "id"])
-    assert "one column of that name" in refused(send(client, twice))
-    assert "not compressed" in refused(send(client, arrow_stream(pa.table({"id": ids}), compression="zstd")))
-    refused(send(client, b"no stream"), "malformed_body", 400)
-    refused(send(client, arrow_stream(pa.table({"id": ids}))[:-60]), "malformed_body", 400)
-    refused(send(client, pa.table({"id": ids}), colour="red"), "unknown_field")
+    assert "one column of that name" in problem(send(client, twice))
+    assert "not compressed" in problem(send(client, arrow_stream(pa.table({"id": ids}), compression="zstd")))
+    problem(send(client, b"no stream"), 400, "malformed_body")
+    problem(send(client, arrow_stream(pa.table({"id": ids}))[:-60]), 400, "malformed_body")
+    problem(send(client, pa.table({"id": ids}), colour="red"), code="unknown_field")
     assert client.post("/count").json()["count"] == len(small.IDS)
 
 
 def test_point_is_deleted_by_its_id_if_it_is_there_and_as_it_was(client):
     client.put("/points", json={"points": [point("a/b c", 1)]}).raise_for_status()
     path = "/points/a%2Fb%20c"
-    refused(client.delete(path, headers={"If-Match": '"7"'}), "precondition_failed", 412)
+    problem(client.delete(path, headers={"If-Match": '"7"'}), 412, "precondition_failed")
     answer = client.delete(path, headers={"If-Match": '"1"'}, params={"durability": "memory"})
     assert (answer.json()["seq"], answer.json()["deleted"]) == (2, 1)
-    assert "point" not in refused(client.delete(path, params={"durability": "rock"}))
+    assert "point" not in problem(client.delete(path, params={"durability": "rock"}))
     for gone in (path, "/points/never"):
-        refused(client.delete(gone), "point_not_found", 404)
-    refused(client.delete("/points/never", headers={"If-Match": "*"}), "precondition_failed", 412)
+        problem(client.delete(gone), 404, "point_not_found")
+    problem(client.delete("/points/never", headers={"If-Match": "*"}), 412, "precondition_failed")

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from support import catalogs
+from support.contract import code_of
 
 import hubless
 
@@ -133,10 +134,6 @@ class TestScroll:
             answer = http.post(f"{WORDS}/scroll", json={"cursor": sent})
             assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
             assert answer.json()["parameter"] == "cursor"
-
-
-def code_of(answer):
-    return answer.status_code, answer.json()["code"]
 
 
 def test_collections_are_listed_by_name(http):

@@ -8,6 +8,7 @@ from time import sleep
 import httpx
 import pytest
 from support import catalogs, small
+from support.contract import code_of
 from support.serving import serving_catalog, wait_until_ready
 from support.sources import Source
 
@@ -16,10 +17,6 @@ from hubless.errors import BundleDamaged, StorageError, UnsupportedBundle, Versi
 
 SECRET = Path("/srv/secret/catalog/words/versions/1/index.faiss")
 ASK = {"text": "amber"}
-
-
-def code_of(answer):
-    return answer.status_code, answer.json()["code"]
 
 
 def test_nothing_is_served_before_it_is_loaded(serve, words):

@@ -44,6 +44,7 @@ def clients_of(server, count, stack):
     return [stack.enter_context(httpx.Client(base_url=address, timeout=60)) for _ in range(count)]
 
 
+@pytest.mark.slow  # the simulation scrolls over workers in every run
 def test_scroll_over_workers_and_a_restart_gives_each_target_once(tmp_path):
     workers = 2
     writing.build(tmp_path)

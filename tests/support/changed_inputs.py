@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from support import processes
@@ -23,26 +22,15 @@ BEGIN, END = "Inputs.open", "fit_version"
 """The functions that a build calls before it reads its inputs, and when it has read them all."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a build: an error's name and text, or whether the version is that of the file at first."""
-
-    moment: int
-    error: str | None
-    text: str
-    right: bool | None
-
-
 def run(kinds, root, moments):
-    """Build while inputs of these kinds change, at about so many moments; the outcomes by kind and change."""
+    """Build while inputs of these kinds change, at about so many moments. Return what became of them.
+
+    `error` and `text` are those of an exception, `right` says whether the version is that of the file at first.
+    """
     command = [sys.executable, __file__, str(root), str(moments), *kinds]
     done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found = {}
-    for line in done.stdout.splitlines():
-        told = json.loads(line)
-        found.setdefault((told.pop("kind"), told.pop("change")), []).append(Outcome(**told))
-    return found
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def write(kind, path, data):
