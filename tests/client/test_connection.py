@@ -5,7 +5,6 @@ import contextlib
 import json
 import socket
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import httpx
@@ -19,34 +18,6 @@ BODY = json.dumps(ANSWER).encode()
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers every query; the server counts the connections."""
-
-    protocol_version = "HTTP/1.1"
-
-    def setup(self):
-        super().setup()
-        self.server.connections += 1
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.wfile.write(WHOLE)
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture
-def peer():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.connections = 0
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
 def receive(connection):
     """Read one request to its end: closing with bytes unread would reset the connection under the answer."""
     with connection.makefile("rb") as stream:
@@ -58,20 +29,21 @@ def receive(connection):
 
 
 @contextlib.contextmanager
-def scripted(*answers):
-    """A peer that sends one answer a connection and hangs up; where the answer is None, it waits for the caller to."""
+def scripted(*connections):
+    """A peer that sends these answers on a connection and hangs up; where one is None, it waits for the caller to."""
 
     def play(listener):
         # The listener is shut down at the end, whether or not all answers were called for.
         with contextlib.suppress(OSError):
-            for answer in answers:
+            for answers in connections:
                 connection, _ = listener.accept()
                 with connection:
-                    receive(connection)
-                    if answer is None:
-                        connection.recv(1)
-                    else:
-                        connection.sendall(answer)
+                    for answer in answers:
+                        receive(connection)
+                        if answer is None:
+                            connection.recv(1)
+                        else:
+                            connection.sendall(answer)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=play, args=(listener,))
@@ -83,18 +55,16 @@ def scripted(*answers):
             thread.join()
 
 
-def test_calls_one_after_another_share_one_connection(peer):
-    with Client(f"http://127.0.0.1:{peer.server_port}") as client:
-        for _ in range(5):
-            client.query("songs", [1.0])
-    assert peer.connections == 1
+def test_calls_one_after_another_share_one_connection():
+    with scripted([WHOLE] * 5) as url, Client(url, retries=Retries(0)) as client:
+        assert [client.query("songs", [1.0])[0].id for _ in range(5)] == [7] * 5
 
 
-def test_proxy_of_the_environment_is_used(peer, monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{peer.server_port}")
-    with Client("http://hubless.invalid") as client:
-        assert client.query("songs", [1.0])[0].id == 7
-    assert peer.connections == 1
+def test_proxy_of_the_environment_is_used(monkeypatch):
+    with scripted([WHOLE]) as url:
+        monkeypatch.setenv("HTTP_PROXY", url)
+        with Client("http://hubless.invalid") as client:
+            assert client.query("songs", [1.0])[0].id == 7
 
 
 def test_server_that_does_not_exist_is_a_connection_failure():
@@ -109,12 +79,12 @@ def test_server_that_does_not_exist_is_a_connection_failure():
 
 @pytest.mark.parametrize("broken", [b"", WHOLE[:-10]], ids=["hung up before", "hung up in mid-body"])
 def test_connection_lost_before_the_answer_is_whole_is_tried_again(broken):
-    with scripted(broken, WHOLE) as url, Client(url, retries=Retries(1, backoff=0)) as client:
+    with scripted([broken], [WHOLE]) as url, Client(url, retries=Retries(1, backoff=0)) as client:
         assert client.query("songs", [1.0])[0].id == 7
 
 
 def test_server_that_does_not_answer_in_time_is_a_timeout_and_is_asked_once():
-    with scripted(None) as url, Client(url, timeout=0.05) as client, pytest.raises(hubless_client.TimedOut):
+    with scripted([None]) as url, Client(url, timeout=0.05) as client, pytest.raises(hubless_client.TimedOut):
         client.query("songs", [1.0])
 
 
@@ -125,7 +95,7 @@ def test_async_call_that_is_cancelled_stops_and_leaves_the_client_usable():
                 await asyncio.wait_for(client.query("songs", [1.0]), 0.05)
             return await client.query("songs", [1.0])
 
-    with scripted(None, WHOLE) as url:
+    with scripted([None], [WHOLE]) as url:
         assert asyncio.run(session(url))[0].id == 7
 
 

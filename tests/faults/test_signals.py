@@ -1,10 +1,9 @@
 """A signal always ends the server in order, whatever it does at that moment. Standard error is buffered as usual."""
 
-import http.client
 import random
 import signal
 import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from time import sleep
 
 import httpx
@@ -54,11 +53,9 @@ def test_signal_at_any_moment_under_load_ends_the_server_in_order(catalog, stops
 
 def ask(server, count):
     """Send so many requests over one connection, each of which is answered."""
-    url = httpx.URL(server.url)
-    with closing(http.client.HTTPConnection(url.host, url.port, timeout=20)) as connection:
+    with httpx.Client(base_url=server.url, timeout=20) as client:
         for _ in range(count):
-            connection.request("GET", "/livez")
-            assert connection.getresponse().read() == b'{"status":"ok"}'
+            assert client.get("/livez").content == b'{"status":"ok"}'
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["pauses", "goes away"])

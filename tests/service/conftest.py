@@ -23,7 +23,7 @@ def contract():
 @pytest.fixture(scope="session")
 def http(server, contract):
     """A client of the server over the whole catalog."""
-    with contract.client(server) as client:
+    with contract.client(server, timeout=60) as client:
         yield client
 
 

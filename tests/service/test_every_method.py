@@ -17,18 +17,14 @@ SMALL = {"nnn": {"k": 8}, "mp": {"k": 8}}
 
 @pytest.fixture(scope="module")
 def methods(tmp_path_factory):
-    rng = np.random.default_rng(3)
-    lean = rng.normal(size=12)
-    targets = rng.normal(size=(150, 12)) + rng.exponential(size=(150, 1)) * lean
-    queries = rng.normal(size=(120, 12)) + 2 * lean
-    path = tmp_path_factory.mktemp("methods")
-    given = targets.astype(np.float32), queries[:80].astype(np.float32)
-    target_bank = rng.normal(size=(60, 12)).astype(np.float32)
+    path, problem = tmp_path_factory.mktemp("methods"), with_hubs(targets=150, bank=80, target_bank=60, seed=3)
+    given = problem.targets, problem.bank
     for name in CORRECTIONS:
-        hubless.build(path, name, *given, target_bank=target_bank, correction=name, parameters=SMALL.get(name))
+        more = {"target_bank": problem.target_bank, "parameters": SMALL.get(name)}
+        hubless.build(path, name, *given, correction=name, **more)
     hubless.build(path, "few", *given, correction="csls", dims=5)
     with serving_catalog(path) as url:
-        yield path, url, queries[80:].astype(np.float32)
+        yield path, url, problem.queries
 
 
 @pytest.mark.parametrize("name", [*CORRECTIONS, "few"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs, versions
-from support.hubs import pairs, unit
+from support.hubs import foreign, pairs
 
 import hubless
 from hubless import measures
@@ -222,16 +222,11 @@ LIVE, BANK, TARGETS = PEOPLE[:500], PEOPLE[500:800], ITEMS[600:]
 ABOUT = "/v1/collections/c"
 
 
-def foreign_bank():
-    rng = np.random.default_rng(3)
-    return unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
-
-
 @pytest.fixture(scope="module")
 def banks(tmp_path_factory):
     """Collections of the same targets, by their banks."""
     folder = tmp_path_factory.mktemp("banks")
-    for name, bank in (("fitting", BANK), ("foreign", foreign_bank())):
+    for name, bank in (("fitting", BANK), ("foreign", foreign())):
         hubless.build(folder / name, "c", TARGETS, bank, progress=False)
     return {name: hubless.open(folder / name, "c") for name in ("fitting", "foreign")}
 

@@ -4,6 +4,7 @@ import pickle
 import time
 
 import numpy as np
+from support.problems import with_hubs
 
 import hubless
 from hubless.errors import InputError
@@ -16,12 +17,8 @@ TARGETS = 900
 
 def vectors(seed=0):
     """Targets, a query bank and a target bank, with hubs among the targets."""
-    random = np.random.default_rng(seed)
-    targets = random.standard_normal((TARGETS, 12)).astype(np.float32)
-    centre = random.standard_normal(12).astype(np.float32)
-    targets[::50] = centre + 0.3 * targets[::50]
-    bank = (random.standard_normal((300, 12)) + centre).astype(np.float32)
-    return targets, bank, random.standard_normal((700, 12)).astype(np.float32)
+    problem = with_hubs(TARGETS, 300, 700, seed=seed)
+    return problem.targets, problem.bank, problem.target_bank
 
 
 def offsets_built(catalog, executor, correction, parameters=None, **given):

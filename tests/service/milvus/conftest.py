@@ -35,9 +35,3 @@ def server(catalog, milvus):
         patch.setenv(URI, milvus.uri)
         with serving_catalog(catalog) as base_url:
             yield base_url
-
-
-@pytest.fixture(scope="session")
-def http(server, contract):
-    with contract.client(server, timeout=60) as client:
-        yield client
