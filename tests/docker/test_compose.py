@@ -1,8 +1,6 @@
-import os
 import re
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -13,7 +11,6 @@ from support import jobs, small
 from support.serving import serving_catalog
 
 import hubless
-from hubless.cli.application import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")
@@ -72,7 +69,7 @@ def test_page_names_every_profile_of_others():
 
 
 @pytest.mark.parametrize("line", re.findall(r"docker compose run --rm hubless (.*)", DOCS))
-def test_documented_commands_take_their_catalog_from_the_image(line, tmp_path):
+def test_documented_commands_take_their_catalog_from_the_image(run, line, tmp_path, monkeypatch):
     """They run here with the environment of the image, its folders in the place of /catalog and /input."""
     (catalog,) = re.findall(r"HUBLESS_CATALOG=(\S+)", (ROOT / "Dockerfile").read_text())
     assert catalog == "/catalog"
@@ -81,19 +78,16 @@ def test_documented_commands_take_their_catalog_from_the_image(line, tmp_path):
     np.save(tmp_path / "input" / "query-bank.npy", small.query_bank())
     for _ in range(2):
         small.build(tmp_path / "catalog", "default")
-    words = line.replace("/input", str(tmp_path / "input")).split()
-    environment = os.environ | {"HUBLESS_CATALOG": str(tmp_path / "catalog")}
-    ended = subprocess.run(
-        [sys.executable, "-m", "hubless", *words], env=environment, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
+    monkeypatch.setenv("HUBLESS_CATALOG", str(tmp_path / "catalog"))
+    ended = run(*line.replace("/input", str(tmp_path / "input")).split())
+    assert ended.code == 0, ended.err
 
 
 def test_service_is_published_on_this_machine_only_unless_told_otherwise():
     assert SERVICES["service"]["ports"] == ["${HUBLESS_PUBLISH:-127.0.0.1:8000}:8000"]
 
 
-def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(tmp_path, monkeypatch):
+def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(run, tmp_path, monkeypatch):
     told = [re.findall(r"(?m)^(?:#   )?((?:KEY=|printf ).*)$", text)[:2] for text in (DOCS, COMPOSE.read_text())]
     assert told[0] == told[1]
     subprocess.run(["bash", "-ec", "\n".join(told[0])], cwd=tmp_path, check=True)
@@ -110,39 +104,25 @@ def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(t
             "/input/job.yaml": tmp_path / "job.yaml",
             "wait_for=http://service:8000": f"wait_for={url}",
         }
-        words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
-        with patched_main([str(places.get(word, word)) for word in words], monkeypatch) as code:
-            assert code == 0
+        _, *words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
+        assert run(*(places.get(word, word) for word in words)).code == 0
 
 
-def test_cron_job_of_kubernetes_calls_the_command_rightly(tmp_path, monkeypatch):
+def test_cron_job_of_kubernetes_calls_the_command_rightly(run, tmp_path):
     described = yaml.safe_load((ROOT / "deploy" / "kubernetes" / "reindex.yaml").read_text())
     assert (described["kind"], described["spec"]["concurrencyPolicy"]) == ("CronJob", "Forbid")
     (container,) = described["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     jobs.write(tmp_path)
     places = {"/catalog": str(tmp_path / "catalog"), "/job/job.yaml": str(tmp_path / "job.yaml")}
-    command = [places.get(word, word) for word in container["command"]]
-    with patched_main([*command[: command.index("--set")], "--plan"], monkeypatch) as code:
-        assert code == 0
+    _, *words = [places.get(word, word) for word in container["command"]]
+    assert run(*words[: words.index("--set")], "--plan").code == 0
 
 
-def test_job_file_of_kubernetes_is_one(tmp_path, monkeypatch):
+def test_job_file_of_kubernetes_is_one(run, tmp_path):
     text = (ROOT / "deploy" / "kubernetes" / "job.yaml").read_text()
     (tmp_path / "targets").mkdir()
     np.save(tmp_path / "targets" / "a.npy", small.targets())
     np.save(tmp_path / "query-bank.npy", small.query_bank())
     (tmp_path / "job.yaml").write_text(text.replace("/input", str(tmp_path)))
-    with patched_main(
-        ["hubless", "reindex", str(tmp_path / "job.yaml"), "--catalog", str(tmp_path / "catalog")], monkeypatch
-    ) as code:
-        assert code == 0
+    assert run("reindex", tmp_path / "job.yaml", "--catalog", tmp_path / "catalog").code == 0
     assert hubless.open(tmp_path / "catalog", "default").count == len(small.targets())
-
-
-@contextmanager
-def patched_main(words, monkeypatch):
-    """Run the command line in this process; how it ended."""
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    yield ended.value.code or 0

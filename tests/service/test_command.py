@@ -1,7 +1,5 @@
 """`hubless serve` as people start it: a process of its own."""
 
-import os
-import re
 import socket
 import subprocess
 import sys
@@ -10,19 +8,11 @@ from unittest.mock import patch
 import httpx
 import pytest
 import typer
-from support.processes import started
 from support.server_process import served
-from support.serving import wait_until_ready
 from typer.testing import CliRunner
 
 import hubless
 from hubless_service.command import serve
-
-SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
-ENVIRONMENT["HUBLESS_WORKERS"] = "1"
-
-PIPED = {"stderr": subprocess.PIPE, "text": True}
 
 
 def run(*arguments, **environment):
@@ -87,28 +77,16 @@ def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment"),
-    [
-        ([], {"HUBLESS_INSECURE": "true"}),
-        (["--workers", "2"], {"HUBLESS_ADMIN_KEYS": "secret-0123456789"}),
-    ],
+    ("options", "settings", "status"),
+    [([], {"insecure": True}, 200), (["--workers", 2], {"admin_keys": "secret-0123456789"}, 401)],
 )
-def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(catalog, arguments, environment):
-    command = [*SERVE, "--catalog", str(catalog), "--host", "0.0.0.0", "--port", "0", *arguments]  # noqa: S104
-    with started(command, env=ENVIRONMENT | environment, **PIPED) as process:
-        log = []
-        for line in process.stderr:
-            log.append(line)
-            if found := re.search(r"listening on http://0\.0\.0\.0:(\d+)", line):
-                break
-        port, insecure = found[1], "HUBLESS_INSECURE" in environment
-        assert any("there are no API keys" in line for line in log) == insecure
-        assert wait_until_ready(f"http://127.0.0.1:{port}").status_code == 200
-        answer = httpx.post(f"http://127.0.0.1:{port}/v1/collections/words/query", json={"text": "amber"})
-        assert answer.status_code == (200 if insecure else 401)
-        process.terminate()
-        log.append(process.communicate(timeout=30)[1])
-    assert "secret" not in "".join(log)
+def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(catalog, options, settings, status):
+    with served(catalog, "--host", "0.0.0.0", *options, **settings) as server:  # noqa: S104
+        assert httpx.post(f"{server.url}/v1/collections/words/query", json={"text": "amber"}).status_code == status
+        server.process.terminate()
+        server.process.wait(30)
+    assert any("there are no API keys" in line for line in server.log) == ("insecure" in settings)
+    assert "secret" not in "".join(server.log)
 
 
 def test_wrong_keys_are_told_without_showing_them(catalog, tmp_path):
