@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,11 +34,11 @@ def labelled(files):
 class TestEvaluate:
     def test_strict_compares_corrections_without_any_bank(self, run, files):
         asked = ["--strict", "--set", "seeds=2", "--correction", "csls", "--json"]
-        code, out, _ = run("evaluate", *labelled(files), *asked)
+        rows = run("evaluate", *labelled(files), *asked).json["rows"]
         expected = compare(files["queries"], files["targets"], files["relevant"], seeds=2)
-        assert code == 0
-        found = {row["label"]: row["quality"] for row in json.loads(out)["rows"]}
-        assert found == {label: expected.row(label).quality for label in ("none", "csls")}
+        assert {row["label"]: row["quality"] for row in rows} == {
+            label: expected.row(label).quality for label in ("none", "csls")
+        }
 
     def test_outputs_are_written_beside_the_table(self, run, files, tmp_path):
         outputs = [tmp_path / f"table{ending}" for ending in (".md", ".tex", ".csv", ".json")]
@@ -53,9 +51,7 @@ class TestEvaluate:
 
     def test_collection_is_measured_raw_and_corrected(self, run, files, catalog):
         given = ["--queries", files["queries"], "--relevant", files["relevant"]]
-        code, out, _ = run("evaluate", "--catalog", catalog, "--collection", "things", *given, "--json")
-        found = json.loads(out)
-        assert code == 0
+        found = run("evaluate", "--catalog", catalog, "--collection", "things", *given, "--json").json
         assert (found["queries"], found["targets"], found["left_out"]) == (120, 120, [])
         raw, corrected = (row["quality"]["recall_at_1"] for row in found["rows"])
         assert raw == pytest.approx(np.mean((GIVEN.queries @ GIVEN.targets.T).argmax(1) == np.arange(120)))
@@ -144,16 +140,13 @@ class TestTune:
         assert f"Chosen: csls k={parameters['k']}" in out
         assert "queries held out from the choice" in " ".join(out.split())
         given = ["--catalog", tmp_path / "catalog", "--collection", "things", "--query-bank", files["bank"]]
-        code, out, _ = run("build", *given, "--targets", files["targets"], "--correction", path, "--json")
-        assert code == 0
-        assert json.loads(out)["correction"]["name"] == "csls"
-        assert json.loads(out)["correction"]["parameters"] == parameters
+        built = run("build", *given, "--targets", files["targets"], "--correction", path, "--json").json
+        assert (built["correction"]["name"], built["correction"]["parameters"]) == ("csls", parameters)
 
     def test_own_grid_is_tried(self, run, files):
         grid = ["--grid", "nnn.k=1,4", "--grid", "nnn.weight=.5", "--set", "seeds=1", "--json"]
-        code, out, _ = run("tune", *labelled(files), *grid)
-        assert code == 0
-        labels = [tried["label"] for tried in json.loads(out)["tuned"]["candidates"]]
+        tried = run("tune", *labelled(files), *grid).json["tuned"]["candidates"]
+        labels = [each["label"] for each in tried]
         assert labels == ["none", "nnn k=1 weight=0.5", "nnn k=4 weight=0.5"]
 
     @pytest.mark.parametrize("grid", ["nnn.k", "csls", "k=3", "nnn.=3"])
@@ -168,10 +161,10 @@ def test_confidence_is_measured_and_a_threshold_found(run, tmp_path):
     given = [word for name in ("queries", "targets", "relevant") for word in (f"--{name}", paths[name])]
     picture = tmp_path / "a.svg"
     one, asked = ["--set", "seeds=1"], ["--set", "abstain=true"]
-    code, out, _ = run("evaluate", *given, "--strict", *asked, *one, "--json", "--set", f"output={picture}")
-    assert (code, json.loads(out)["correction"], picture.exists()) == (0, "auto", True)
+    found = run("evaluate", *given, "--strict", *asked, *one, "--json", "--set", f"output={picture}").json
+    assert (found["correction"], picture.exists()) == ("auto", True)
     code, out, _ = run("evaluate", *given, "--strict", *asked, *one, "--correction", "none")
     assert code == 0
     assert "best cosine" in out
-    code, out, _ = run("tune", *given, "--accuracy", "0.8", *one, "--set", "corrections=none,csls", "--json")
-    assert json.loads(out)["tuned"]["abstention"]["accuracy"] == 0.8
+    tuned = run("tune", *given, "--accuracy", "0.8", *one, "--set", "corrections=none,csls", "--json").json["tuned"]
+    assert tuned["abstention"]["accuracy"] == 0.8

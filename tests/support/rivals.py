@@ -31,9 +31,12 @@ def build(catalog, first=FIRST):
     return History({wanted: Value(wanted, wanted, 0) for wanted in first})
 
 
+KINDS = ("put", "if match", "insert", "patch", "delete", "delete title")
+
+
 class Rival:
-    def __init__(self, number, history, kinds=("put", "if match", "insert", "patch", "delete", "delete title")):
-        self.writes = self.refused = 0  # how many writes it sent, and how many the disk refused
+    def __init__(self, number, history, kinds=KINDS):
+        self.writes = 0  # how many it sent
         self._name, self._history, self._kinds = f"c{number}", history, kinds
         self._rng = random.Random(number)  # noqa: S311
 
@@ -53,13 +56,10 @@ class Rival:
         method, path, body, headers = request_of(attempt)
         answer = http.request(method, path, json=body, headers=headers)
         code = answer.json().get("code")
-        if code in ("not_ready", "storage"):  # then nothing of it is there
+        if code == "not_ready":  # then nothing of it is there
             self._history.forget(attempt)
-            self.refused += code == "storage"
-        else:
-            self._history.answered(attempt, answer.status_code, answer.json())
-        if code == "not_ready":
             raise httpx.TransportError(answer.text)
+        self._history.answered(attempt, answer.status_code, answer.json())
 
     def _attempt(self, http):
         self.writes += 1
@@ -95,15 +95,15 @@ class Work(NamedTuple):
     rivals: list[Rival]
     futures: list[Future]
 
-    def wait(self, rng, seconds, of="writes"):
-        """Wait for some seconds at most, drawn at random, and then until one more write was sent, or was refused."""
+    def wait(self, rng, seconds):
+        """Wait for some seconds at most, drawn at random, and then until one more write was sent."""
         threading.Event().wait(rng.uniform(0, seconds))
-        before = self._count(of)
-        while self._count(of) == before and not any(each.done() for each in self.futures):
+        before = self._count()
+        while self._count() == before and not any(each.done() for each in self.futures):
             threading.Event().wait(0.001)
 
-    def _count(self, of):
-        return sum(getattr(rival, of) for rival in self.rivals)
+    def _count(self):
+        return sum(rival.writes for rival in self.rivals)
 
 
 @contextmanager
