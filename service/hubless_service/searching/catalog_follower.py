@@ -54,10 +54,8 @@ class CatalogFollower:
         self._prepare = prepare
         folder = shared_folder()
         self._changed = folder / _CHANGED if folder else None
-        self._seen_change = self._stamp()
-        self._woken = threading.Event()
-        self._wanted = False  # whether a look is wanted, beside the word that a collection was opened
-        self._stopping = threading.Event()
+        self._wanted = threading.Event()  # a look at the catalog
+        self._stopping = False
         self._opening = set[str]()
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
@@ -73,7 +71,7 @@ class CatalogFollower:
 
     def stop(self) -> None:
         """Open nothing more, and look no more."""
-        self._stopping.set()
+        self._stopping = True
         self._openers.shutdown(wait=False, cancel_futures=True)
         self.wake()
 
@@ -95,27 +93,22 @@ class CatalogFollower:
 
     def wake(self) -> None:
         """Look at the catalog now, in this worker."""
-        self._wanted = True
-        self._woken.set()
+        self._wanted.set()
 
     def _run(self) -> None:
         self._prepare()
-        while not self._stopping.is_set():
-            self._wanted = False
-            self._look()
-            next_look = monotonic() + self._seconds
-            while monotonic() < next_look and not self._stopping.is_set():
-                if self._shelf.loading and not self._opening:
-                    self._finish_loading()
-                if self._woken.wait(min(SECONDS, max(0.0, next_look - monotonic()))):
-                    self._woken.clear()
-                    if self._wanted:
-                        break
-                    continue  # a collection was opened
-                self._follow_logs()
-                if (stamp := self._stamp()) != self._seen_change:
-                    self._seen_change = stamp
-                    break
+        next_look, seen = 0.0, b""
+        while not self._stopping:
+            stamp = self._stamp()
+            if self._wanted.is_set() or stamp != seen or monotonic() >= next_look:
+                self._wanted.clear()
+                self._look()
+                next_look, seen = monotonic() + self._seconds, stamp
+            if self._follow_logs():
+                next_look = 0.0
+            if self._shelf.loading and not self._opening:
+                self._finish_loading()
+            self._wanted.wait(min(SECONDS, self._seconds))
 
     def _finish_loading(self) -> None:
         if self._verify == "background":
@@ -133,11 +126,10 @@ class CatalogFollower:
 
     # the logs
 
-    def _follow_logs(self) -> None:
+    def _follow_logs(self) -> bool:
+        """Follow all logs. Return whether a newer version is to be looked for."""
         # a function of its own: its variables must not hold a version while the thread waits
-        for living in self._shelf.living():
-            if follow(living):
-                self.wake()
+        return any(list(map(follow, self._shelf.living())))  # all, also after one of which that is so
 
     # the catalog
 
@@ -189,12 +181,12 @@ class CatalogFollower:
 
     def _open(self, name: str) -> None:
         try:
-            if not self._stopping.is_set():
+            if not self._stopping:
                 self._renew(name, here=True)
         finally:
             self._opening.discard(name)
-            if self._shelf.loading:
-                self._woken.set()
+            if self._shelf.loading and not self._opening:
+                self.wake()
 
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
@@ -279,7 +271,7 @@ class CatalogFollower:
         """Compare files with their hashes, the smallest version first. One with a wrong file is served no longer."""
         # in place: the caller must not hold on to versions that are replaced
         collections.sort(key=lambda each: sum(file.size for file in each.manifest.files.values()), reverse=True)
-        while collections and not self._stopping.is_set():
+        while collections and not self._stopping:
             collection = collections.pop()
             try:
                 collection.parts.check_hashes()
