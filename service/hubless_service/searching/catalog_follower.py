@@ -35,6 +35,8 @@ write_log = logging.getLogger("hubless.writes")
 
 SECONDS = 0.1
 """Between two looks at the logs. A look at a log in which nothing changed costs about 60 µs."""
+LOADING_SECONDS = 0.01
+"""The same until all collections were opened."""
 OPENED_TOGETHER = 4
 """Collections that are opened at the same time."""
 REPLACED = LogCut, VersionReplaced
@@ -99,16 +101,16 @@ class CatalogFollower:
         self._prepare()
         next_look, seen = 0.0, b""
         while not self._stopping:
+            if self._shelf.loading and next_look and not self._opening:
+                self._finish_loading()
             stamp = self._stamp()
             if self._wanted.is_set() or stamp != seen or monotonic() >= next_look:
                 self._wanted.clear()
                 self._look()
                 next_look, seen = monotonic() + self._seconds, stamp
             if self._follow_logs():
-                next_look = 0.0
-            if self._shelf.loading and not self._opening:
-                self._finish_loading()
-            self._wanted.wait(min(SECONDS, self._seconds))
+                next_look = monotonic()
+            self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else SECONDS, self._seconds))
 
     def _finish_loading(self) -> None:
         if self._verify == "background":
@@ -185,8 +187,6 @@ class CatalogFollower:
                 self._renew(name, here=True)
         finally:
             self._opening.discard(name)
-            if self._shelf.loading and not self._opening:
-                self.wake()
 
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
@@ -194,17 +194,22 @@ class CatalogFollower:
         try:
             version = self._source.current(name)
             slot = replace(slot, version_ids=self._source.version_ids(name))
-            renewed = self._renewed(name, slot, version)
-            if renewed is None:
-                if not here:
-                    self._shelf.put(name, slot)
-                    self._opening.add(name)
-                    try:
-                        self._openers.submit(self._open, name)
-                    except RuntimeError:  # the system allows no more threads, or this stops
-                        self._open(name)
-                    return
+            if version in self._unsound:
+                raise self._unsound[version]
+            if slot.collection and version == slot.collection.version:
+                renewed = replace(slot, tried=version, failure=None)
+            elif version == slot.tried and slot.settled:
+                renewed = slot
+            elif here:
                 renewed = self._opened(name)
+            else:
+                self._shelf.put(name, slot)
+                self._opening.add(name)
+                try:
+                    self._openers.submit(self._open, name)
+                except RuntimeError:  # the system allows no more threads, or this stops
+                    self._open(name)
+                return
         except Exception as error:
             if not self.has(name):  # deleted since its name was read
                 self._shelf.drop(name)
@@ -212,7 +217,8 @@ class CatalogFollower:
             if version != slot.tried or str(error) != str(slot.failure):
                 _log_failure(f'collection "{name}"', error)
             # its traceback would hold on to collections
-            renewed = Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
+            living = None if version in self._unsound else slot.living
+            renewed = Slot(living, version or slot.tried, error.with_traceback(None), slot.seconds)
         self._put(name, slot, replace(renewed, version_ids=slot.version_ids))
 
     def _put(self, name: str, before: Slot, renewed: Slot) -> None:
@@ -223,18 +229,6 @@ class CatalogFollower:
         with before.living.changing:
             follow(renewed.living)
             self._shelf.put(name, renewed)
-
-    def _renewed(self, name: str, slot: Slot, version: str) -> Slot | None:
-        """The slot as it is now; None if the version is still to be opened."""
-        if failure := self._unsound.get(version):
-            if slot.failure is not failure:
-                _log_failure(f'collection "{name}"', failure)
-            return Slot(None, version, failure)
-        if slot.collection and version == slot.collection.version:
-            return Slot(slot.living, version, seconds=slot.seconds, silent=slot.silent)
-        if version == slot.tried and slot.settled:
-            return slot
-        return None
 
     def _opened(self, name: str) -> Slot:
         """Return the current version, opened and checked; tried twice."""
@@ -277,7 +271,7 @@ class CatalogFollower:
                 collection.parts.check_hashes()
             except BundleError as error:
                 if self._is_current(collection):
-                    self._unsound[collection.version] = error.with_traceback(None)
+                    self._unsound[collection.version] = error
                     self.look_now()
             except Exception as error:
                 # what the disk refuses to read now says nothing about what is read already
