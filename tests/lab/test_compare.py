@@ -168,7 +168,7 @@ def test_shares_of_groups_are_measured_for_each_correction():
 def test_plans_of_the_whole_matrix_see_all_test_queries_at_once(held, monkeypatch):
     """As many queries as targets, one right target each: assignment is what Hungarian says, whatever the blocks."""
     monkeypatch.setattr(trials, "SCORES_HELD", held)
-    found = compared([Method("none"), Method("hn"), Method("sn_whole", {"temperature": 0.1})], query_bank=BANK)
+    found = compared([Method("none"), Method("hn"), Method("dsl_whole", {"temperature": 0.1})], query_bank=BANK)
     rows, columns = linear_sum_assignment(GIVEN.queries @ GIVEN.targets.T, maximize=True)
     assert found.row("hn").quality["recall_at_1"] == pytest.approx(np.mean(rows == columns))
-    assert found.notes == ["hn, sn_whole temperature=0.1: ranked with all test queries known, which no service has"]
+    assert found.notes == ["hn, dsl_whole temperature=0.1: ranked with all test queries known, which no service has"]

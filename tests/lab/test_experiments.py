@@ -224,9 +224,9 @@ def test_draws_are_tested_in_pairs_too():
 
 def test_plan_of_an_assignment_is_as_sparse_as_it_can_be():
     pytest.importorskip("ot")
-    found = compared(Method("hn"), Method("sn_whole"))
+    found = compared(Method("hn"), Method("sinkhorn_whole"))
     assert found.row("hn").quality["sparsity"] == pytest.approx(1 - 1 / 120)
-    assert found.row("sn_whole").quality["sparsity"] == 0
+    assert found.row("sinkhorn_whole").quality["sparsity"] == 0
 
 
 def test_bias_is_the_difference_of_two_groups_and_is_drawn_over_the_queries():

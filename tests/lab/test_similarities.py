@@ -38,7 +38,7 @@ METHODS = {name: SMALL.get(name, {}) for name in ("none", "cent", "nnn", "is", "
 """One of each family."""
 
 
-@pytest.mark.parametrize("name", [*METHODS, "sn_whole"])
+@pytest.mark.parametrize("name", [*METHODS, "sinkhorn_whole"])
 def test_method_ranks_by_similarities_as_it_does_by_vectors(name):
     asked = {name: METHODS.get(name, {})}
     expected = by_vectors(asked, query_bank=BANK.queries, target_bank=BANK.targets)

@@ -64,24 +64,6 @@ def hn(similarities: Matrix) -> F64:
     return matched
 
 
-def sn(
-    similarities: Matrix,
-    temperature: float | Literal["auto"] = "auto",
-    iterations: int = PUBLISHED_ITERATIONS,
-) -> F64:
-    """`sn` with the test queries as the query bank, s + τ·c: ranks as the entropic plan. The published τ is 0.01."""
-    checked, temperature = _with_temperature(similarities, temperature)
-    check_at_least("iterations", iterations, 1)
-    m, n = checked.shape
-    exponents = checked / temperature
-    c = np.zeros(n)
-    for _ in range(iterations):
-        a = -np.log(m) - logsumexp(exponents + c, axis=1)
-        c = -np.log(n) - logsumexp(exponents + a[:, np.newaxis], axis=0)
-    scores: F64 = checked + temperature * c
-    return scores
-
-
 def dsl(similarities: Matrix, temperature: float | Literal["auto"] = "auto") -> F64:
     """Dual softmax: τ·log of s·exp(s/τ)/Z, with Z the sum of exp(s/τ) over all queries, for each target.
 
@@ -116,11 +98,10 @@ WHOLE_MATRIX: dict[str, Callable[[Matrix], F64]] = {
     "otn": otn,
     "l2n": l2n,
     "hn": hn,
-    "sn_whole": sn,
     "dsl_whole": dsl,
     "sinkhorn_whole": sinkhorn,
 }
-"""By name. `sn`, `dsl` and `sinkhorn` are corrections, whose bank is not the test queries."""
+"""By name. `dsl` and `sinkhorn` are corrections, whose bank is not the test queries."""
 
 
 def _with_temperature(similarities: Matrix, temperature: float | Literal["auto"]) -> tuple[F64, float]:

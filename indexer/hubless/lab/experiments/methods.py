@@ -15,7 +15,7 @@ from hubless.errors import InputError
 from hubless.lab.experiments.trials import Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
-PLAN_NAMES = ("otn", "l2n", "hn", "sn_whole", "dsl_whole", "sinkhorn_whole")
+PLAN_NAMES = ("otn", "l2n", "hn", "dsl_whole", "sinkhorn_whole")
 INDEXED = ("nnn_ivf", "nnn_fastscan")
 """Offsets of `nnn` by an index over the bank: `hubless.lab.experiments.approximate`."""
 KNOWN = (*CORRECTIONS, *PLAN_NAMES, *INDEXED)
