@@ -10,6 +10,7 @@ from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import (
     PAGE,
     Asking,
+    Database,
     Page,
     RowId,
     as_matrix,
@@ -27,7 +28,7 @@ _PIECE = 60_000
 _MOST_TEXT = 65_535
 
 
-class MilvusCollection:
+class MilvusCollection(Database):
     """A collection of Milvus, on a server or in a file of Milvus Lite. MILVUS_TOKEN has the key."""
 
     title = "Milvus"

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubless.encoders.base import ENCODER_FILE, brief
+from hubless.encoders.base import ENCODER_FILE, brief, check_texts, named
 from hubless.errors import InputError, UnknownWords, ZeroVector, one_line, storage_errors
 from hubless.vectors.arrays import F32, F64, as_float32
 from hubless.vectors.npy import read_npy, write_array
@@ -54,11 +54,10 @@ class BagOfWords:
         """Do nothing: the constructor checks everything."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        if isinstance(texts, str):
-            raise InputError("texts", "a sequence of texts", "one text")
+        check_texts(texts)
         vectors = np.empty((len(texts), self.dim), dtype=np.float32)
         for number, text in enumerate(texts):
-            vectors[number] = self._encode_one(text, "text" if len(texts) == 1 else f"text {number}")
+            vectors[number] = self._encode_one(text, named(number, texts))
         return vectors
 
     def save(self, folder: Path) -> None:
@@ -92,8 +91,6 @@ class BagOfWords:
             raise type(error)(f"{folder}: {error.parameter}", error.expected, error.received) from error
 
     def _encode_one(self, text: str, name: str) -> F64:
-        if not isinstance(text, str):
-            raise InputError(name, "a text", brief(text))
         known = Counter(row for word in tokenise(text) if (row := self.vocabulary.get(word)) is not None)
         if not known:
             raise UnknownWords(name, f"at least one of the encoder's {len(self.rows)} words", brief(text))

@@ -59,6 +59,20 @@ def checked(vectors: Any, count: int, dim: int) -> F32:
     return array
 
 
+def check_texts(texts: Sequence[str]) -> None:
+    """Raise `InputError` unless all are texts."""
+    if isinstance(texts, str):
+        raise InputError("texts", "a sequence of texts", "one text")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(named(number, texts), "a text", brief(text))
+
+
+def named(number: int, texts: Sequence[str]) -> str:
+    """Return what an error calls a text."""
+    return "text" if len(texts) == 1 else f"text {number}"
+
+
 def brief(value: object) -> str:
     """Return a value as a short text for an error message."""
     text = repr(value)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from pydantic import Field
 
-from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, checked
+from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, check_texts, checked, named
 from hubless.errors import EncoderFailed, InputError, UnknownWords, how_to_install, one_line
 from hubless.vectors.arrays import F32
 
@@ -70,7 +70,7 @@ class FolderModel(DescribedEncoder):
             raise InputError("encoder, path", f"a model of {self.dim} dimensions", f"{path}, which has {found}")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        _check_texts(texts)
+        check_texts(texts)
         if not texts:
             return np.empty((0, self.dim), np.float32)
         try:
@@ -82,7 +82,7 @@ class FolderModel(DescribedEncoder):
             raise EncoderFailed(f"model {Path(self.description.path).name}: {why}") from error
         if (unknown := np.flatnonzero(~vectors.any(axis=1))).size:
             number = int(unknown[0])
-            raise UnknownWords(_name(number, texts), "at least one word that the model knows", brief(texts[number]))
+            raise UnknownWords(named(number, texts), "at least one word that the model knows", brief(texts[number]))
         return checked(vectors, len(texts), self.dim)
 
     @classmethod
@@ -116,18 +116,6 @@ def unit_rows(vectors: F32) -> F32:
     """Return rows of length 1; rows of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)))
-
-
-def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise InputError("texts", "a sequence of texts", "one text")
-    for number, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(_name(number, texts), "a text", brief(text))
-
-
-def _name(number: int, texts: Sequence[str]) -> str:
-    return "text" if len(texts) == 1 else f"text {number}"
 
 
 def _in_batches(model: LoadedModel, texts: Sequence[str]) -> F32:
