@@ -28,7 +28,7 @@ from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
 from hubless.lab.experiments.compare import compare, compare_banks, compare_strictly
-from hubless.lab.experiments.comparisons import as_table, columns
+from hubless.lab.experiments.comparisons import columns
 from hubless.lab.experiments.comparisons import table_of as to_table
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, as_methods
@@ -36,13 +36,13 @@ from hubless.lab.experiments.relevance import read_groups
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.tune import Tuned, tune
 from hubless.lab.papers import preset, presets_of
-from hubless.lab.table import check_output, write_result
+from hubless.lab.table import TextTable, check_output, write_result
 from hubless.measures import as_groups
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload
 
 _OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}
-_MEASURES: dict[str, Any] = {"measures": str}
+_MEASURES: dict[str, Any] = {"measures": Sequence[str]}
 _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "top": int}
 _OF_COLLECTION = ("collection", "queries", "relevant", "options")
 _OF_FILES = ("queries", "targets", "relevant", "corrections", "query_bank", "attribute")
@@ -122,18 +122,13 @@ def evaluate_command(
             made = abstain_collection(opened, queries, relevant, **values)
         else:
             made = _abstention(relevant, queries, targets, query_bank or [], strict, correction, rest)
-        for path in output:
-            write_result(made, made.table(), path)
-        if json_:
-            print_json(made.as_json())
-        else:
-            print_table(made.table().rich())
+        _show(made, made.table(), output, json_)
         return
     if collection is not None:
         of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
         known = of_splits if strict else parameters_of(evaluate, skip=_OF_COLLECTION)
         values = read_settings(rest, {"version": str, **_MEASURES, **known})
-        measures = _measures(values)
+        measures = values.pop("measures", None)
         opened = open_collection(catalog, collection, values.pop("version", None))
         if queries is None:
             raise typer.BadParameter("give labelled queries", param_hint="--queries")
@@ -141,7 +136,7 @@ def evaluate_command(
     else:
         known = parameters_of(compare, skip=_OF_FILES)
         values = read_settings(rest, {**SIMILARITIES, **_GROUPS, **_MEASURES, **known})
-        measures = _measures(values)
+        measures = values.pop("measures", None)
         bank = query_bank or values.get("bank_similarities")
         vectors = {"queries": queries, "targets": targets, "query-bank": query_bank}
         matrices = similarities_from(values, vectors)
@@ -164,16 +159,20 @@ def evaluate_command(
         else:
             one = next(iter(banks.values()), None)
             comparison = compare(given, targets, relevant, entries, query_bank=one, **values)
-    if measures is not None:
-        _usage("--set", columns, comparison, measures)
+    first, *_ = _usage("--set", columns, comparison, measures)
+    if not json_:
+        for leak in comparison.leaks:
+            typer.echo(f"Warning: {leak}.")
+    _show(comparison, to_table(comparison, measures), output, json_, first)
+
+
+def _show(result: Any, table: TextTable, output: Sequence[Path], json_: bool, *drawn: str) -> None:
     for path in output:
-        write_result(comparison, to_table(comparison, measures), path, next(iter(columns(comparison, measures))))
+        write_result(result, table, path, *drawn)
     if json_:
-        print_json(comparison.as_json())
-        return
-    for leak in comparison.leaks:
-        typer.echo(f"Warning: {leak}.")
-    print_table(as_table(comparison, measures))
+        print_json(result.as_json())
+    else:
+        print_table(table.rich())
 
 
 def _abstention(
@@ -206,11 +205,6 @@ def _usage(option: str, check: Any, *given: Any) -> Any:
         return check(*given)
     except InputError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
-
-
-def _measures(values: dict[str, Any]) -> list[str] | None:
-    names = values.pop("measures", None)
-    return None if names is None else names.split(",")
 
 
 def entries_from(given: list[str] | None) -> list[Method]:

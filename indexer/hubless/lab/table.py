@@ -27,9 +27,11 @@ class TextTable:
     lines: Sequence[Sequence[str]]
     caption: str = ""
     best: Collection[tuple[int, int]] = ()
+    first: Sequence[str] = ()
+    """Headings that stand first on a terminal, which may be too narrow for the others."""
 
-    def rich(self, first: Sequence[str] = ()) -> Table:
-        order = [self.headings.index(heading) for heading in first if heading in self.headings]
+    def rich(self) -> Table:
+        order = [self.headings.index(heading) for heading in self.first if heading in self.headings]
         order += [number for number in range(len(self.headings)) if number not in order]
         table = Table(caption=self.caption)
         for number in order:

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from rich.table import Table
 
 from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, MIDDLE, RAW, SIZE, Axis, Chart, even_axis
@@ -16,6 +15,7 @@ from hubless.measures.chance import antihubs_by_chance
 
 _CHANGE = "ΔR@1 [95 %]"
 _FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
+"""The usual columns that matter most."""
 _ROW_HEIGHT = 45
 _COLOURS = {"auto": ACCENT, "corrected": ACCENT, "none": RAW, "raw": RAW}
 
@@ -196,7 +196,8 @@ def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
     for group, share in comparison.group_shares.items():
         found[f"{group} ({100 * share:.1f})"] = [f"{100 * row.group_shares[group]:.1f}" for row in rows]
     lines = list(zip([row.label for row in rows], *found.values(), strict=True))
-    return TextTable(["correction", *found], lines, caption(comparison), best)
+    first = _FIRST if measures is None else ()
+    return TextTable(["correction", *found], lines, caption(comparison), best, first)
 
 
 def value_of(row: Row, name: str) -> float:
@@ -223,11 +224,6 @@ def caption(comparison: Comparison) -> str:
         for name in (comparison.distances or [{}])[0]
     ]
     return ". ".join([splits + sizes, percent, *groups, *moved, *comparison.notes]) + "."
-
-
-def as_table(comparison: Comparison, measures: Measures = None) -> Table:
-    """Return a table for the terminal. The usual columns that matter most stand first."""
-    return table_of(comparison, measures).rich(_FIRST if measures is None else ())
 
 
 def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:
