@@ -23,6 +23,8 @@ def asked(store, lines, below=None):
 
 
 def test_corrected_database_finds_what_hubless_finds_also_with_filters_and_after_new_rows(store, fitted, whole, best):
+    with pytest.raises(InputError, match="into: expected a correction that is there"):
+        hubless.correct(store.address, sync=True)
     done = correct(store)
     assert (done.written, done.left_out, done.into) == (stores.FIRST, 0, "hubless")
     assert asked(store, done.query) == best(fitted)
@@ -113,13 +115,13 @@ def test_ids_that_the_database_lacks_are_left_out(store, whole, best, fitted):
     assert rows == [[row for row in line if row < stores.FIRST][:10] for line in rows]
 
 
+@pytest.mark.parametrize("store", ["qdrant"], indirect=True)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"query_bank": np.ones((20, 3), np.float32)}, "16"),
         ({"query_bank": None}, "query bank: expected example queries, got none"),
         ({"sync": True}, "query bank: expected none with sync"),
-        ({"sync": True, "query_bank": None}, "into: expected a correction that is there"),
         ({"into": "a b"}, "into: expected a name of up to 40 letters"),
         ({"correction": "gc"}, "correction: expected one that folds"),
     ],
