@@ -14,18 +14,19 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless_service import openapi
-from hubless_service.access.authentication import Attempts, Authenticate
+from hubless_service.access.authentication import Attempts, Authenticate, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import problems
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import ObserveRequests
+from hubless_service.observing.middleware import Observer, ObserveRequests
 from hubless_service.processes.shared import LOADED, shared_folder
 from hubless_service.routes import analysis, bank, catalogs, health, page_routes, points, searches, versions
-from hubless_service.routes.route import AppState, QuickQueries
+from hubless_service.routes.quick import QuickQueries
+from hubless_service.routes.route import AppState
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
@@ -55,6 +56,13 @@ log = logging.getLogger("hubless")
 class App(FastAPI):
     """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
 
+    queries: QuickQueries
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        answer = self.queries if self.queries.takes(scope) else super().__call__
+        await answer(scope, receive, send)
+
     def build_middleware_stack(self) -> ASGIApp:
         """Build the stack, from the outside in: our middlewares, problem documents for errors, the routes."""
         for route in self.router.routes:
@@ -62,8 +70,7 @@ class App(FastAPI):
                 # Starlette's pattern ends in `$`, which also matches before a line's end: `points/x%0A` would find `x`.
                 # And its `.` is any character but a line's end: an id with one inside would not be found
                 route.path_regex = re.compile(route.path_regex.pattern.removesuffix("$") + r"\Z", re.DOTALL)
-        others = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
-        app: ASGIApp = QuickQueries(others, searches.ROUTE)
+        app: ASGIApp = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
         for middleware, positional, named in reversed(self.user_middleware):
             app = middleware(app, *positional, **named)
         return app
@@ -129,15 +136,13 @@ def create_app(
     metrics.live.register(ServedGauges(engine))
     metrics.queue = lambda: engine.waiting
     engine.report(metrics.batches.observe, metrics.failures.inc)
+    observer, check = Observer(metrics, tracing), None
     # around the routes; the last one added is the outermost
     if keys.wanted:
-        app.add_middleware(
-            Authenticate,
-            keys=keys,
-            metrics_public=settings.metrics_public,
-            attempts=Attempts(settings.max_wrong_keys),
-            on_failure=lambda reason: metrics.failed_keys.labels(reason).inc(),
-        )
+        attempts = Attempts(settings.max_wrong_keys)
+        failed = lambda reason: metrics.failed_keys.labels(reason).inc()  # noqa: E731
+        check = KeyCheck(keys, attempts, failed, metrics_public=settings.metrics_public)
+        app.add_middleware(Authenticate, check=check)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -146,7 +151,8 @@ def create_app(
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(ObserveRequests, metrics=metrics, tracing=tracing)
+    app.add_middleware(ObserveRequests, observer=observer)
+    app.queries = QuickQueries(app, observer, check, origins=bool(settings.origins))
     return app
 
 

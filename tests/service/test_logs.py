@@ -16,7 +16,7 @@ from support.processes import started
 from hubless_service.http.trace import Trace
 from hubless_service.observing.logs import MOST, JsonFormatter, LineHandler
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import ObserveRequests
+from hubless_service.observing.middleware import Observer
 
 QUERY = "/v1/collections/words/query"
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
@@ -69,7 +69,7 @@ class FollowedByAnother(float):
 
 
 async def ended(trace):
-    ObserveRequests(None, Metrics()).end({"method": "POST", "raw_path": b"/", "headers": []}, "/", 499, trace)
+    Observer(Metrics()).end({"method": "POST", "raw_path": b"/", "headers": []}, "/", 499, trace)
 
 
 def test_stage_that_ends_while_its_request_is_logged_spoils_nothing(caplog):

@@ -87,29 +87,27 @@ FAILURES = ("no_key", "wrong_key", "too_many")
 """Why a request's key does not open what it could: for metrics."""
 
 
-class Authenticate:
-    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search. Only there if keys are wanted."""
+class KeyCheck:
+    """What the keys of requests allow. Only there if keys are wanted."""
 
     def __init__(
-        self, app: ASGIApp, keys: Keys, metrics_public: bool, attempts: Attempts, on_failure: Callable[[str], None]
+        self, keys: Keys, attempts: Attempts, on_failure: Callable[[str], None], *, metrics_public: bool
     ) -> None:
-        self.app = app
         self.keys = keys
         self.attempts = attempts
         self.on_failure = on_failure
         self.public = PUBLIC | {METRICS} if metrics_public else PUBLIC
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through with what its key allows, or answer 401, or 429 after too many wrong ones."""
-        if scope["type"] == "http":
-            path: str = scope["path"]
-            public = path in self.public or path.startswith(ASSETS)
-            access = self._access(scope, public)
-            if isinstance(access, HttpProblem) and not public:
-                await respond(access, scope[SCOPE_KEY])(scope, receive, send)
-                return
-            scope[ACCESS] = NOTHING if isinstance(access, HttpProblem) else access
-        await self.app(scope, receive, send)
+    def __call__(self, scope: Scope) -> HttpProblem | None:
+        """Put what its key allows into the scope of a request; return why it is refused: 401, or 429."""
+        path: str = scope["path"]
+        public = path in self.public or path.startswith(ASSETS)
+        access = self._access(scope, public)
+        if isinstance(access, HttpProblem):
+            scope[ACCESS] = NOTHING
+            return None if public else access
+        scope[ACCESS] = access
+        return None
 
     def _access(self, scope: Scope, public: bool) -> Access | HttpProblem:
         """Return the rights of a key, or why it has none. Wrong ones count on public paths, too."""
@@ -130,6 +128,21 @@ class Authenticate:
         self.on_failure("wrong_key")
         self.attempts.note(host, presented)
         return _refusal(presented)
+
+
+class Authenticate:
+    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
+
+    def __init__(self, app: ASGIApp, check: KeyCheck) -> None:
+        self.app = app
+        self.check = check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through with what its key allows, or refuse it."""
+        if scope["type"] == "http" and (problem := self.check(scope)):
+            await respond(problem, scope[SCOPE_KEY])(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 def check_role(request: Request, role: Role) -> Access:

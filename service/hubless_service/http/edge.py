@@ -26,7 +26,7 @@ from httptools import (
 )
 from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.trace import EXCHANGE, REFUSAL
@@ -106,6 +106,26 @@ class Cycle(RequestResponseCycle):
         body, self.body = bytes(self.body), bytearray()
         self.message_event.clear()
         return body
+
+    async def answer(self, status: int, headers: Headers, body: bytes) -> None:
+        """Send a whole answer in one write, which costs less than messages. Nothing of a client's is in its headers."""
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        self.response_started = self.response_complete = True
+        lines = [STATUS_LINE[status]]
+        for name, value in (*self.default_headers, *headers):
+            if name == b"connection":  # which says that it ends
+                self.keep_alive = False
+            else:
+                lines += (name, b": ", value, b"\r\n")
+        lines += (b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n", body)
+        self.transport.write(b"".join(lines))
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
 
     def disconnect(self) -> None:
         """Let the app know that nobody waits for its answer."""

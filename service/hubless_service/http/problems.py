@@ -152,15 +152,8 @@ def describe(value: object) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Answer exceptions with problem documents. The middleware answers all that are not foreseen."""
-    app.exception_handler(HttpProblem)(on_problem)
-    app.exception_handler(HublessError)(on_problem)
+    """Answer what no route takes with problem documents. Routes and the middleware answer all other errors."""
     app.exception_handler(HTTPException)(_on_http_exception)
-
-
-async def on_problem(request: Request, error: HttpProblem | HublessError) -> Response:
-    """Answer an error of the service or of the library."""
-    return respond(error if isinstance(error, HttpProblem) else from_library(error), request.scope[SCOPE_KEY])
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:

@@ -34,6 +34,9 @@ def configure(level: str, format_: str) -> "LineHandler":
     root.setLevel(level.upper())
     for chatty in ("httpx", "httpcore", "faiss.loader"):  # a line a call of an encoder, or an import, says nothing
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    # no line of ours says where it was logged, or in which thread and process: to find that out takes half of its time
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # what would be written to standard error elsewhere would wait for its reader
     logging.captureWarnings(True)
     sys.excepthook = lambda kind, error, where: log.critical("the process ends", exc_info=(kind, error, where))

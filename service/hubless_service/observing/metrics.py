@@ -1,7 +1,7 @@
 """Metrics for Prometheus. Labels are bounded: routes are templates, methods and codes come from fixed lists."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from operator import add
 from pathlib import Path
@@ -53,6 +53,8 @@ class Metrics:
         for reason in FAILURES:
             self.failed_keys.labels(reason)  # shown from the start
         self._seconds = histogram("hubless_request_seconds", "Time to answer", ["route"], buckets=BUCKETS)
+        # to look for the series of some labels takes longer than to count
+        self._series = cache(lambda *labels: (self._requests.labels(*labels), self._seconds.labels(labels[0])))
         stages = histogram("hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS)
         self._stages = {stage: stages.labels(stage) for stage in STAGES}
         powers = [2**power for power in range(11)]
@@ -69,8 +71,9 @@ class Metrics:
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:
         """Count one request that has been answered."""
-        self._requests.labels(route, method if method in METHODS else "other", status).inc()
-        self._seconds.labels(route).observe(seconds)
+        answers, times = self._series(route, method if method in METHODS else "other", status)
+        answers.inc()
+        times.observe(seconds)
         for stage, taken in list(trace.seconds.items()):
             self._stages[stage].observe(taken)
         if trace.code:

@@ -1,4 +1,4 @@
-"""The outermost middleware: an id, Server-Timing, a log line and metrics, and an answer even if all else fails."""
+"""What is told of each request: an id, Server-Timing, a log line and metrics, and an answer even if all else fails."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from random import getrandbits
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from fastapi import Response
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("hubless.requests")
 
+Headers = list[tuple[bytes, bytes]]
+
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -32,63 +35,40 @@ _HEADERS = (
 # pages say themselves what they load, and may be kept
 _PAGE_HEADERS = _HEADERS[:3]
 _PAGES = (DOCS, CONSOLE)
-_CLIENT_CLOSED = 499
+CLIENT_CLOSED = 499
 """nginx' number for a client that hung up; appears in log and metrics only."""
 # bounded and printable: it is echoed in a header and written to logs
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
-class ObserveRequests:
-    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
+class Observer:
+    """Begins the trace of each request, stamps its answer, and tells of it in the end: metrics, a span, a log line."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, tracing: "Tracing | None" = None) -> None:
-        self.app = app
+    def __init__(self, metrics: Metrics, tracing: "Tracing | None" = None) -> None:
         self.metrics = metrics
         self.tracing = tracing
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whatever happens below."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        method: str = scope["method"]
-        trace = Trace(_request_id(scope["headers"]), scope.get(EXCHANGE), intervals=self.tracing is not None)
-        # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
-        inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
-        status = 0
+    def begin(self, scope: Scope) -> Trace:
+        """Return the trace of a request that comes."""
+        return Trace(_request_id(scope["headers"]), scope.get(EXCHANGE), intervals=self.tracing is not None)
 
-        async def send_stamped(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else _HEADERS),
-                    (b"x-request-id", trace.request_id.encode()),
-                    (b"server-timing", _server_timing(trace)),
-                ]
-            await send(message)
+    def stamps(self, path: str, trace: Trace) -> Headers:
+        """Return headers for the answer."""
+        return [
+            *(_PAGE_HEADERS if path.startswith(_PAGES) else _HEADERS),
+            (b"x-request-id", trace.request_id.encode()),
+            (b"server-timing", _server_timing(trace)),
+        ]
 
-        try:
-            if REFUSAL in scope:
-                await respond(scope[REFUSAL], trace)(inner, receive, send_stamped)
-            else:
-                await self.app(inner, receive, send_stamped)
-        except ClientDisconnect:
-            status = _CLIENT_CLOSED
-        except asyncio.CancelledError:  # the server stops, and has waited for this request as long as it may
-            if not status:
-                stopped = HttpProblem(
-                    "not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER
-                )
-                await respond(stopped, trace)(inner, receive, send_stamped)
-        except Exception:
-            log.exception("request %s failed", trace.request_id)
-            if status:
-                raise  # half an answer is sent: only a broken connection says that it is not whole
-            await respond(internal_error(), trace)(inner, receive, send_stamped)
-        finally:
-            self.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
+    def failed(self, error: BaseException, trace: Trace) -> Response | None:
+        """Return the answer to what nobody foresaw; None if the client is gone."""
+        if isinstance(error, ClientDisconnect):
+            return None
+        if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited as long as it may
+            detail = "The server has stopped before it could answer."
+            return respond(HttpProblem("not_ready", detail, headers=RETRY_AFTER), trace)
+        log.error("request %s failed", trace.request_id, exc_info=error)
+        return respond(internal_error(), trace)
 
     def end(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
         """Count and log a request that has been answered."""
@@ -114,6 +94,48 @@ class ObserveRequests:
         code = f" code={trace.code}" if trace.code else ""
         text = f"{method} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
         log.info("%s", text, extra={"fields": fields})
+
+
+class ObserveRequests:
+    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
+
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
+        self.app = app
+        self.observer = observer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens below."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        method: str = scope["method"]
+        trace = self.observer.begin(scope)
+        # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
+        inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
+        status = 0
+
+        async def send_stamped(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *self.observer.stamps(scope["path"], trace)]
+            await send(message)
+
+        try:
+            if REFUSAL in scope:
+                await respond(scope[REFUSAL], trace)(inner, receive, send_stamped)
+            else:
+                await self.app(inner, receive, send_stamped)
+        except (Exception, asyncio.CancelledError) as error:
+            response = self.observer.failed(error, trace)
+            if response is None:
+                status = CLIENT_CLOSED
+            elif not status:
+                await response(inner, receive, send_stamped)
+            elif isinstance(error, Exception):
+                raise  # half an answer is sent: only a broken connection says that it is not whole
+        finally:
+            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
 
 
 def _server_timing(trace: Trace) -> bytes:

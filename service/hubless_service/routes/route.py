@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.routing import APIRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 import hubless
 from hubless.errors import CollectionNotFound, HublessError, InputError
@@ -18,7 +18,7 @@ from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
-from hubless_service.http.problems import HttpProblem, on_problem
+from hubless_service.http.problems import HttpProblem, from_library, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
@@ -128,8 +128,22 @@ class DirectRoute(APIRoute):
         self.app = self._answer
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call = Call(scope, receive, send)
-        path: dict[str, str] = scope["path_params"]
+        response = await self.respond(Call(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def respond(self, call: Call) -> Response:
+        """Return the answer of the endpoint, or the problem document of an error."""
+        try:
+            response: Response = await self.endpoint(call, **await self._given(call))
+        except HttpProblem as problem:
+            return respond(problem, call.trace)
+        except HublessError as error:
+            return respond(from_library(error), call.trace)
+        return response
+
+    async def _given(self, call: Call) -> dict[str, Any]:
+        """Return what the endpoint names."""
+        path: dict[str, str] = call.scope["path_params"]
         given: dict[str, Any] = {}
         for name in self._parts:
             given[name] = path[name]
@@ -143,31 +157,7 @@ class DirectRoute(APIRoute):
                 given["body"] = await read_body(call, self._body, subject, required=self._required)
             if self._url:
                 given["url"] = read_url(call, self._url, subject)
-        response: Response = await self.endpoint(call, **given)
-        await response(scope, receive, send)
-
-
-class QuickQueries:
-    """Answers queries past the router, which costs a thirtieth of a query, and leaves other requests to the app."""
-
-    def __init__(self, app: ASGIApp, route: DirectRoute) -> None:
-        self.app = app
-        self.route = route
-        self.before, self.after = route.path.split("{collection}")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        path: str = scope.get("path", "")
-        name = path[len(self.before) : -len(self.after)]
-        if not name or "/" in name or path != self.before + name + self.after or scope["method"] != "POST":
-            await self.app(scope, receive, send)
-            return
-        scope["route"], scope["path_params"] = self.route, {"collection": name}
-        try:
-            await self.route.app(scope, receive, send)
-        except (HttpProblem, HublessError) as error:
-            response = await on_problem(Call(scope, receive, send), error)
-            await response(scope, receive, send)
+        return given
 
 
 def router(tag: str) -> APIRouter:
