@@ -98,6 +98,12 @@ class Cycle(RequestResponseCycle):
 
     arrived: float  # when the head was read; the request may then wait for others of its connection
     on_gone: Callable[[], object] | None = None  # called if the client hangs up before it is answered
+    watch: "Watch"
+
+    @property
+    def is_alone(self) -> bool:
+        """Return True if this process answers no other request now."""
+        return self.watch.busy <= 1
 
     def whole_body(self) -> bytes | None:
         """Return the body, if all of it has come and nobody has asked for a part of it."""
@@ -353,7 +359,7 @@ class Protocol(HttpToolsProtocol):
         log, defaults = self.logger, self.server_state.default_headers
         rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
         self.scope[EXCHANGE] = cycle = Cycle(self.scope, transport, self.flow, log, log, False, defaults, *rest)
-        cycle.arrived = perf_counter()
+        cycle.arrived, cycle.watch = perf_counter(), self.watch
         return cycle
 
 
@@ -386,6 +392,11 @@ class Watch:
         self.waiting[connection] = None
         if self._timer is None:
             self._timer = loop.call_later(self._seconds, self._look, loop)
+
+    @property
+    def busy(self) -> int:
+        """The number of connections that do not wait for a request."""
+        return len(self._connections) - len(self.waiting)
 
     def remove(self, connection: Protocol) -> None:
         """Watch a connection no more, as it has ended."""

@@ -5,7 +5,7 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler
 from queue import SimpleQueue
@@ -17,7 +17,8 @@ import orjson
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST = 10_000
 """Lines that wait to be written; further ones are dropped."""
-_PAUSE = 0.01  # seconds in which lines come together, as each write wakes the thread
+_ATOMIC = 4096  # bytes that one write to a pipe keeps together, among those of other workers
+_PAUSE = 0.01  # seconds in which lines come together: each write takes Python from the event loop, and gives it back
 _LAST_SECONDS = 1.0  # for what still waits when the process ends
 
 log = logging.getLogger("hubless.logs")
@@ -101,20 +102,28 @@ class LineHandler(QueueHandler):
 
     def _run(self) -> None:
         while True:
-            line = self._waiting.get()
-            if isinstance(line, threading.Event):
-                line.set()
-            else:
-                self._write(line)
-            if self._waiting.empty():
-                sleep(_PAUSE)
+            waiting = [self._waiting.get()]
+            sleep(_PAUSE)
+            waiting += [self._waiting.get() for _ in range(self._waiting.qsize())]
+            lines = list[bytes]()
+            for item in waiting:
+                if isinstance(item, threading.Event) or sum(map(len, lines)) + len(item) > _ATOMIC:
+                    self._write(lines)
+                    lines = []
+                if isinstance(item, threading.Event):
+                    item.set()
+                else:
+                    lines.append(item)
+            self._write(lines)
 
-    def _write(self, line: bytes) -> None:
-        """Write a line, after one that says how many were dropped before it."""
+    def _write(self, lines: Sequence[bytes]) -> None:
+        """Write whole lines, after one that says how many were dropped before them."""
+        if not lines:
+            return
         with self._counting:
             dropped, self._dropped = self._dropped, 0
         told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", dropped)
-        left = self.prepare(told) + line if dropped else line
+        left = b"".join([self.prepare(told), *lines] if dropped else lines)
         try:
             while left:
                 try:
@@ -122,13 +131,14 @@ class LineHandler(QueueHandler):
                 except BlockingIOError:
                     select.select([], [self.descriptor], [])
         except OSError:  # the reader is gone
-            self._drop(told=dropped)
+            self._drop(len(lines), told=dropped)
 
-    def _drop(self, told: int = 0) -> None:
-        """Count a dropped line, with earlier ones that no line has told of yet."""
+    def _drop(self, lines: int = 1, told: int = 0) -> None:
+        """Count dropped lines, with earlier ones that no line has told of yet."""
         with self._counting:
-            self._dropped += 1 + told
-        self.on_drop()
+            self._dropped += lines + told
+        for _ in range(lines):
+            self.on_drop()
 
 
 def _record(level: int, message: str, argument: object) -> logging.LogRecord:

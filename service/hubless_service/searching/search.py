@@ -88,16 +88,14 @@ async def search(
     observe: Observe,
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
-    alike: dict[Hashable, tuple[list[int], list[Query]]] = {}
+    alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
-        places, group = alike.setdefault(_key(collection, query), ([], []))
-        places.append(i)
-        group.append(query)
+        alike.setdefault(_key(collection, query), []).append(i)
     futures: list[asyncio.Future[list[FoundHits]]] = []
     answers: list[FoundHits | None] = [None] * len(queries)
     try:
-        for key, (_, group) in alike.items():
-            options, parts = group[0].options, collection.parts
+        for key, places in alike.items():
+            options, parts = queries[places[0]].options, collection.parts
             filter = options.get("filter")
             matches = None if filter is None else collection.known_matches(filter)
             # that the last search of this key was cheap says nothing if the filter has to be evaluated
@@ -107,10 +105,10 @@ async def search(
             answer: Answer = partial(answer_groups, collection, observe)
             if whole:
                 answer = partial(_on_threads, queue.threads, answer)
-            content, size = QueryGroup(group, trace, matches), len(group)
+            content, size = QueryGroup([queries[place] for place in places], trace, matches), len(places)
             future = queue.submit(trace, deadline, answer, content, key, size=size, inline=inline, exclusive=whole)
             futures.append(future)
-        for (places, _), future in zip(alike.values(), futures, strict=True):
+        for places, future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
                 answers[place] = hits

@@ -126,7 +126,10 @@ class WorkQueue:
             timer=timer,
         )
         self.add(item)
-        self._come_soon(loop)
+        if trace.exchange and trace.exchange.is_alone:
+            self._take_turn(loop)  # there is nobody to wait for
+        else:
+            self._come_soon(loop)
         return future
 
     def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
