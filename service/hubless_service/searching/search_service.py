@@ -46,7 +46,7 @@ class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
     def __init__(self, source: CatalogSource, settings: Settings) -> None:
-        self.shelf = Shelf()
+        self.shelf = Shelf(others_write=settings.workers != 1)
         self.draining = False
         self.catalog = source
         self._timeout = settings.default_timeout_ms / 1000

@@ -79,7 +79,8 @@ NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a col
 class Shelf:
     """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, others_write: bool = False) -> None:
+        self._others_write = others_write  # to the same logs: other workers of this server
         self.loading = True
         self.failure: Exception | None = None
         self.aliases: Mapping[str, hubless.Alias] = {}
@@ -117,7 +118,9 @@ class Shelf:
         return self.slots.get(name, Slot())
 
     def is_behind(self, held: hubless.Collection) -> bool:
-        """Return True if a write to the collection was answered that it lacks. Costs a few µs."""
+        """Return True if another worker has answered a write to the collection that it lacks. Costs a few µs."""
+        if not self._others_write:
+            return False
         slot = self.slots.get(held.name)
         living = slot.living if slot else None
         return living is not None and living.error is None and living.log is not None and living.log.noted() > held.seq
