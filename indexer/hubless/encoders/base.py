@@ -14,6 +14,8 @@ from hubless.errors import EncoderFailed, InputError, storage_errors
 from hubless.vectors.arrays import F32
 
 ENCODER_FILE = "encoder.json"
+_LONGEST_NAME = 100
+"""Characters of an unknown field that an error shows."""
 
 
 class Encoder(Protocol):
@@ -116,7 +118,7 @@ class DescribedEncoder(Encoder):
             return cls(cls.described.model_validate(description))
         except ValidationError as error:
             first = error.errors()[0]
-        field, wrong, came = str(first["loc"][0]), first["type"], first["input"]
+        field, wrong, came = str(first["loc"][0])[:_LONGEST_NAME], first["type"], first["input"]
         if wrong == "extra_forbidden":
             nearest = get_close_matches(field, cls.described.model_fields, 1)
             meant = f"; did you mean {nearest[0]}?" if nearest else ""

@@ -88,7 +88,7 @@ FAILURES = ("no_key", "wrong_key", "too_many")
 
 
 class KeyCheck:
-    """What the keys of requests allow. Only there if keys are wanted."""
+    """Looks up what the keys of requests allow. Only there if keys are wanted."""
 
     def __init__(
         self, keys: Keys, attempts: Attempts, on_failure: Callable[[str], None], *, metrics_public: bool

@@ -1,4 +1,4 @@
-"""What is told of each request: an id, Server-Timing, a log line and metrics, and an answer even if all else fails."""
+"""An id, Server-Timing, a log line and metrics for each request, and an answer even if all else fails."""
 
 import asyncio
 import logging
