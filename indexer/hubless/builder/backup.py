@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hubless.errors import BundleDamaged, CollectionNotFound, HublessError, InputError, StorageError, storage_errors
-from hubless.search.collection import open_collection
 from hubless.search.soundness import collection_problem
-from hubless.search.transaction import WritableCollection, open_with_log
+from hubless.search.transaction import open_written
 from hubless.store.aliases import Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bank_order import copy_bank
 from hubless.store.bundle import MANIFEST, read_manifest
@@ -89,16 +88,12 @@ def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
 
 
 def _version_problem(catalog: Catalog, name: str, version: str) -> str | None:
-    opened, log = open_with_log(
-        lambda: open_collection(catalog, name, version=version, lenient=True), lambda: catalog.log(name)
-    )
-    with opened, closing(log):
+    written = open_written(catalog, name, version=version, lenient=True)
+    with written.base as opened:
         opened.check_canaries()
         if (problem := collection_problem(opened)) is not None:
             return problem
-        living = WritableCollection(opened, log)
-        living.catch_up()
-        return None if living.current is opened else collection_problem(living.current)
+        return None if written.current is opened else collection_problem(written.current)
 
 
 _UNFINISHED = ".unfinished-"

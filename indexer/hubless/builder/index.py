@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,22 +18,21 @@ from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.recipe import Metric, Recipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
-from hubless.errors import BundleDamaged, DuplicateIds, InputError, VersionReplaced
+from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.labels import MOST_PAIRS, LabelledPairs, RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
-from hubless.search.collection import FILTER_CACHE, Collection
+from hubless.search.collection import FILTER_CACHE, Collection, open_collection
 from hubless.search.delta.changes import Delta
 from hubless.search.delta.writes import Put, Remove, Write
 from hubless.search.engines.full import Embedded
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.transaction import WritableCollection, open_with_log
+from hubless.search.transaction import WritableCollection, open_written
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.store.log import Log
 from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
@@ -87,14 +85,6 @@ class Index(Collection):
         if "parts" in self.__dict__:
             return super().__repr__()
         return f"<Index, not fitted: {self._recipe.metric}, {self._recipe.correction}>"
-
-    @classmethod
-    def of(cls, parts: Parts, filter_cache: int = FILTER_CACHE) -> "Index":
-        """The index of the parts of a version."""
-        self = cls(metric=parts.manifest.metric, filter_cache=filter_cache)
-        self._recipe = Recipe.of(parts.manifest)
-        self._become(parts)
-        return self
 
     def fit(
         self,
@@ -235,15 +225,6 @@ class Index(Collection):
             manifest = parts.manifest.model_copy(update={"confidence": confidence_record(model)})
             self._become(replace(parts, confidence=model, manifest=manifest))
 
-    def follow(self, catalog: Catalog, log: Log) -> None:
-        """Take in what was written to the collection since its version was built. Close the log."""
-        living = WritableCollection(Collection(self.parts, self.filter_cache), log)
-        with closing(log):
-            living.catch_up()
-        self._home = catalog.path, self.name
-        self._become(living.current.parts)
-        self._written = living
-
     def _write(self, write: Write) -> None:
         """Take in a write that no log has. A calibration of this index stays."""
         confidence, record = self.parts.confidence, self.manifest.confidence
@@ -362,20 +343,18 @@ def open_index(
     until : the number of the last write to take in; None for all
     """
     home = readable(catalog, collection, version)
-
-    def opened() -> Index:
-        parts = open_parts(home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
-        try:
-            return Index.of(parts, filter_cache)
-        except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
-            raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
-
-    if version is not None:
-        return opened()
-    while True:
-        index, log = open_with_log(opened, lambda: home.log(home.resolve(collection), until))
-        try:
-            index.follow(home, log)
-        except VersionReplaced:  # a newer version was published meanwhile, and this one pruned
-            continue
-        return index
+    options: dict[str, Any] = {"hashes": hashes, "filter_cache": filter_cache, "encoder": encoder, "lenient": lenient}
+    if version is None:
+        written = open_written(home, collection, until=until, **options)
+    else:
+        written = WritableCollection(open_collection(home, collection, version=version, **options), None)
+    parts = written.base.parts
+    try:
+        index = Index(metric=parts.manifest.metric, filter_cache=filter_cache)
+        index._recipe = Recipe.of(parts.manifest)
+    except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
+        raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
+    index._become(written.current.parts)
+    if version is None:
+        index._written, index._home = written, (home.path, index.name)
+    return index

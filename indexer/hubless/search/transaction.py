@@ -1,21 +1,23 @@
 """A collection that is written to: a version, and what its log says has changed since."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from threading import RLock
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from hubless.corrections.centred import CentredCorrection
-from hubless.errors import LogDamaged, one_line
-from hubless.search.collection import Collection
+from hubless.errors import LogDamaged, VersionReplaced, one_line
+from hubless.search.collection import Collection, open_collection
 from hubless.search.delta.changes import Delta
 from hubless.search.delta.memtable import NewTargets
 from hubless.search.delta.overlay import seqs_of
 from hubless.search.delta.writes import KINDS, Put, Remove, Write
 from hubless.search.parts import later_prior
+from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import ArrayVectors
@@ -101,6 +103,25 @@ def open_with_log(version: Callable[[], C], log: Callable[[], L]) -> tuple[C, L]
         opened = version()
         if found is None or not found.is_gone:
             return opened, found
+
+
+def open_written(catalog: Catalog, name: str, *, until: int | None = None, **options: Any) -> WritableCollection:
+    """Open a collection as it is now: its current version, and the writes since, up to `until`. The log is closed.
+
+    `name` may be an alias. `options` are those of `open_collection`.
+    """
+    while True:
+        version, log = open_with_log(
+            lambda: open_collection(catalog, name, **options), lambda: catalog.log(catalog.resolve(name), until)
+        )
+        written = WritableCollection(version, log)
+        try:
+            with closing(log):
+                written.catch_up()
+        except VersionReplaced:  # a newer version was published meanwhile, and this one pruned
+            continue
+        written.log = None
+        return written
 
 
 class Transaction:

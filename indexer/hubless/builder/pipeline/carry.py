@@ -1,6 +1,5 @@
 """A version that carries the correction of the one before over; its index grows by new rows, or is trained anew."""
 
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,13 +27,12 @@ from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import cheapest_setting, recall_curve, write_index
 from hubless.progress import Steps
-from hubless.search.collection import open_collection
 from hubless.search.delta.overlay import DeltaTargets
 from hubless.search.engines.base import StoredVectors, Targets
 from hubless.search.engines.full import Embedded, FullTargets, shards_of
 from hubless.search.engines.sharded import OwnTargets
 from hubless.search.parts import Parts, later_prior
-from hubless.search.transaction import WritableCollection, open_with_log
+from hubless.search.transaction import open_written
 from hubless.store import bundle
 from hubless.store.bundle import IndexRecord
 from hubless.store.catalog import Catalog
@@ -149,11 +147,7 @@ class NextTargets:
 
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
     """Return a collection as it is now: its current version, and the writes since, up to `until`."""
-    version, log = open_with_log(lambda: open_collection(catalog, name, lenient=True), lambda: catalog.log(name, until))
-    with closing(log):
-        written = WritableCollection(version, log)
-        written.catch_up()
-    return written.current.parts
+    return open_written(catalog, name, until=until, lenient=True).current.parts
 
 
 def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
