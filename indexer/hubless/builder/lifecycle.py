@@ -1,6 +1,7 @@
 """The life of a collection that is written to: created empty, writes merged, its correction fitted again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -131,14 +132,9 @@ def merge(
     `JobRunning` if another job changes the collection; `BundleError` if the current version is damaged; `StorageError`
     if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
     """
-    home = Catalog(catalog)
-    name = home.resolve(collection)
-    home.current(name)
-    with lease(home.path / name, "hubless merge"):
+    with _job(catalog, collection, "hubless merge", keep) as (home, name):
         index = open_index(home, name, lenient=True)
-        made = index.save(catalog, name, progress=progress) if index.seq > index.manifest.log_seq else None
-        _tidy(home, name, keep)
-    return made
+        return index.save(catalog, name, progress=progress) if index.seq > index.manifest.log_seq else None
 
 
 def calibrate(
@@ -155,21 +151,23 @@ def calibrate(
     The offsets and the index stay; what was written since is merged in. `queries` and `relevant` are as for
     `Index.calibrate`; other parameters and errors are those of `refit`. Return the manifest of the new version.
     """
+    with _job(catalog, collection, "hubless calibrate", keep) as (home, name):
+        index = open_index(home, name, lenient=True)
+        index.calibrate(queries, relevant)
+        return index.save(catalog, name, progress=progress)
+
+
+@contextmanager
+def _job(catalog: str | Path, collection: str, work: str, keep: int | None) -> Iterator[tuple[Catalog, str]]:
+    """Hold the lease of a collection. At the end delete old versions, and the writes that all others have."""
     home = Catalog(catalog)
     name = home.resolve(collection)
     home.current(name)
-    with lease(home.path / name, "hubless calibrate"):
-        index = open_index(home, name, lenient=True)
-        index.calibrate(queries, relevant)
-        made = index.save(catalog, name, progress=progress)
-        _tidy(home, name, keep)
-    return made
-
-
-def _tidy(home: Catalog, name: str, keep: int | None) -> None:
-    if keep is not None:
-        prune(home, name, keep)
-    home.cut_log(name)
+    with lease(home.path / name, work):
+        yield home, name
+        if keep is not None:
+            prune(home, name, keep)
+        home.cut_log(name)
 
 
 def refit(
@@ -206,10 +204,7 @@ def refit(
     note : a sentence that the manifest keeps
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
     """
-    home = Catalog(catalog)
-    name = home.resolve(collection)
-    home.current(name)
-    with lease(home.path / name, "hubless refit"), progress_bars(progress) as steps:
+    with _job(catalog, collection, "hubless refit", keep) as (home, name), progress_bars(progress) as steps:
         steps.step("opening the current version")
         parts = current_parts(home, name)
         before = parts.manifest
@@ -254,8 +249,7 @@ def refit(
                 )
             )
         follow(published)
-        _tidy(home, name, keep)
-    return published
+        return published
 
 
 def check_refittable(made: Manifest) -> None:
