@@ -13,7 +13,7 @@ from hubless.builder import inputs as reading
 from hubless.knn import augment, fastscan
 from hubless.vectors.sources import ArrayVectors
 
-TARGETS, DIM = 24_000, 16
+TARGETS, DIM = 12_000, 16
 """With the bank, more than a fit takes without a sample."""
 PROBLEM = with_hubs(targets=1000, bank=300, target_bank=200, queries=5, dim=16, seed=2)
 
