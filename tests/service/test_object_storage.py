@@ -10,8 +10,7 @@ from support.server_process import served
 from support.until import until
 
 import hubless
-from hubless.store.remote.mirror import Mirror
-from hubless.store.remote.objects import Objects
+from hubless.store.remote.mirror import RemoteCatalog
 from hubless_service.searching.collection_sources import RemoteSource
 
 
@@ -20,7 +19,7 @@ def publish(tmp_path):
     """Build a version of other targets for other `data`, at the address; its id."""
 
     def build(data=0, name="photos"):
-        mirror = Mirror(Objects(ADDRESS), tmp_path / "builds")
+        mirror = RemoteCatalog(ADDRESS, tmp_path / "builds")
         made = small.build(tmp_path / "builds", name, data=data)
         mirror.push(name, made.version, mirror.tag(name))
         return made.version

@@ -12,8 +12,7 @@ import hubless
 from hubless.errors import BundleDamaged, HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
-from hubless.store.remote.mirror import Mirror
-from hubless.store.remote.objects import Objects
+from hubless.store.remote.mirror import RemoteCatalog
 
 
 class CatalogSource(hubless.Catalog):
@@ -60,14 +59,14 @@ class RemoteSource(CatalogSource):
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(folder, encoders)
-        self._mirror = Mirror(Objects(address), folder)
+        self._remote = RemoteCatalog(address, folder)
         self._seconds = seconds
         self._looked = False
 
     @property
     def address(self) -> str:
         """The address of the catalog."""
-        return self._mirror.address
+        return self._remote.address
 
     @property
     def state(self) -> StoreState:
@@ -88,8 +87,8 @@ class RemoteSource(CatalogSource):
             return super().open(name, hashes=hashes)
         except BundleDamaged as error:
             log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
-            self._mirror.forget(name, self.current(name))
-            self._mirror.pull(name)
+            self._remote.forget(name, self.current(name))
+            self._remote.pull(name)
             return super().open(name, hashes=hashes)
 
     def log(self, name: str, until: int | None = None) -> None:  # type: ignore[override]  # it has none
@@ -120,17 +119,17 @@ class RemoteSource(CatalogSource):
         before, here = self.state, self.collections()
         troubles = []
         try:
-            names = self._mirror.collections()
+            names = self._remote.collections()
             for gone in set(here) - set(names):
-                self._mirror.forget(gone)
-            self._mirror.pull_aliases()
+                self._remote.forget(gone)
+            self._remote.pull_aliases()
         except HublessError as error:
             if not here:
                 raise
             names, troubles = [], [str(error)]
         for name in names:
             try:
-                self._mirror.pull(name)
+                self._remote.pull(name)
                 self.prune(name, _KEPT)
             except HublessError as error:
                 troubles.append(str(error))

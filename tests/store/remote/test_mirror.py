@@ -7,14 +7,13 @@ from hubless.builder import indexing as shards
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
 from hubless.store.remote import objects
-from hubless.store.remote.mirror import Mirror, RemoteCatalog
-from hubless.store.remote.objects import Objects
+from hubless.store.remote.mirror import RemoteCatalog
 
 
 @pytest.fixture
 def built(store, tmp_path):
     made = small.build_full(tmp_path / "here")
-    pushed = Mirror(Objects(ADDRESS), tmp_path / "here")
+    pushed = RemoteCatalog(ADDRESS, tmp_path / "here")
     pushed.push("photos", made.version, None)
     store.faults.clear()
     return pushed, made.version
@@ -22,7 +21,7 @@ def built(store, tmp_path):
 
 @pytest.fixture
 def other(tmp_path, built):
-    return Mirror(Objects(ADDRESS), tmp_path / "there")
+    return RemoteCatalog(ADDRESS, tmp_path / "there")
 
 
 def test_pushed_version_is_pulled_byte_for_byte_and_answers(built, other):
@@ -36,7 +35,7 @@ def test_pushed_version_is_pulled_byte_for_byte_and_answers(built, other):
 def test_manifest_comes_after_all_files_and_current_last(store, tmp_path):
     made = small.build_full(tmp_path / "here")
     store.faults.clear()
-    Mirror(Objects(ADDRESS), tmp_path / "here").push("photos", made.version, None)
+    RemoteCatalog(ADDRESS, tmp_path / "here").push("photos", made.version, None)
     written = [path.rpartition("/")[2] for method, path in store.faults.asked if method == "PUT"]
     assert written[-2:] == [MANIFEST, "CURRENT"]
     assert set(written[:-2]) == set(made.files)
@@ -74,7 +73,7 @@ def test_push_over_a_version_of_somebody_else_is_refused_and_changes_nothing(bui
     pushed, _ = built
     tag = pushed.tag("photos")
     others = small.build_full(tmp_path / "others", data=1)
-    Mirror(Objects(ADDRESS), tmp_path / "others").push("photos", others.version, tag)
+    RemoteCatalog(ADDRESS, tmp_path / "others").push("photos", others.version, tag)
     ours = small.build_full(pushed.folder, data=2)
     with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
         pushed.push("photos", ours.version, tag)
@@ -130,12 +129,12 @@ def test_unknown_collection_is_not_found_and_an_unknown_bucket_is_named(built, t
     with pytest.raises(CollectionNotFound, match=f"no collection 'other' at {ADDRESS}"):
         pushed.pull("other")
     with pytest.raises(StorageError, match="there is no such bucket"):
-        Mirror(Objects("s3://nobody-has-it/c"), tmp_path / "x").pull("photos")
+        RemoteCatalog("s3://nobody-has-it/c", tmp_path / "x").pull("photos")
 
 
 def test_files_that_a_version_here_has_are_not_pulled_again(store, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "SHARD_LEAST", 8)
-    here, there = (Mirror(Objects(ADDRESS), tmp_path / name) for name in ("here", "there"))
+    here, there = (RemoteCatalog(ADDRESS, tmp_path / name) for name in ("here", "there"))
     first = small.build_full(here.folder, shard_targets=16)
     here.push("photos", first.version, None)
     there.pull("photos")

@@ -22,7 +22,6 @@ from hubless.builder.inputs import Contents, in_file
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, empty_draft
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
-from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import cheapest_setting, recall_curve, write_index
@@ -137,12 +136,10 @@ class NextTargets:
         kept = self.parts.offsets[self.kept]
         if self.put is None:
             return kept
-        correction = self.parts.correction()
-        more = correction.offsets(self.put, steps.step("computing offsets", self.put.shape[0]))
-        payload = None if self.payload is None else self.payload.slice(len(self.kept), len(more))
-        if (prior := later_prior(self.parts.manifest, payload)) is not None:
-            more = (more + prior_offsets(correction.fitted, prior)).astype(np.float32)
-        return np.concatenate([kept, more])
+        payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
+        prior = later_prior(self.parts.manifest, payload)
+        advance = steps.step("computing offsets", self.put.shape[0])
+        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, prior)])
 
 
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:

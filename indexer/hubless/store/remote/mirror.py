@@ -41,13 +41,23 @@ from hubless.store.remote.objects import Objects
 PULLING = ".pulling-"
 
 
-class Mirror:
-    """A catalog at an address, and a folder with copies."""
+TRIES = 8
 
-    def __init__(self, objects: Objects, folder: Path) -> None:
-        self.objects = objects
-        self.address = objects.address
-        self.catalog = Catalog(folder)
+
+class RemoteCatalog:
+    """A catalog in object storage, at an address such as s3://bucket/prefix: its versions and aliases.
+
+    `folder` is for copies of versions; by default below the cache of this user. Raises `InputError` for what is no
+    address, and if the extra for it is not installed; `StorageError` from every method, if the store refuses or cannot
+    be reached.
+    """
+
+    def __init__(self, address: str | Path, folder: Path | None = None) -> None:
+        if (found := address_of(address)) is None:
+            raise InputError("catalog", "an address that begins with s3://, gs:// or az://", address)
+        self.address = found
+        self.objects = Objects(found)
+        self.catalog = Catalog(folder or copy_folder(found, "read"))
         self.folder = self.catalog.path
 
     def collections(self) -> list[str]:
@@ -105,7 +115,7 @@ class Mirror:
         return self.objects.tag(f"{name}/{CURRENT}")
 
     def push(self, name: str, version: str, tag: str | None) -> None:
-        """Copy a version to the address, and make it current if `tag` is still what `Mirror.tag` gives.
+        """Copy a version to the address, and make it current if `tag` is still what `RemoteCatalog.tag` gives.
 
         Raises `BundleDamaged`; `PreconditionFailed` if another one has become current meanwhile.
         """
@@ -159,40 +169,6 @@ class Mirror:
             raise BundleDamaged(Path(f"{self.address}/{there}"), "has no manifest")
         (staging / MANIFEST).write_bytes(content)
         return read_manifest(staging)
-
-
-def _held(versions: Path) -> dict[FileRecord, Path]:
-    """Return the files of the versions that are here, such as shards that a later version has too."""
-    held: dict[FileRecord, Path] = {}
-    for folder in versions.iterdir():
-        if not folder.name.startswith("."):
-            with suppress(BundleError):
-                held |= {record: folder / file for file, record in read_manifest(folder).files.items()}
-    return {record: path for record, path in held.items() if path.is_file()}
-
-
-def _is_here(folder: Path) -> bool:
-    try:
-        verify(folder, read_manifest(folder), hashes=False)
-    except BundleError:
-        return False
-    return True
-
-
-TRIES = 8
-
-
-class RemoteCatalog(Mirror):
-    """A catalog in object storage, at an address such as s3://bucket/prefix: its versions and aliases.
-
-    Raises `InputError` for what is no address, and if the extra for it is not installed; `StorageError` from every
-    method, if the store refuses or cannot be reached.
-    """
-
-    def __init__(self, address: str | Path) -> None:
-        if (found := address_of(address)) is None:
-            raise InputError("catalog", "an address that begins with s3://, gs:// or az://", address)
-        super().__init__(Objects(found), copy_folder(found, "read"))
 
     def rollback(self, name: str, version: str | None = None) -> str:
         """Make a version current: the named one, or the one before the current one. Return its id.
@@ -284,19 +260,37 @@ class RemoteCatalog(Mirror):
             self.objects.remove(f"{there}/{file}")
 
 
+def _held(versions: Path) -> dict[FileRecord, Path]:
+    """Return the files of the versions that are here, such as shards that a later version has too."""
+    held: dict[FileRecord, Path] = {}
+    for folder in versions.iterdir():
+        if not folder.name.startswith("."):
+            with suppress(BundleError):
+                held |= {record: folder / file for file, record in read_manifest(folder).files.items()}
+    return {record: path for record, path in held.items() if path.is_file()}
+
+
+def _is_here(folder: Path) -> bool:
+    try:
+        verify(folder, read_manifest(folder), hashes=False)
+    except BundleError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Working:
     """A catalog to change a collection in. `catalog`: where to make the version."""
 
     catalog: Catalog
     _name: str
-    _mirror: Mirror | None = None
+    _remote: RemoteCatalog | None = None
     _tag: str | None = None
 
     def publish(self) -> None:
         """Push the version that is current now, and make it current at the address. Does nothing on a disk."""
-        if self._mirror is not None:
-            self._mirror.push(self._name, self.catalog.current(self._name), self._tag)
+        if self._remote is not None:
+            self._remote.push(self._name, self.catalog.current(self._name), self._tag)
             versions = self.catalog.path / self._name / VERSIONS
             for version in noted_outside(versions):  # the others are at the address still
                 if (versions / version).is_dir():
@@ -311,19 +305,19 @@ def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[W
     if (address := address_of(catalog)) is None:
         yield Working(Catalog(catalog), name)
         return
-    mirror = Mirror(Objects(address), copy_folder(address, "work"))
-    with storage_errors(mirror.folder):
-        make_folder(mirror.folder)
-        with locked(mirror.folder / f".{name}.lock"):
-            mirror.pull_aliases()  # so that no collection gets the name of one
-            tag = mirror.tag(name)  # before the version that is pulled, so that none in between is lost
+    remote = RemoteCatalog(address, copy_folder(address, "work"))
+    with storage_errors(remote.folder):
+        make_folder(remote.folder)
+        with locked(remote.folder / f".{name}.lock"):
+            remote.pull_aliases()  # so that no collection gets the name of one
+            tag = remote.tag(name)  # before the version that is pulled, so that none in between is lost
             if tag is None:
-                mirror.objects.names()  # says so now if there is no bucket
+                remote.objects.names()  # says so now if there is no bucket
                 # what an unfinished job has done stays
-                (mirror.folder / name / CURRENT).unlink(missing_ok=True)
+                (remote.folder / name / CURRENT).unlink(missing_ok=True)
             elif pull:
-                mirror.pull(name)
-            yield Working(mirror.catalog, name, mirror, tag)
+                remote.pull(name)
+            yield Working(remote.catalog, name, remote, tag)
 
 
 def readable(catalog: str | Path | Catalog, name: str, version: str | None = None) -> Catalog:
@@ -332,15 +326,15 @@ def readable(catalog: str | Path | Catalog, name: str, version: str | None = Non
         return catalog
     if (address := address_of(catalog)) is None:
         return Catalog(catalog)
-    mirror = Mirror(Objects(address), copy_folder(address, "read"))
-    with storage_errors(mirror.folder):
-        make_folder(mirror.folder)
-        with locked(mirror.folder / ".lock"):
-            mirror.pull_aliases()
-            name = mirror.catalog.resolve(name)
+    remote = RemoteCatalog(address)
+    with storage_errors(remote.folder):
+        make_folder(remote.folder)
+        with locked(remote.folder / ".lock"):
+            remote.pull_aliases()
+            name = remote.catalog.resolve(name)
             check_name(name)
-            mirror.pull(name, version)
-    return mirror.catalog
+            remote.pull(name, version)
+    return remote.catalog
 
 
 def managed(catalog: str | Path) -> Catalog | RemoteCatalog:
