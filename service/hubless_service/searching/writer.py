@@ -90,8 +90,8 @@ class Writer:
     async def _queued(
         self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, durable: bool
     ) -> dict[str, Any]:
-        loop = asyncio.get_running_loop()
-        task = QueuedWrite(name, points, plan, deadline, durable, trace, loop.create_future())
+        future = asyncio.get_running_loop().create_future()
+        task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
         with self._lock:
             if self._stopped:
                 raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
@@ -101,23 +101,15 @@ class Writer:
             if len(waiting) >= self._room:
                 raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.", headers=RETRY_AFTER)
             waiting.append(task)
-        ending = loop.call_later(deadline - perf_counter(), self._give_up, task)
-        try:
-            # a client that hangs up does not stop a write that has begun
-            return await asyncio.shield(task.future)
-        finally:
-            if task.future.done():
-                ending.cancel()
-
-    def _give_up(self, task: QueuedWrite) -> None:
-        """Refuse a write whose time is over, unless it has begun."""
+        await asyncio.wait([task.future], timeout=deadline - perf_counter())
         with self._lock:
-            if task.begun or task.future.done():
-                return
-            if task in self._waiting.get(task.name, ()):
-                self._waiting[task.name].remove(task)
-            task.future.set_exception(HttpProblem("deadline_exceeded", "The time was over before it was written."))
-            task.future.exception()  # seen, also if its client has hung up
+            if not (task.begun or task.future.done()):
+                task.future.cancel()  # whoever has taken it by now passes it over
+                if task in self._waiting.get(name, ()):
+                    self._waiting[name].remove(task)
+                raise HttpProblem("deadline_exceeded", "The time was over before it was written.")
+        # a client that hangs up does not stop a write that has begun
+        return await asyncio.shield(task.future)
 
     def _write_all(self, name: str) -> None:
         """Write what waits for a collection until nothing does."""
