@@ -182,6 +182,32 @@ def test_named_origin_may_ask_also_with_a_key_and_no_other_may(serve, words):
         assert "access-control-allow-origin" not in other.headers
 
 
+def test_query_gets_the_same_answer_past_the_layers_and_through_them(serve, words):
+    """A page of an allowed origin is answered through the layers, all others past them."""
+    key = {"X-API-Key": "reader-0123456789", "X-Request-ID": "mine"}
+    asked = [
+        (QUERY, GOOD, {}, 200),
+        (QUERY, b'{"text": "amber", "with": ["payload"]}', {}, 200),
+        (QUERY, b'{"vector": [0.5]}', {}, 422),
+        (QUERY, b"{", {}, 400),
+        (QUERY, GOOD, {"content-type": "text/plain"}, 415),
+        (QUERY, b" " * 2**22, {}, 413),
+        (QUERY, GOOD, {"X-API-Key": "wrong-0123456789"}, 401),
+        ("/v1/collections/none/query", GOOD, {}, 404),
+    ]
+    with serve({"words": words}, cors_origins=SHOP, read_keys=key["X-API-Key"]) as (client, _):
+        for path, body, more, status in asked:
+            headers = {"content-type": "application/json", **key, **more}
+            quick, usual = (
+                client.post(path, content=body, headers=headers | origin) for origin in ({}, {"Origin": SHOP})
+            )
+            assert quick.status_code == status
+            assert (quick.status_code, quick.json()) == (usual.status_code, usual.json())
+            same = quick.headers.keys() - {"date", "server-timing"}
+            assert {name: quick.headers[name] for name in same} == {name: usual.headers[name] for name in same}
+            assert usual.headers.keys() - quick.headers.keys() == allowed(usual).keys() | {"vary"}
+
+
 @pytest.mark.parametrize("path", ["/livez", "/v1/collections", "/v1/collections/none", "/openapi.json", "/none"])
 def test_answer_runs_nothing_is_framed_nowhere_and_is_not_kept(http, path):
     headers = http.get(path).headers
