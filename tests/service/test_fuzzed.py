@@ -120,7 +120,13 @@ def test_requests_against_the_document_are_refused_as_documented(unguarded, labe
 
 @tried(QUICK)
 @pytest.mark.parametrize("label", OPERATIONS)
-@pytest.mark.parametrize("key", [READ_KEY, ADMIN_KEY], ids=["reader", "admin"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(READ_KEY, id="reader"),
+        pytest.param(ADMIN_KEY, id="admin", marks=pytest.mark.slow),
+    ],  # as without keys
+)
 def test_requests_with_a_key_get_documented_answers(guarded, label, key, examples):
     statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, examples, key)
     if key == READ_KEY and label in (*WRITES, STORED_QUERY):

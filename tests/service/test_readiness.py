@@ -1,9 +1,7 @@
 """The service says what it can serve, while it loads and when something is broken."""
 
 import threading
-import time
 from pathlib import Path
-from time import sleep
 
 import httpx
 import pytest
@@ -11,12 +9,17 @@ from support import catalogs, small
 from support.contract import code_of
 from support.serving import serving_catalog, wait_until_ready
 from support.sources import Source
+from support.until import until
 
 import hubless
 from hubless.errors import BundleDamaged, StorageError, UnsupportedBundle, VersionNotFound
 
 SECRET = Path("/srv/secret/catalog/words/versions/1/index.faiss")
 ASK = {"text": "amber"}
+
+
+def status_of(client, name):
+    return client.get("/readyz").json()["collections"].get(name, {}).get("status")
 
 
 def test_nothing_is_served_before_it_is_loaded(serve, words):
@@ -114,8 +117,7 @@ def test_collection_that_takes_long_to_open_at_the_start_holds_up_no_other(serve
         source.gates["large"] = threading.Event()
         source.gate.set()
         try:
-            while client.get("/readyz").json()["collections"]["words"]["status"] != "ready":
-                sleep(0.01)
+            until(lambda: status_of(client, "words") == "ready")
             assert client.post("/v1/collections/words/query", json=ASK).status_code == 200
             assert code_of(client.get("/readyz")) == (503, "not_ready")  # it would say 200 for both
             assert code_of(client.post("/v1/collections/large/query", json=ASK)) == (503, "not_ready")
@@ -129,19 +131,15 @@ def test_collection_that_comes_later_and_takes_long_to_open_holds_up_no_other(se
     with serve({"words": words}, poll_seconds=0.02) as (client, source):
         source.gates["large"] = threading.Event()
         source.served["large"] = words
-        while "large" not in client.get("/readyz").json()["collections"]:
-            sleep(0.01)
+        until(lambda: status_of(client, "large"))
         try:
             source.served["small"] = words
-            while client.get("/readyz").json()["collections"].get("small", {}).get("status") != "ready":
-                sleep(0.01)
+            until(lambda: status_of(client, "small") == "ready")
             del source.served["small"]
-            while "small" in client.get("/readyz").json()["collections"]:
-                sleep(0.01)
+            until(lambda: status_of(client, "small") is None)
         finally:
             source.gates["large"].set()
-        while client.get("/readyz").json()["collections"]["large"]["status"] != "ready":
-            sleep(0.01)
+        until(lambda: status_of(client, "large") == "ready")
 
 
 def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_next_at_once(catalog):
@@ -168,15 +166,15 @@ def test_empty_catalog_is_ready_with_nothing_to_serve_until_the_first_collection
     caplog.set_level("INFO", "hubless.catalog")
     catalog = tmp_path / "catalog"
     catalog.mkdir()
-    with serving_catalog(catalog, poll_seconds=0.05) as url:
-        ready = httpx.get(f"{url}/readyz")
+    with serving_catalog(catalog, poll_seconds=0.05) as url, httpx.Client(base_url=url) as client:
+        ready = client.get("/readyz")
         assert ready.status_code == 200
         assert ready.json() == {
             "status": "ready",
             "note": "There is nothing to serve: the catalog is empty. Build a collection with hubless build.",
             "collections": {},
         }
-        assert httpx.get(f"{url}/v1/collections").json()["collections"] == []
+        assert client.get("/v1/collections").json()["collections"] == []
         (line,) = (record for record in caplog.records if record.name == "hubless.catalog")
         assert (line.levelname, line.getMessage()) == (
             "WARNING",
@@ -184,8 +182,7 @@ def test_empty_catalog_is_ready_with_nothing_to_serve_until_the_first_collection
             "It is served within 0.05 s.",
         )
         small.build(catalog, "first")
-        while httpx.get(f"{url}/readyz").json()["collections"].get("first", {}).get("status") != "ready":
-            time.sleep(0.01)
-        assert "note" not in httpx.get(f"{url}/readyz").json()
+        until(lambda: status_of(client, "first") == "ready")
+        assert "note" not in client.get("/readyz").json()
         query = {"vector": small.targets()[0].tolist(), "limit": 2}
-        assert len(httpx.post(f"{url}/v1/collections/first/query", json=query).json()["hits"]) == 2
+        assert len(client.post("/v1/collections/first/query", json=query).json()["hits"]) == 2

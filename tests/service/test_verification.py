@@ -5,13 +5,13 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from time import sleep
 
 import httpx
 import numpy as np
 import pytest
 from support import small, writing
 from support.serving import serving_catalog
+from support.until import until
 from support.writing import NAME
 
 import hubless
@@ -55,13 +55,11 @@ def state_of(base_url, name="words"):
 
 def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged, checked):
     with serving_catalog(damaged) as base_url:
-        while (state := state_of(base_url))["status"] == "ready":
-            sleep(0.01)
+        state = until(lambda: (state := state_of(base_url))["status"] != "ready" and state)
         assert (state["code"], state["detail"][:16]) == ("bundle_damaged", "correction.npz: ")
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "bundle_damaged"
         assert state_of(base_url, "numbers")["status"] == "ready"
-        while len(checked) < 2:
-            sleep(0.01)
+        until(lambda: len(checked) == 2)
     assert sorted(checked) == ["numbers", "words"]
 
 
@@ -93,8 +91,7 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
 
     monkeypatch.setattr("hubless.search.parts.verify", refuse)
     with serving_catalog(catalog, poll_seconds=0.02) as base_url:
-        while len(checked) < 2:
-            sleep(0.01)
+        until(lambda: len(checked) == 2)
         assert state_of(base_url)["status"] == "ready"
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
     assert sum("hashes could not be compared" in record.message for record in caplog.records) == 2

@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-import time
+import threading
 import weakref
 from contextlib import ExitStack
 
@@ -12,6 +12,7 @@ from support import versions
 from support.serving import serving_catalog
 from support.until import until
 
+import hubless
 from hubless_service.searching.collection_sources import CatalogSource
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
@@ -57,22 +58,17 @@ def state_of(base_url):
     return httpx.get(f"{base_url}/readyz").json()["collections"].get(versions.NAME, {})
 
 
-def wait_for(base_url, **wanted):
-    """Wait until the collection's state has these members; the state."""
-    while not wanted.items() <= (state := state_of(base_url)).items():
-        time.sleep(0.01)
-    return state
+def wait_for(base_url, version):
+    """Wait until a version is served, and none is refused."""
+    until(lambda: (state := state_of(base_url)).get("version") == version and "refused" not in state)
 
 
 def wait_until_refused(base_url, version):
-    while (state := state_of(base_url)).get("refused", {}).get("version") != version:
-        time.sleep(0.01)
-    return state
+    return until(lambda: (state := state_of(base_url)).get("refused", {}).get("version") == version and state)
 
 
 def wait_until_answered(seen, version):
-    while version not in {answered for _, answered, *_ in set(seen)}:
-        time.sleep(0.005)
+    until(lambda: version in {answered for _, answered, *_ in set(seen)})
 
 
 async def ask_until(stop, base_url, seen):
@@ -111,8 +107,7 @@ def test_versions_change_under_load_without_a_failed_or_a_mixed_answer(tmp_path,
                 versions.activate(tmp_path, corrupt)
                 assert wait_until_refused(base_url, corrupt)["version"] == sound[0]
             versions.activate(tmp_path, version)
-            state = wait_for(base_url, version=version)
-            assert "refused" not in state
+            wait_for(base_url, version)
             wait_until_answered(seen, version)
 
     seen = asyncio.run(under_load(base_url, change))
@@ -138,17 +133,11 @@ def test_refused_version_is_told_everywhere_and_the_old_one_serves_on(tmp_path, 
     told = [record for record in caplog.records if record.levelname == "ERROR"]
     assert len(told) == 1
     versions.activate(tmp_path, old)
-    wait_for(base_url, version=old)
-    while "refused" in state_of(base_url):
-        time.sleep(0.01)
+    wait_for(base_url, old)
 
 
 def test_request_that_has_begun_ends_on_its_version(tmp_path, watching, monkeypatch):
     """Its payload and the name of its version too, though a new one has taken over meanwhile."""
-    import threading
-
-    import hubless
-
     old, new = versions.build(tmp_path, 2)
     versions.activate(tmp_path, old)
     begun, free, ask = threading.Event(), threading.Event(), hubless.Collection.query
@@ -167,7 +156,7 @@ def test_request_that_has_begun_ends_on_its_version(tmp_path, watching, monkeypa
             first = asyncio.create_task(client.post(QUERY, json=HELD))
             assert await asyncio.to_thread(begun.wait, 20)
             versions.activate(tmp_path, new)
-            await asyncio.to_thread(wait_for, base_url, version=new)
+            await asyncio.to_thread(wait_for, base_url, new)
             second = await client.post(QUERY, json=ASK)
             assert not first.done()
             free.set()
@@ -183,10 +172,8 @@ def test_what_is_served_is_served_on_when_the_catalog_cannot_be_read(tmp_path, w
     versions.build(tmp_path / "catalog", 1)
     with serving_catalog(tmp_path / "catalog", poll_seconds=0.02) as base_url:
         (tmp_path / "catalog").rename(tmp_path / "elsewhere")
-        while httpx.get(f"{base_url}/v1/collections/other").json()["code"] != "storage":
-            time.sleep(0.01)
+        until(lambda: httpx.get(f"{base_url}/v1/collections/other").json()["code"] == "storage")
         assert httpx.get(f"{base_url}/readyz").status_code == 200
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
         (tmp_path / "elsewhere").rename(tmp_path / "catalog")
-        while httpx.get(f"{base_url}/v1/collections/other").json()["code"] != "collection_not_found":
-            time.sleep(0.01)
+        until(lambda: httpx.get(f"{base_url}/v1/collections/other").json()["code"] == "collection_not_found")
