@@ -121,11 +121,8 @@ def test_requests_against_the_document_are_refused_as_documented(unguarded, labe
 @tried(QUICK)
 @pytest.mark.parametrize("label", OPERATIONS)
 @pytest.mark.parametrize(
-    "key",
-    [
-        pytest.param(READ_KEY, id="reader"),
-        pytest.param(ADMIN_KEY, id="admin", marks=pytest.mark.slow),
-    ],  # as without keys
+    "key",  # an admin's answers are those without keys
+    [pytest.param(READ_KEY, id="reader"), pytest.param(ADMIN_KEY, id="admin", marks=pytest.mark.slow)],
 )
 def test_requests_with_a_key_get_documented_answers(guarded, label, key, examples):
     statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, examples, key)

@@ -162,17 +162,6 @@ def test_version_has_what_its_manifest_has(http, catalog, words):
     assert set(answer["inputs"]) == set(manifest.provenance.inputs)
 
 
-def test_key_of_another_collection_sees_none_of_it(catalog, tmp_path):
-    (tmp_path / "keys.json").write_text(
-        '{"keys": [{"key": "numbers-0123456789", "role": "admin", "collections": ["numbers"]}]}'
-    )
-    with serving_catalog(catalog, keys_file=tmp_path / "keys.json") as base:
-        for path in ("occurrence", "occurrence/queries?id=a", "projection", "bank/0", "versions/x", "versions/x/diff"):
-            answer = httpx.get(f"{base}{WORDS}/{path}", headers={"X-API-Key": "numbers-0123456789"})
-            assert answer.json()["code"] == "collection_not_found"
-            assert httpx.get(f"{base}{WORDS}/{path}").status_code == 401
-
-
 def test_scan_is_the_one_that_was_kept_and_null_before(contract, tmp_path):
     catalog = catalogs.build(tmp_path)
     with serving_catalog(catalog) as base, contract.client(base) as http:

@@ -118,7 +118,11 @@ def test_limited_key_sees_its_collections_only(client):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", ""), ("POST", "/query"), ("POST", "/query/batch"), ("POST", "/count"), ("GET", "/points/1")],
+    [
+        *[("POST", f"/{path}") for path in ("query", "query/batch", "count")],
+        *[("GET", path) for path in ("", "/points/1", "/occurrence", "/occurrence/queries?id=a", "/projection")],
+        *[("GET", path) for path in ("/bank/0", "/versions/x", "/versions/x/diff")],
+    ],
 )
 def test_collection_that_a_key_may_not_see_cannot_be_told_from_one_that_is_not_there(client, method, path):
     answers = [

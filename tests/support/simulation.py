@@ -7,6 +7,7 @@ takes from it what was not synced. The history of what was answered must be poss
     simulation.py FOLDER FIRST COUNT
 """
 
+import ast
 import asyncio
 import gc
 import json
@@ -18,22 +19,25 @@ import sys
 import time
 import traceback
 from collections import Counter
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from errno import EIO
+from functools import lru_cache
 from pathlib import Path
 from stat import S_ISDIR
 from types import SimpleNamespace
 
 import numpy as np
-from support import calls, rivals, shortcuts
+from support import calls, rivals
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
 from hubless.builder.lifecycle import merge
 from hubless.errors import HublessError
+from hubless.kernels import coupling, streaming, threads
 from hubless.search.delta.writes import Put
-from hubless.store import bank_order, locks
+from hubless.store import bank_order, bundle, locks
 from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
@@ -51,6 +55,7 @@ FIRST = IDS[:6]
 STEPS = 20
 _PAGE = 4096
 _FOREVER = 1e9
+_KEPT = 256
 _COLLECTED = 10
 """Seeds between two collections of garbage: Python's own would take a sixth of the time."""
 
@@ -609,12 +614,38 @@ class World:
         return self.history.values(points)
 
 
+class Here(Executor):
+    """Does the work at once, in the thread that submits it."""
+
+    def __init__(self, *options):
+        pass
+
+    def submit(self, work, /, *arguments, **named):
+        done = Future()
+        try:
+            done.set_result(work(*arguments, **named))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
+
+
+def take_shortcuts():
+    """Compute in the thread that asks, and once what follows from bytes alone: no result is another one."""
+    threads.one_blas_thread.__enter__()  # as a service does while it runs
+    for module in (coupling, streaming, threads):
+        module.ThreadPoolExecutor = Here
+    ast.literal_eval = lru_cache(_KEPT)(ast.literal_eval)  # NumPy reads the header of each array with it
+    sealed = bundle.sealed_text
+    of_text = lru_cache(_KEPT)(lambda text: sealed(json.loads(text)))
+    bundle.sealed_text = lambda content: of_text(json.dumps(content))
+
+
 class Stage:
     """What all seeds of a process share, as it takes long to make."""
 
     def __init__(self, folder):
         root = folder / "catalog"
-        shortcuts.take()
+        take_shortcuts()
         rivals.build(root, FIRST)
         correction = hubless.open(root, NAME).correction()
         self._offsets = {}
