@@ -36,18 +36,6 @@ def source(store, tmp_path):
     return make
 
 
-def test_versions_are_brought_here_and_followed(publish, source):
-    first = publish()
-    found = source()
-    assert list(found.names()) == ["photos"]
-    assert found.open("photos", hashes=True).version == first
-    second = publish(data=1)
-    found.names()
-    assert found.current("photos") == second
-    assert found.state.trouble == ""
-    assert found.state.synced > 0
-
-
 def test_what_is_here_is_served_while_the_store_is_down(publish, source, store):
     first = publish()
     assert list(source().names()) == ["photos"]

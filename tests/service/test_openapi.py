@@ -103,27 +103,7 @@ def test_docs_page_has_no_external_url(server):
         asset = httpx.get(httpx.URL(f"{server}/docs").join(target))
         assert asset.status_code == 200
         assert len(asset.content) > 100
-
-
-def test_docs_stylesheet_loads_nothing_from_elsewhere(server):
-    css = httpx.get(f"{server}/docs/assets/swagger-ui.css").text
-    assert re.findall(r"url\(\s*[\"']?(?:https?:)?//", css) == []
-    assert "@import" not in css
-
-
-def test_unknown_asset_gets_a_problem(http):
-    assert http.get("/docs/assets/../../etc/passwd").status_code == 404
-    assert http.get("/docs/assets/none.js").json()["code"] == "not_found"
-
-
-def test_document_shows_the_limits_that_are_set(serve, words):
-    with serve({"words": words}, max_limit=17, usual_limit=3) as (client, _):
-        limit = client.get("/openapi.json").json()["components"]["schemas"]["QueryRequest"]["properties"]["limit"]
-        path = "/v1/collections/words/query"
-        assert client.post(path, json={"text": "amber", "limit": 17}).status_code == 200
-        problem = client.post(path, json={"text": "amber", "limit": 18}).json()
-    assert limit["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 17}
-    assert (problem["parameter"], problem["expected"]) == ("limit", "a whole number from 1 to 17")
+        assert "css" not in target or not re.search(r"@import|url\(\s*[\"']?(?:https?:)?//", asset.text)
 
 
 def test_operations_are_named_by_their_endpoints(document):

@@ -55,7 +55,9 @@ def test_limits_hold_for_queries(serve, words, vector):
         assert len(client.post(query, json=body).json()["hits"]) == 3
         assert len(client.post(query, json={**body, "limit": 5}).json()["hits"]) == 5
         refused = client.post(query, json={**body, "limit": 6}).json()
-        assert refused["expected"] == "a whole number from 1 to 5"
+        assert (refused["parameter"], refused["expected"]) == ("limit", "a whole number from 1 to 5")
+        documented = client.get("/openapi.json").json()["components"]["schemas"]["QueryRequest"]["properties"]["limit"]
+        assert documented["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 5}
         assert client.post(batch, json={"queries": [body] * 2}).status_code == 200
         refused = client.post(batch, json={"queries": [body] * 3}).json()
         assert (refused["code"], refused["expected"], refused["received"]) == ("invalid_input", "1 to 2 queries", "3")
