@@ -35,3 +35,10 @@ def server(catalog, milvus):
         patch.setenv(URI, milvus.uri)
         with serving_catalog(catalog) as base_url:
             yield base_url
+
+
+@pytest.fixture(scope="session")
+def http(server, contract):
+    """Its own, as that of the folder above is made once, for one server."""
+    with contract.client(server, timeout=60) as client:
+        yield client
