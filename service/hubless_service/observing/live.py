@@ -127,27 +127,20 @@ class LiveVersion:
         self, collection: hubless.Collection, vectors: F32, lines: Sequence[Line], options: dict[str, Any]
     ) -> None:
         """Keep answers to vectors, all with the same options; those that failed are left out."""
-        asked: dict[str, Any] = {"prepared": True}
-        for name in _SEARCHED_AGAIN:
-            if name in options:
-                asked[name] = options[name]
-        blocks: dict[int, I64] = {}
-        queries, sure = list[LiveQuery](), list[tuple[float, bool]]()
+        asked = {"prepared": True} | {name: options[name] for name in _SEARCHED_AGAIN if name in options}
+        queries, sure, places = list[LiveQuery](), list[tuple[float, bool]](), min(K, options["limit"])
         for vector, (results, line) in zip(vectors, lines, strict=True):
             if isinstance(results, Exception):
                 continue
-            if id(results) not in blocks:
-                asked["strength"] = results.strength
-                blocks[id(results)] = collection.parts.base_rows(results.ranked.rows[:, : min(K, options["limit"])])
+            asked["strength"] = results.strength
             # copies, which do not hold on to the whole batch
-            queries.append(LiveQuery(vector.copy(), asked, blocks[id(results)][line].copy()))
+            rows = collection.parts.base_rows(results.ranked.rows[line, :places]).copy()
+            queries.append(LiveQuery(vector.copy(), asked, rows))
             if results.certainty is not None:
                 sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
         with self._lock:
-            for query in queries:
-                self._recent.append(query)
-                if query.rows.size:
-                    self._drawn.append(query)
+            self._recent.extend(queries)
+            self._drawn.extend(query for query in queries if query.rows.size)
             self.seen += len(queries)
         self.certainty.observe(sure)
 
