@@ -173,3 +173,8 @@ def test_diagnosis_says_whether_the_bank_is_like_the_live_queries(bank, told):
 def test_targets_are_no_live_queries():
     with pytest.raises(InputError, match="live queries: expected queries that people asked, got 100% targets"):
         hubless.diagnose(TARGETS, BANK, metric="cosine", live_queries=TARGETS)
+
+
+def test_live_queries_have_all_dimensions_where_an_index_keeps_fewer():
+    index = hubless.Index("csls", "cosine", dims=16).fit(BANK[:100], TARGETS[:200])
+    assert hubless.diagnose(index, live_queries=LIVE[:60]).strength is not None

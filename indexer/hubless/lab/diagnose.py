@@ -7,7 +7,7 @@ import numpy as np
 
 from hubless import measures
 from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
-from hubless.builder.banks.bank_review import strength_by_offsets
+from hubless.builder.banks.bank_review import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.banks.bank_review import verdict as verdict_of_live
 from hubless.builder.recipe import Metric
 from hubless.corrections import CORRECTIONS, Correction
@@ -18,7 +18,7 @@ from hubless.lab.diagnosis import MAIN_DEPTH, Depth, Diagnosis, Hub, Shape
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.relevance import Relevant
-from hubless.lab.gallery import Gallery, as_gallery, live_vectors
+from hubless.lab.gallery import Gallery, as_gallery
 from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
@@ -81,7 +81,10 @@ def diagnose(
     """
     gallery = as_gallery(targets, metric, ids, payload)
     check_labels(queries, relevant)
-    live = None if live_queries is None else live_vectors(live_queries, gallery.targets, gallery.metric)
+    live = None
+    if live_queries is not None:
+        live = drawn(gallery.queries(live_queries, "live queries"))
+        refuse_targets(live, gallery.targets)
     if query_bank is None and gallery.collection is None:
         query_bank = queries
     auto: Correction = CORRECTIONS["auto"]()

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_review import drawn, refuse_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
 from hubless.search.collection import Collection
@@ -113,12 +112,3 @@ def gallery_of(collection: Collection) -> Gallery:
 
     metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"
     return Gallery(f"collection {collection.name}", collection.parts.source, metric, describe, collection)
-
-
-def live_vectors(live_queries: Vectors, targets: VectorSource, metric: Metric) -> F32:
-    """Return at most 1,000 live queries (m, d), as they are compared with targets."""
-    source = as_items(live_queries, "live queries").vectors
-    check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
-    live = drawn(under_metric(source, metric))
-    refuse_targets(live, targets)
-    return live
