@@ -16,8 +16,7 @@ from hubless.errors import InputError, one_line, storage_errors
 from hubless.lab.pickles import read_pickle
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.npy import NpyVectors
-from hubless.vectors.sources import ArrayVectors, VectorSource, as_source, block_rows, in_memory
+from hubless.vectors.sources import VectorSource, as_source, in_memory
 
 QUERIES, BANK, TARGET_BANK = "similarities", "bank similarities", "target bank similarities"
 AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
@@ -25,7 +24,7 @@ AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the
 
 @dataclass(frozen=True)
 class SimilarityMatrices:
-    """Similarities in place of vectors. Each matrix is a file or an array; `.npy` is memory-mapped.
+    """Similarities in place of vectors. Each matrix is a file or an array.
 
     Parameters
     ----------
@@ -43,13 +42,13 @@ class SimilarityMatrices:
         given = {QUERIES: self.queries, BANK: self.bank, TARGET_BANK: self.target_bank}
         sources = {name: _opened(matrix, name) for name, matrix in given.items() if matrix is not None}
         _check_shapes({name: source.shape for name, source in sources.items()})
-        held = {name: _held(source) for name, source in sources.items()}
+        held = {name: in_memory(source) for name, source in sources.items()}
         return OpenMatrices(held[QUERIES], held.get(BANK), held.get(TARGET_BANK))
 
 
 @dataclass(frozen=True)
 class OpenMatrices:
-    """Similarities that fit each other, of float32. A `.npy` of float32 stays in its file."""
+    """Similarities that fit each other, of float32."""
 
     queries: F32
     bank: F32 | None
@@ -115,17 +114,3 @@ def _opened(matrix: Vectors, name: str) -> VectorSource:
             return as_source(read_pickle(path), name)
         except ValueError as error:
             raise InputError(f"{name} ({path.name})", "a pickled NumPy array", one_line(error)) from error
-
-
-def _held(source: VectorSource) -> F32:
-    """Return all of a matrix. Float32 in a file stays there, once all of it was found to be finite."""
-    array: F32
-    if isinstance(source, NpyVectors) and source.dtype == np.float32:
-        array = np.memmap(source.path, source.dtype, "r", source.start, source.shape)
-    elif isinstance(source, ArrayVectors) and source.array.dtype == np.float32 and source.array.flags.c_contiguous:
-        array = source.array
-    else:
-        return in_memory(source)
-    for _ in source.blocks(block_rows(source.shape[1])):
-        pass  # reading a block checks it
-    return array
