@@ -218,9 +218,15 @@ class BuildVectors:
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
 
 
-def open_targets(targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None) -> Items:
-    """Open a file of targets, and those of its ids and payload, by the parameters of `build`."""
-    items = _with_payload(as_items(targets, "targets"), ids, payload, payload_schema)
+def open_targets(
+    targets: Vectors,
+    ids: Ids | None,
+    payload: PayloadLike | None,
+    payload_schema: PayloadTypes | None = None,
+    parameter: str = "targets",
+) -> Items:
+    """Open targets, their ids and payload, by the parameters of `build`. Errors call the targets `parameter`."""
+    items = _with_payload(as_items(targets, parameter), ids, payload, payload_schema)
     return items if ids is None else replace(items, ids=_ids(ids, items.vectors.shape[0]))
 
 

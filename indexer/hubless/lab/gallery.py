@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.inputs import open_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.ids import Ids, as_ids
-from hubless.vectors.payload import PayloadLike, as_payload, parted_ids
+from hubless.vectors.ids import Ids
+from hubless.vectors.payload import PayloadLike
 from hubless.vectors.sources import VectorSource, under_metric
 
 
@@ -81,18 +82,8 @@ def open_gallery(
     parameter: str = "targets",
 ) -> Gallery:
     """Return targets of a file, an array or a source; ids and payload are by default those in the file."""
-    items = as_items(targets, parameter)
-    count = items.vectors.shape[0]
-    names = as_ids(ids) if ids is not None else items.ids
-    rows = as_payload(payload) if payload is not None else items.payload
-    columns = list(items.payload_columns)
-    if payload is not None and rows is not None:
-        found, others = parted_ids(rows) if names is None else (None, list(rows.schema.names))
-        names, columns = found if names is None else names, others
-    if names is not None and len(names) != count:
-        raise InputError("ids", f"{count}, one a target", len(names))
-    if rows is not None and rows.count_rows() != count:
-        raise InputError("payload", f"{count}, one a target", rows.count_rows())
+    items = open_targets(targets, ids, payload, parameter=parameter)
+    names, rows, columns = items.ids, items.payload, list(items.payload_columns)
 
     def describe(wanted: Sequence[int]) -> list[NamedTarget]:
         at = pa.array(wanted, pa.int64())
