@@ -36,7 +36,7 @@ def wait_for(caplog, path):
 def test_line_of_a_request_as_json_has_its_fields_and_nothing_that_was_asked(serve, words, caplog):
     with serve({"words": words}) as (client, _), caplog.at_level("INFO", "hubless.requests"):
         headers = {"authorization": "Bearer hidden", "x-request-id": "mine"}
-        client.post(QUERY, json={"vector": [0.1234567] * DIM}, headers=headers)
+        client.post(QUERY, json={"vector": [0.1234567] * DIM, "with": ["payload"]}, headers=headers)
         text = JsonFormatter().format(wait_for(caplog, QUERY))
     line = json.loads(text)
     assert {name: line[name] for name in ("level", "logger", "method", "path", "status", "request_id", "code")} == {

@@ -54,11 +54,13 @@ def test_requests_are_counted_by_route_method_and_status(client):
 
 def test_stages_are_timed_and_collections_counted_by_state(client):
     client.post(QUERY, json={"text": "amber"})
-    client.post(QUERY, json={"vector": [0.5] * DIM})
+    client.post(QUERY, json={"vector": [0.5] * DIM, "with": ["payload"]})
     found = samples(client)
-    counts = {stage: value(found, "hubless_stage_seconds_count", stage=stage) for stage in ("encode", "search")}
-    assert counts == {"encode": 1, "search": 2}
-    for stage in ("parse", "queue", "payload", "serialise"):
+    counts = {
+        stage: value(found, "hubless_stage_seconds_count", stage=stage) for stage in ("encode", "search", "payload")
+    }
+    assert counts == {"encode": 1, "search": 2, "payload": 1}
+    for stage in ("parse", "queue", "serialise"):
         assert value(found, "hubless_stage_seconds_count", stage=stage) == 2
     states = {state: value(found, "hubless_collections", state=state) for state in ("ready", "failed", "loading")}
     assert states == {"ready": 1, "failed": 1, "loading": 0}

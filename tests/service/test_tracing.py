@@ -49,7 +49,7 @@ def traced(catalog, collections, sampler=ALWAYS_ON):
 
 def test_request_has_a_span_and_each_stage_one_within(catalog, words):
     with traced(catalog, {"words": words}) as (url, spans):
-        httpx.post(url + QUERY, json={"text": "amber"}, headers={"x-request-id": "mine"})
+        httpx.post(url + QUERY, json={"text": "amber", "with": ["payload"]}, headers={"x-request-id": "mine"})
         found = spans(TEMPLATE)
     request = found[TEMPLATE]
     assert request.kind == SpanKind.SERVER

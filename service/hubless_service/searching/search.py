@@ -88,26 +88,17 @@ async def search(
     observe: Observe,
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
+    if len(queries) == 1:
+        return await unless_gone(trace, _submit(trace, queue, collection, queries, deadline, observe))
     alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
     futures: list[asyncio.Future[list[FoundHits]]] = []
     answers: list[FoundHits | None] = [None] * len(queries)
     try:
-        for key, places in alike.items():
-            options, parts = queries[places[0]].options, collection.parts
-            filter = options.get("filter")
-            matches = None if filter is None else collection.known_matches(filter)
-            # that the last search of this key was cheap says nothing if the filter has to be evaluated
-            inline = (filter is None or matches is not None) and not parts.remote
-            exact = "parameters" in options and options["parameters"].get("exact") is True
-            whole = inline and parts.targets.is_shared(matches, exact=exact)
-            answer: Answer = partial(answer_groups, collection, observe)
-            if whole:
-                answer = partial(_on_threads, queue.threads, answer)
-            content, size = QueryGroup([queries[place] for place in places], trace, matches), len(places)
-            future = queue.submit(trace, deadline, answer, content, key, size=size, inline=inline, exclusive=whole)
-            futures.append(future)
+        for places in alike.values():
+            group = [queries[place] for place in places]
+            futures.append(_submit(trace, queue, collection, group, deadline, observe))
         for places, future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
@@ -116,6 +107,29 @@ async def search(
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
     return cast(list[FoundHits], answers)
+
+
+def _submit(
+    trace: Trace,
+    queue: WorkQueue,
+    collection: hubless.Collection,
+    group: Sequence[Query],
+    deadline: float,
+    observe: Observe,
+) -> "asyncio.Future[list[FoundHits]]":
+    """Queue queries of one key."""
+    options, parts = group[0].options, collection.parts
+    filter = options.get("filter")
+    matches = None if filter is None else collection.known_matches(filter)
+    # that the last search of this key was cheap says nothing if the filter has to be evaluated
+    inline = (filter is None or matches is not None) and not parts.remote
+    exact = "parameters" in options and options["parameters"].get("exact") is True
+    whole = inline and parts.targets.is_shared(matches, exact=exact)
+    answer: Answer = partial(answer_groups, collection, observe)
+    if whole:
+        answer = partial(_on_threads, queue.threads, answer)
+    content, key = QueryGroup(group, trace, matches), _key(collection, group[0])
+    return queue.submit(trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole)
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
@@ -160,7 +174,8 @@ def answer_groups(
             group.trace.add("rescore", rescoring)
         began, after = perf_counter(), first + len(group.queries)
         outcomes.append(_found(collection, group.queries, lines[first:after]))
-        group.trace.add("payload", perf_counter() - began)
+        if any(query.extras is not NO_EXTRAS for query in group.queries):
+            group.trace.add("payload", perf_counter() - began)
         first = after
     # find-similar queries and later pages do not come from what users ask for, and chosen hits not from the ranking
     if vectors is not None and _NOT_OBSERVED.isdisjoint(queries[0].options):
