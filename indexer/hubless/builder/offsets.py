@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.builder.banks.bank_checks import check_bank
-from hubless.builder.banks.bank_review import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction
@@ -95,9 +95,7 @@ def choose_strength(
     )
     check_dim(live_source.shape[1], all_targets.shape[1], live_source.name, all_targets.name)
     h = _checked_offsets(offsets, all_targets.shape[0])
-    live = drawn(live_source)
-    refuse_targets(live, all_targets)
-    return strength_by_offsets(live, all_targets, h)
+    return strength_by_offsets(drawn(live_source, all_targets), all_targets, h)
 
 
 def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | None = None) -> F32:

@@ -7,7 +7,7 @@ import numpy as np
 
 from hubless import measures
 from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
-from hubless.builder.banks.bank_review import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.banks.bank_review import verdict as verdict_of_live
 from hubless.builder.recipe import Metric
 from hubless.corrections import CORRECTIONS, Correction
@@ -83,8 +83,7 @@ def diagnose(
     check_labels(queries, relevant)
     live = None
     if live_queries is not None:
-        live = drawn(gallery.queries(live_queries, "live queries"))
-        refuse_targets(live, gallery.targets)
+        live = drawn(gallery.queries(live_queries, "live queries"), gallery.targets)
     if query_bank is None and gallery.collection is None:
         query_bank = queries
     auto: Correction = CORRECTIONS["auto"]()

@@ -25,15 +25,15 @@ MOST_LIVE = 1000
 """Of more live queries so many are drawn at random: more of them choose no better."""
 
 
-def drawn(live_queries: VectorSource) -> F32:
-    """Return at most 1,000 of the live queries, drawn at random."""
-    return in_memory(sample(live_queries, MOST_LIVE))
+def drawn(live_queries: VectorSource, targets: VectorSource) -> F32:
+    """Return at most 1,000 of the live queries, drawn at random.
 
-
-def refuse_targets(live: F32, targets: VectorSource, among: float | None = None) -> None:
-    """Raise `InputError` if more than a tenth of the live queries are targets: each finds itself, as no query does."""
-    if (share := share_among(live, targets) if among is None else among) > MOST_TARGETS:
+    Raises `InputError` if more than a tenth of them are targets: each finds itself, as no query does.
+    """
+    live = in_memory(sample(live_queries, MOST_LIVE))
+    if (share := share_among(live, targets)) > MOST_TARGETS:
         raise InputError("live queries", "queries that people asked", f"{share:.0%} targets")
+    return live
 
 
 def strength_by_offsets(live: F32, targets: VectorSource, offsets: F32) -> ChosenStrength:
@@ -89,8 +89,7 @@ def review(
     chosen = None
     notes = [note for note in checked.notes if note not in against]
     if fresh is not None:
-        live = drawn(fresh)
-        refuse_targets(live, targets)
+        live = drawn(fresh, targets)
         if (known := share_among(live, bank)) > MOST_TARGETS:
             raise InputError("live queries", "queries that are not in the bank", f"{known:.0%} that are")
         offsets = method.fit(bank, targets).offsets(targets)

@@ -14,7 +14,7 @@ from hubless.builder.banks.bank_checks import (
     log,
     naming_held_out,
 )
-from hubless.builder.banks.bank_review import drawn, refuse_targets, warnings
+from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
@@ -133,8 +133,7 @@ def index_version(
 def _check_live(vectors: BuildVectors) -> None:
     if vectors.live_queries is None:
         return
-    live = drawn(vectors.live_queries)
-    refuse_targets(live, vectors.targets)
+    live = drawn(vectors.live_queries, vectors.targets)
     if (known := share_among(live, vectors.query_bank)) > MOST_TARGETS:
         log.warning(
             f"{known:.0%} of the live queries are in the query bank, too. The bank fits these, and that says nothing "
@@ -145,7 +144,7 @@ def _check_live(vectors: BuildVectors) -> None:
 def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> ChosenStrength:
     steps.step("choosing the strength")
     ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
-    queries = drawn(live_queries)
+    queries = in_memory(sample(live_queries, MOST_LIVE))
     if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
         queries = queries[:MOST_RESCORED]
     k = min(K_OCCURRENCE, len(draft.offsets))
