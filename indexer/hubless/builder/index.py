@@ -180,9 +180,6 @@ class Index(Collection):
             changes = (self._written and self._written.changes) or Delta.of(parts, self.filter_cache)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
             IdTable.of(named)  # says so if one stands twice
-            for row, wanted in zip(self.find(named.to_pylist()), named, strict=True):
-                if row is not None:
-                    raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
             rows = added_payload(payload, schema, given.shape[0])
             prepared = in_memory(as_compared(given, self.manifest.metric, basis))
             self._write(Put(prepared, named, rows))
@@ -232,7 +229,12 @@ class Index(Collection):
         transaction = written.begin()
         transaction.add(self.seq, write)
         with on_device(self._recipe.device):
-            written.commit(transaction)
+            count = transaction.collection().count
+        if isinstance(write, Put) and count < self.count + len(write.ids):  # it would replace some
+            for row, wanted in zip(self.find(write.ids.to_pylist()), write.ids, strict=True):
+                if row is not None:
+                    raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
+        written.commit(transaction)
         parts = written.current.parts
         manifest = parts.manifest.model_copy(update={"confidence": record})
         self._become(replace(parts, confidence=confidence, manifest=manifest))
