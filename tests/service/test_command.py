@@ -77,11 +77,10 @@ def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
 
 
 @pytest.mark.parametrize(
-    ("options", "settings", "status"),
-    [([], {"insecure": True}, 200), (["--workers", 2], {"admin_keys": "secret-0123456789"}, 401)],
+    ("settings", "status"), [({"insecure": True}, 200), ({"admin_keys": "secret-0123456789"}, 401)]
 )
-def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(catalog, options, settings, status):
-    with served(catalog, "--host", "0.0.0.0", *options, **settings) as server:  # noqa: S104
+def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(catalog, settings, status):
+    with served(catalog, "--host", "0.0.0.0", **settings) as server:  # noqa: S104
         assert httpx.post(f"{server.url}/v1/collections/words/query", json={"text": "amber"}).status_code == status
         server.process.terminate()
         server.process.wait(30)
