@@ -14,7 +14,7 @@ import pytest
 from support import small, writing
 from support.server_process import served
 from support.until import until
-from support.writing import NAME, point, scrolled, writable
+from support.writing import NAME, point, writable
 
 import hubless
 from hubless.store.durable import locked
@@ -82,24 +82,6 @@ def whole(tmp_path):
 def put(client, wanted, vector=None, **options):
     vector = np.random.default_rng(len(wanted)).normal(size=small.DIM).tolist() if vector is None else vector
     return client.put("/points", json={"points": [{"id": wanted, "vector": vector}], **options})
-
-
-def test_wrong_writes_of_a_group_are_refused_alone(whole):
-    with writable(whole) as client, ThreadPoolExecutor(40) as clients:
-        with Log(whole / NAME).writing():  # what comes meanwhile waits together
-            first = clients.submit(put, client, "first")
-            time.sleep(0.3)
-            right = [clients.submit(put, client, f"right-{number}") for number in range(20)]
-            wrong = [clients.submit(put, client, "wrong", TOO_LARGE) for _ in range(10)]
-            insert = clients.submit(put, client, "wrong", mode="insert")  # right, as the others store nothing
-            time.sleep(0.5)
-        answers = [sent.result() for sent in (first, *right, insert)]
-        assert [answer.status_code for answer in answers] == [200] * len(answers), answers[1].text
-        assert len({answer.json()["seq"] for answer in answers}) == len(answers)
-        for sent in wrong:
-            assert (sent.result().status_code, sent.result().json()["code"]) == (422, "invalid_input")
-        found = {each["id"] for each in scrolled(client, limit=100)}
-    assert {"first", "wrong", *(f"right-{number}" for number in range(20))} <= found
 
 
 def test_wrong_write_is_refused_also_where_a_right_one_of_its_group_replaces_it(whole):

@@ -3,16 +3,12 @@
 import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from support import small, writing
 from support.contract import problem
-from support.until import until
 from support.writing import NAME, point, put
 
 import hubless
-from hubless.search.delta.writes import Remove
-from hubless.search.transaction import WritableCollection
 from hubless.store.log import Log
 
 FILTER = {"field": "title", "eq": "new"}
@@ -251,21 +247,3 @@ def test_copy_of_a_folder_under_another_name_is_a_collection_of_its_own(tmp_path
         assert (put["collection"], put["inserted"]) == ("copied", 1)
         assert client.get("../copied/points/new").status_code == 200
         assert client.get("/points/new").status_code == 404
-
-
-def test_worker_that_lags_behind_a_cut_log_loads_the_newer_version_at_once(catalog, monkeypatch):
-    with writing.writable(catalog, poll_seconds=1000) as client:
-        with monkeypatch.context() as deaf:
-            deaf.setattr(WritableCollection, "refresh", lambda living: False)
-            write, log = Remove(pa.array(["target-8"])), Log(catalog / NAME)
-            with log.writing() as appender:
-                appender.add(write.kind, write.encode())
-                appender.commit()
-            log.close()
-            merged = hubless.merge(catalog, NAME, keep=1)
-            late = client.put("/points", json={"points": [point("new", 1)]})
-            assert "newer version" in problem(late, 503, "not_ready")
-            assert late.headers["retry-after"] == "1"
-        until(lambda: client.put("/points", json={"points": [point("new", 1)]}).status_code == 200)
-        answer = client.post("/count").json()
-        assert (answer["count"], answer["version"]) == (small.COUNT, merged.version)
