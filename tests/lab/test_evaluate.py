@@ -86,6 +86,19 @@ def test_files_give_what_arrays_give(collection, tmp_path):
         assert evaluate(collection, tmp_path / queries, str(tmp_path / relevant)) == expected
 
 
+def test_collection_of_fewer_dimensions_is_measured_as_it_is_served():
+    """By `evaluate`, on strict splits, and in a diagnosis with labels: queries have all dimensions."""
+    given, bank, right = pairs(200), pairs(200, seed=1).queries, np.arange(200)
+    index = hubless.Index("csls", "cosine", dims=8).fit(bank, given.targets)
+    for strength, name in ((0, "raw"), (1, "corrected")):
+        first = index.query(given.queries, 1, strength).rows[:, 0]
+        assert getattr(evaluate(index, given.queries, right), name)["recall_at_1"] == np.mean(first == right)
+    strict = compare_strictly(index, given.queries, right, seeds=1)
+    assert 0 < strict.rows[0].quality["recall_at_1"] <= 1
+    diagnosed = hubless.diagnose(index, queries=given.queries, relevant=right)
+    assert diagnosed.verdict[0].startswith("Measured with your labels")
+
+
 class TestRelevantThatCannotBe:
     @pytest.mark.parametrize(
         ("relevant", "message"),

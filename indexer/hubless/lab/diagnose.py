@@ -108,7 +108,7 @@ def diagnose(
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
     if measured is None and queries is not None:
         options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
-        measured = compare(queries, gallery.targets, relevant, metric=gallery.metric, **options)
+        measured = compare(gallery.queries(queries, "queries"), gallery.targets, relevant, metric="dot", **options)
     level = _level(main, record.queries)
     symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
     notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]

@@ -119,13 +119,14 @@ def make_report(
         raise InputError("corrections", "none without labels to compare them by", "some")
     comparison, abstention = None, None
     if queries is not None:
+        extra = None if query_bank is None else target_bank
         given = open_labelled(
-            queries,
+            gallery.queries(queries, "queries"),
             gallery.targets,
             relevant,
-            query_bank=query_bank,
-            target_bank=target_bank if query_bank is not None else None,
-            metric=gallery.metric,
+            query_bank=None if query_bank is None else gallery.queries(query_bank, "query bank"),
+            target_bank=None if extra is None else gallery.queries(extra, "target bank"),
+            metric="dot",
             bank_of_targets=bank_of_targets,
         )
         compared = [Method("none"), *as_methods(corrections), Method("auto")] if corrections else None

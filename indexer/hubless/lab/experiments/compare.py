@@ -17,6 +17,7 @@ from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_meth
 from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
+from hubless.lab.gallery import gallery_of
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
 from hubless.measures import Groups
 from hubless.measures.distance import earth_movers_distance
@@ -189,10 +190,10 @@ def compare_strictly(
     """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`."""
     record, prior = collection.manifest.correction, _stored_prior(collection)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
-    metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"
-    comparison = compare(
-        queries, collection.parts.source, relevant, corrections, metric=metric, target_prior=prior, **options
-    )
+    gallery = gallery_of(collection)
+    asked = gallery.queries(queries, "queries")
+    # both are as they are compared, of length 1 for a cosine over all dimensions
+    comparison = compare(asked, gallery.targets, relevant, corrections, metric="dot", target_prior=prior, **options)
     if prior is not None or collection.manifest.target_prior is None:
         return comparison
     note = "the collection's target prior was a file, which it does not keep: the correction is measured without it"

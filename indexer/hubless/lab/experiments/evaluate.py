@@ -17,8 +17,9 @@ from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
 from hubless.search.parts import all_scores
 from hubless.vectors.arrays import I64, check_at_least, check_between, check_dim
+from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample, under_metric
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
 
 _SCORES_HELD = 2**24
 LOOKED_UP = 2000
@@ -56,7 +57,7 @@ def evaluate(
     check_between("strength", applied, 0, MOST_STRENGTH)
     vectors = as_items(queries, "queries").vectors
     check_dim(vectors.shape[1], collection.dim, vectors.name)
-    source = under_metric(vectors, collection.manifest.metric)
+    source = as_compared(vectors, collection.manifest.metric, collection.parts.basis)
     right = as_relevant(relevant, source.shape[0], collection.count)
     answered = np.flatnonzero([len(rows) > 0 for rows in right])
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)
