@@ -1,7 +1,6 @@
 """Scroll gives each target once, whoever answers a page; and writes to a version that is deleted while it is served."""
 
 from contextlib import ExitStack
-from itertools import cycle
 
 import httpx
 import pytest
@@ -9,23 +8,15 @@ from support import small, writing
 from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
-from support.writing import NAME, point
+from support.writing import NAME, point, scrolled
 
 import hubless
+from hubless.search.transaction import WritableCollection
 from hubless_service.searching.collection_sources import CatalogSource
 
 
-def scrolled(clients, limit, page=None):
-    """The ids of all pages, each asked from the next of some clients; those after a page, with its own."""
-    found = [each["id"] for each in page["points"]] if page else []
-    for client in cycle(clients):
-        answer = client.post("/scroll", json={"limit": limit, "cursor": page and page["cursor"]})
-        assert answer.status_code == 200, answer.text
-        page = answer.json()
-        found += [each["id"] for each in page["points"]]
-        if page["cursor"] is None:
-            return found
-    return found
+def ids(points):
+    return sorted(each["id"] for each in points)
 
 
 def write_again_and_again(client, count=40):
@@ -53,10 +44,10 @@ def test_scroll_over_workers_and_a_restart_gives_each_target_once(tmp_path):
         clients = clients_of(server, 6, stack)
         for turn in range(2):
             stored = write_again_and_again(clients[turn])
-            assert sorted(scrolled(clients, 3)) == sorted(stored)
+            assert ids(scrolled(*clients, limit=3)) == sorted(stored)
         halfway = clients[0].post("/scroll", json={"limit": 45}).json()
     with served(tmp_path, workers=workers) as server, ExitStack() as stack:
-        assert sorted(scrolled(clients_of(server, 6, stack), 3, halfway)) == sorted(stored)
+        assert ids(scrolled(*clients_of(server, 6, stack), page=halfway, limit=3)) == sorted(stored)
 
 
 def test_scroll_goes_on_after_another_version_was_served_for_a_while(tmp_path):
@@ -72,7 +63,7 @@ def test_scroll_goes_on_after_another_version_was_served_for_a_while(tmp_path):
             if version == second.version:
                 answer = client.post("/scroll", json={"cursor": halfway["cursor"]})
                 assert (answer.status_code, answer.json()["code"]) == (410, "cursor_expired")
-        assert sorted(scrolled([client], 7, halfway)) == sorted(stored)
+        assert ids(scrolled(client, page=halfway, limit=7)) == sorted(stored)
 
 
 def test_cursor_of_writes_that_are_not_there_any_more_is_told_so(tmp_path):
@@ -149,16 +140,16 @@ def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(
     writing.build(tmp_path)
     with client_of(CatalogSource(tmp_path)) as client:
         assert client.put("/points", json={"points": [point("new", 1)]}).is_success
-    follow, followed = hubless.Index.follow, []
+    catch_up, followed = WritableCollection.catch_up, []
 
-    def merged_before(index, *given):
+    def merged_before(written):
         if not followed:
-            followed.append(index)
+            followed.append(written.base)
             hubless.merge(tmp_path, NAME)
             hubless.Catalog(tmp_path).prune(NAME, keep=1)
-        return follow(index, *given)
+        return catch_up(written)
 
-    monkeypatch.setattr(hubless.Index, "follow", merged_before)
+    monkeypatch.setattr(WritableCollection, "catch_up", merged_before)
     with hubless.open(tmp_path, NAME) as opened:
         assert (opened.seq, opened.parts.added) == (1, 0)
         assert opened.version != followed[0].version

@@ -61,10 +61,6 @@ def contents(path):
     return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
 
 
-def size_of(path):
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-
-
 def entries(catalog, name="photos"):
     """What lies in the folder of versions, hidden entries too."""
     versions = catalog / name / "versions"

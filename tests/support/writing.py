@@ -1,5 +1,6 @@
 """A collection that is written to, beside what it must come to: a dict, and the ranking by NumPy."""
 
+import itertools
 from contextlib import contextmanager
 
 import httpx
@@ -78,10 +79,12 @@ def check(client, stored, correction, page=7):
         assert {hit["id"] for hit in hits} == expected
 
 
-def scrolled(client, **options):
-    cursor, found = None, []
-    while True:
-        page = client.post("/scroll", json={**options, "cursor": cursor}).json()
+def scrolled(*clients, page=None, **options):
+    """All points, each page asked from the next of some clients; with a page, it and those after it."""
+    found = [*page["points"]] if page else []
+    for client in itertools.cycle(clients):
+        page = client.post("/scroll", json={**options, "cursor": page and page["cursor"]}).raise_for_status().json()
         found += page["points"]
-        if not (cursor := page["cursor"]):
+        if not page["cursor"]:
             return found
+    return found
