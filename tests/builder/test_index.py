@@ -1,4 +1,6 @@
+import inspect
 import threading
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from support.hubs import unit
 from support.problems import centred, with_hubs
 
 import hubless
+from hubless.builder.inputs import Inputs
+from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS, QUERY_TIMES, corrected_scores
 from hubless.errors import DuplicateIds, InputError, UnknownField
 
@@ -304,3 +308,18 @@ class TestObject:
         counts = {found.rows.shape[1] for found in answers}
         assert counts <= {60 + 5 * step + more for step in range(7) for more in (0, 10)}
         assert all(len(set(line)) == len(line) for found in answers for line in found.ids)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "without"),
+    [
+        (hubless.build, Recipe, set()),
+        (hubless.build, Inputs, set()),
+        (hubless.Index, Recipe, {"engine", "executor", "shard_targets"}),
+        (hubless.Index.fit, Inputs, set()),
+    ],
+)
+def test_signature_names_every_setting(function, kind, without):
+    """A setting is taken from the argument of its name: under another one it would keep its default without a word."""
+    parameters = inspect.signature(function).parameters
+    assert {each.name for each in fields(kind)} - parameters.keys() == without
