@@ -1,7 +1,6 @@
 """The server: its health, for probes and for Prometheus, and what a key may do there."""
 
 import asyncio
-import os
 from datetime import UTC, datetime
 
 from fastapi import Response
@@ -20,7 +19,6 @@ from hubless_service.searching.collection_sources import CatalogSource, RemoteSo
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
 
 router = make_router("health")
-_DESCRIPTORS = 6
 
 
 @router.get("/v1/access", **openapi.about("What your key may do", AccessAnswer))
@@ -57,8 +55,6 @@ async def readyz(call: Call) -> Response:
         details = {"collections": seen, **_store(state.engine.catalog)}
     if state.engine.draining:
         raise HttpProblem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
-    if not _descriptors_left():
-        raise HttpProblem("not_ready", "The process has no descriptors left: raise its limit (ulimit -n).", details)
     if shelf.ready:
         note = {"note": NOTHING_TO_SERVE} if shelf.empty else {}
         return responses.send({"status": "ready", **note, **details})
@@ -66,19 +62,6 @@ async def readyz(call: Call) -> Response:
         raise HttpProblem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
     detail = as_problem(shelf.failure).detail if shelf.failure else "No collection is sound: see collections."
     raise HttpProblem("not_ready", detail, details)
-
-
-def _descriptors_left() -> bool:
-    """Return whether the process can open the files of a write: the log with its two files, its lock and its note."""
-    taken: list[int] = []
-    try:
-        taken.extend(os.dup(2) for _ in range(_DESCRIPTORS))
-    except OSError:
-        return False
-    finally:
-        for descriptor in taken:
-            os.close(descriptor)
-    return True
 
 
 def _store(store: CatalogSource) -> dict[str, object]:
