@@ -57,7 +57,7 @@ bank_app = typer.Typer(
 
 @bank_app.command("show")
 def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
-    """Show how many live queries there are, how old, how often repeated, and whose."""
+    """Show live queries: how many, how old, how often repeated, whose."""
     vectors, sample = _read(queries)
     shown: dict[str, Any] = {"queries": len(vectors), "dim": vectors.shape[1]}
     clients: list[tuple[str, int]] = []
@@ -157,7 +157,7 @@ def check_command(
     ] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Say if a bank is any good for a collection, before you build with it.
+    """Say if a bank is good for a collection, before you build.
 
     It is not if it covers too little, comes from another model, or makes the
     answers to fresh live queries less even than the version that is served.
