@@ -59,7 +59,7 @@ def test_commands_take_an_address_and_print_how_to_ask(store, fitted, best, tmp_
     lines = said.output.partition("Ask with the query q:\n")[2]
     assert asked(store, lines) == best(fitted)
     said = CliRunner().invoke(app, ["correct", store.address, "--sync"])
-    assert "0 rows have a corrected vector in hubless" in said.output
+    assert "0 rows got a corrected vector in hubless" in said.output
 
 
 class Killed(BaseException):
@@ -150,6 +150,14 @@ def test_wrong_addresses_are_named_without_passwords(address, said):
     with pytest.raises(HublessError, match=said) as raised:
         hubless.correct(address, stores.BANK_QUERIES)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("scheme", [name for name in stores.STORES if name != "pgvector"])
+def test_missing_folder_is_refused_and_not_made(scheme, tmp_path):
+    pytest.importorskip(stores.STORES[scheme].package)
+    with pytest.raises(InputError, match=r"address: expected a database that is there .*, got .*typo"):
+        open_database(f"{scheme}://{tmp_path}/typo/photos")
+    assert not (tmp_path / "typo").exists()
 
 
 @pytest.mark.parametrize("scheme", ["qdrant", "pgvector", "chroma", "lancedb", "milvus"])

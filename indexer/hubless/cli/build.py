@@ -269,7 +269,7 @@ def correct_command(
     if json_:
         print_json(vars(done))
         return
-    typer.echo(f"{done.title}: {done.written:,} rows have a corrected vector in {done.into}.")
+    typer.echo(f"{done.title}: {done.written:,} rows got a corrected vector in {done.into}.")
     if done.left_out:
         typer.echo(f"{done.left_out:,} rows have none.")
     typer.echo(f"Ask with the query q:\n{done.query}")

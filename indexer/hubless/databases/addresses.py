@@ -54,7 +54,9 @@ def open_database(address: str) -> Database:
     parsed = parse_address(address)
     module, name, _ = MODULES[parsed.scheme]
     try:
-        database: Database = getattr(import_module(f"hubless.databases.{module}"), name)(parsed)
+        kind = getattr(import_module(f"hubless.databases.{module}"), name)
+        _check_place(parsed)  # before the client, which would make the folder
+        database: Database = kind(parsed)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("hubless"):
             raise
@@ -66,6 +68,12 @@ def open_database(address: str) -> Database:
         database.close()
         raise
     return database
+
+
+def _check_place(address: DatabaseAddress) -> None:
+    if address.scheme != "pgvector" and address.place is not None and not address.place.exists():
+        near = f"{address.scheme}://./FOLDER/NAME is in this folder"
+        raise InputError("address", f"a database that is there ({near})", str(address.place))
 
 
 def parse_address(address: str) -> DatabaseAddress:
