@@ -48,6 +48,7 @@ def test_metrics_count_the_requests_of_all_workers_and_of_one_that_was_killed_an
         assert all(page["hubless_waiting_queries"] == 0 for page in pages)
         assert all(page['hubless_collections{state="ready"}'] <= 2 for page in pages)
         assert all(page.get(SERVED, 0) <= 40 for page in pages)  # of the worker that answers
+        assert len([series for series in pages[-1] if series.startswith("hubless_build_info")]) == 1
         one = resources(server.workers()[0])["memory"]
         assert pages[-1]["process_resident_memory_bytes"] > 1.5 * one
         before = server.workers()

@@ -65,7 +65,8 @@ class Metrics:
         self.queue: Callable[[], int] = int  # how many queries wait; read at each answer
         self.failures = counter("hubless_survived_failures", "Errors of our own that a thread has survived")
         self.dropped = counter("hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them")
-        info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self.live)
+        about = ("hubless_build_info", "The version of hubless that runs", ["version"])
+        info = Gauge(*about, registry=self._registry, multiprocess_mode="livemax")
         info.labels(version("hubless")).set(1)
         self.live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
 
