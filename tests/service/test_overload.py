@@ -150,6 +150,28 @@ def test_full_queue_refuses_at_once_single_and_batch_alike(serve, held, path, bo
         assert client.post(path, json=body).status_code == 200
 
 
+def test_request_that_would_wait_too_long_is_refused_unread_unless_it_names_its_time(serve, held):
+    patient = {"timeout_ms": 20_000}
+    with serve({"words": held}, search_threads=1, default_timeout_ms=1000) as (client, _):
+
+        def status_of(body):
+            whole = json.dumps(body).encode()
+            head = f"POST {QUERY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(whole)}"
+            with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
+                connection.sendall(head.encode() + b"\r\n\r\n" + whole)
+                return int(connection.recv(2**16)[9:12])
+
+        async def ask():
+            async with occupied(held, client, [ASK | patient]) as (_, tasks):
+                await asyncio.sleep(0.4)
+                found = [await asyncio.to_thread(status_of, body) for body in ({"vector": 3}, {"vector": 3} | patient)]
+                held.free.set()
+                await asyncio.gather(*tasks)
+                return found
+
+        assert asyncio.run(ask()) == [429, 422]
+
+
 @pytest.mark.parametrize(("path", "body"), [(QUERY, ASK), (BATCH, {"queries": [{"text": "cedar"}, ASK]})])
 def test_request_whose_time_is_over_gets_504_and_is_not_searched(serve, held, path, body):
     def hurried(query):

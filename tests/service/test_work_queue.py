@@ -115,6 +115,17 @@ def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new
     assert code_of(queue, 0.3, 20) is None
 
 
+@pytest.mark.parametrize(("exclusive", "seconds"), [(False, 0.15), (True, 0.3)])
+def test_request_is_refused_if_the_searches_before_it_take_too_long(new_item, exclusive, seconds):
+    queue = backlog(threads=2)
+    for number in range(31):
+        queue.add(new_item(0, 20, exclusive=exclusive))
+        if not number:
+            queue.note("alike", len(queue.take(0)), 0.01)
+    assert code_of(queue, 0, 2 * seconds) == "too_many_requests"
+    assert code_of(queue, 0, 4 * seconds) is None
+
+
 def test_request_that_waited_to_be_read_for_most_of_its_time_is_refused_though_nothing_else_waits():
     assert code_of(backlog(), 0, 10, late=1) is None
     assert code_of(backlog(), 0, 10, late=4) == "too_many_requests"

@@ -103,7 +103,9 @@ class Log:
     def noted(self) -> int:
         """Return the number of the last answered write as noted beside the log; 0 if nobody can tell. Costs 2 µs."""
         try:
-            if self._notes is None:  # opened once, as each query asks
+            if self._notes is None:  # each query asks: so it is opened once, and looked for without an exception
+                if not os.access(self._noted_at, os.F_OK):
+                    return 0
                 self._notes = _opened(self, self._noted_at)
             return 0 if self._notes is None else _number_in(os.pread(self._notes, 2 * _DIGITS, 0))
         except OSError:

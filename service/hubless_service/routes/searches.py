@@ -1,5 +1,7 @@
 """Queries: one, or a batch."""
 
+from math import inf
+from time import perf_counter
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Response
@@ -19,13 +21,17 @@ from hubless_service.settings import Settings
 PATH = "/v1/collections/{collection}/query"
 router = make_router("query")
 _PROBLEMS = (*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "collection_not_found", "point_not_found")
+_TIME = b"timeout_ms"
 _CANDIDATES = 10
 """Targets that are ranked for a hit where hits are chosen among them, about."""
 
 
 async def _room(call: Call) -> None:
-    """Refuse before the body is read what would find no room to wait."""
-    call.service.engine.check_room()
+    """Refuse before the body is read what would find no room to wait, or wait for too long."""
+    exchange, seconds = call.trace.exchange, call.service.settings.default_timeout_ms / 1000
+    if exchange is None or exchange.more_body or _TIME in exchange.body or _TIME in call.scope["query_string"]:
+        seconds = inf  # it may name its time itself
+    call.service.engine.check_room(perf_counter(), call.trace.late, seconds)
 
 
 @router.post(
@@ -35,7 +41,7 @@ async def _room(call: Call) -> None:
     ),
     **openapi.other_bodies(BinaryRequest, "dim · 4 bytes, little-endian float32; other fields stand in the URL."),
 )
-async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], body: QueryRequest) -> Response:
+async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: QueryRequest) -> Response:
     """Send JSON, or the bytes of one vector with the other fields in the URL.
 
     In each hit score = similarity − strength · offset.
@@ -60,7 +66,7 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
         "m · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
     ),
 )
-async def query_batch(call: Call, held: Held, room: Annotated[None, Depends(_room)], body: BatchRequest) -> Response:
+async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     engine, wanted = call.service.engine, _queries_of(body, Subject(held, call.service.settings))
     held = await engine.reach(call.trace, held, max(query.min_seq for query in wanted))
