@@ -1,13 +1,10 @@
 """Graphs of the query bank: `python -m benchmarks.graphs [--targets 100000] [--jittered FOLDER ...]`.
 
-Text queries lie apart from the images that they look for, and a graph of the images' neighbours leads them past. The
-bank's lists of nearest targets are edges between targets that the same query finds: written over all or half of the
-edges of Faiss' HNSW, offsets folded in. Processor ms of single queries on one thread, for the cheapest setting that
-reaches the recall@10; `raw` is without offsets, `jittered` are real vectors mixed and jittered until there are so many.
-
-Sources: Chen et al., "RoarGraph", VLDB 2024; Jaiswal et al., "OOD-DiskANN", 2022.
+Targets that a bank query finds together get edges, in place of those of Faiss' HNSW. Processor ms of a query on one
+thread, at the cheapest setting with the recall@10. Real vectors are mixed and jittered until there are so many.
 """
 
+# after Chen et al., "RoarGraph", VLDB 2024 (arXiv 2408.08933), and Jaiswal et al., "OOD-DiskANN" (arXiv 2211.12850)
 import argparse
 from dataclasses import replace
 from functools import partial
@@ -28,10 +25,10 @@ from hubless.vectors.sources import as_source
 
 BANK, FITTED, LIST, DEGREE, CONSIDERED = 20_000, 2_000, 32, 64, 128
 LIST_FACTOR = 16
-FOLDED, PARTS = "folded", {"half its edges of the bank": 0.5, "edges of the bank": 1.0}
+FOLDED, PARTS = "folded", {"half bank edges": 0.5, "bank edges": 1.0}
 RECALLS = (0.95, 0.99)
 EF = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-COLUMNS = ("data, targets", "index", *(f"ms at {recall}" for recall in RECALLS), "best recall", "build s")
+COLUMNS = ("data, targets", "index", *(f"ms at {recall}" for recall in RECALLS), "best recall")
 
 
 def chosen(candidates, vectors, row, most):
@@ -185,11 +182,12 @@ def named(line):
 
 
 def tables(result):
-    rows = []
+    rows, before = [], None
     for line in result["lines"]:
         times = ["–" if line["at"][str(each)][1] is None else f"{line['at'][str(each)][1]:.3f}" for each in RECALLS]
-        size = f"{line['data']}, {line['targets']:,}"
-        rows.append([size, line["index"], *times, f"{line['best']:.3f}", f"{line['build_s']:.0f}"])
+        size = "" if named(line) == before else f"{line['data']}, {line['targets']:,}"
+        before = named(line)
+        rows.append([size, line["index"], *times, f"{line['best']:.3f}"])
     return [[COLUMNS, *rows]]
 
 
@@ -205,9 +203,8 @@ def main():
     lines = list(harness.earlier("graphs", "lines")) if given.go_on else []
     graph = replace(INDEXES[given.graph], construction=given.construction)
     for count in given.targets:
-        made = {"low rank": partial(harness.with_hubs, count, BANK, QUERIES, DIM)}
-        made.update({f"{each.resolve().name}, jittered": partial(jittered, each, count) for each in given.jittered})
-        for name, data in made.items():
+        real = {each.resolve().name: partial(jittered, each, count) for each in given.jittered}
+        for name, data in (real or {"low rank": partial(harness.with_hubs, count, BANK, QUERIES, DIM)}).items():
             with openmp_threads(1):
                 lines += measured(name, *data(), graph, given.sides)
             harness.write("graphs", {"lines": lines}, plot, tables=tables)  # a run takes long: keep what there is

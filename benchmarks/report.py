@@ -17,6 +17,7 @@ from benchmarks import harness
 ORDER = (
     "index_recipes",
     "half_dimensions",
+    "graphs",
     "offsets_vs_gemm",
     "shards",
     "filters",
