@@ -1,6 +1,6 @@
 """One queue of work. Items of equal keys that wait together are answered by one call, first come first served.
 
-The event loop decides, so nothing here needs a lock. There is no timer: items that come in one round of the event loop
+The event loop decides, so nothing here needs a lock. There is no timer: items that come in two rounds of the event loop
 wait together, and so do those that come while a search runs. Work known to be cheaper than the way to a thread and back
 is done in the event loop; threads do the rest.
 """
@@ -135,7 +135,8 @@ class WorkQueue:
     def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._turn_comes:
             self._turn_comes = True
-            loop.call_soon(self._take_turn, loop)
+            # two rounds of the loop later: what is read in the next one has been parsed by then, and goes with it
+            loop.call_soon(loop.call_soon, self._take_turn, loop)
 
     def _take_turn(self, loop: asyncio.AbstractEventLoop) -> None:
         """Answer what is cheap, or hand items to all threads that are idle. All that has come by now is parsed."""
