@@ -140,8 +140,7 @@ def create_app(
     # around the routes; the last one added is the outermost
     if keys.wanted:
         attempts = Attempts(settings.max_wrong_keys)
-        failed = lambda reason: metrics.failed_keys.labels(reason).inc()  # noqa: E731
-        check = KeyCheck(keys, attempts, failed, metrics_public=settings.metrics_public)
+        check = KeyCheck(keys, attempts, metrics.failed_keys, metrics_public=settings.metrics_public)
         app.add_middleware(Authenticate, check=check)
     if settings.origins:
         app.add_middleware(

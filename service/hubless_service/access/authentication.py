@@ -8,6 +8,7 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from fastapi import Request
+from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
@@ -90,12 +91,10 @@ FAILURES = ("no_key", "wrong_key", "too_many")
 class KeyCheck:
     """Looks up what the keys of requests allow. Only there if keys are wanted."""
 
-    def __init__(
-        self, keys: Keys, attempts: Attempts, on_failure: Callable[[str], None], *, metrics_public: bool
-    ) -> None:
+    def __init__(self, keys: Keys, attempts: Attempts, failures: Counter, *, metrics_public: bool) -> None:
         self.keys = keys
         self.attempts = attempts
-        self.on_failure = on_failure
+        self.failures = failures
         self.public = PUBLIC | {METRICS} if metrics_public else PUBLIC
 
     def __call__(self, scope: Scope) -> HttpProblem | None:
@@ -114,18 +113,18 @@ class KeyCheck:
         presented = _presented(scope)
         if presented is None:
             if not public:
-                self.on_failure("no_key")
+                self.failures.labels("no_key").inc()
             return _refusal(presented)
         host = (scope.get("client") or [""])[0]
         if left := self.attempts.seconds_left(host):
-            self.on_failure("too_many")
+            self.failures.labels("too_many").inc()
             headers = {"Retry-After": str(ceil(left))}
             return HttpProblem(
                 "too_many_wrong_keys", "This address has tried too many wrong API keys.", headers=headers
             )
         if access := self.keys.access(presented):
             return access
-        self.on_failure("wrong_key")
+        self.failures.labels("wrong_key").inc()
         self.attempts.note(host, presented)
         return _refusal(presented)
 

@@ -89,16 +89,17 @@ async def search(
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
     if len(queries) == 1:
-        return await unless_gone(trace, _submit(trace, queue, collection, queries, deadline, observe))
+        only = _key(collection, queries[0])
+        return await unless_gone(trace, _submit(trace, queue, collection, only, queries, deadline, observe))
     alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
     futures: list[asyncio.Future[list[FoundHits]]] = []
     answers: list[FoundHits | None] = [None] * len(queries)
     try:
-        for places in alike.values():
+        for key, places in alike.items():
             group = [queries[place] for place in places]
-            futures.append(_submit(trace, queue, collection, group, deadline, observe))
+            futures.append(_submit(trace, queue, collection, key, group, deadline, observe))
         for places, future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
@@ -113,6 +114,7 @@ def _submit(
     trace: Trace,
     queue: WorkQueue,
     collection: hubless.Collection,
+    key: Hashable,
     group: Sequence[Query],
     deadline: float,
     observe: Observe,
@@ -128,7 +130,7 @@ def _submit(
     answer: Answer = partial(answer_groups, collection, observe)
     if whole:
         answer = partial(_on_threads, queue.threads, answer)
-    content, key = QueryGroup(group, trace, matches), _key(collection, group[0])
+    content = QueryGroup(group, trace, matches)
     return queue.submit(trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole)
 
 

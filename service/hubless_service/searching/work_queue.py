@@ -217,10 +217,12 @@ class WorkQueue:
         if self.waiting >= self._most:
             detail = f"{self.waiting} queries wait to be searched already."
             raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
-        wait, key = late, next(iter(self._groups), None)
-        if key is not None:
+        wait = late
+        if self._groups:
             # as long as the item has waited whose turn comes next, and no less than to search for all that wait takes
-            first, at_once = self._groups[key][0], 1 if self._groups[key][0].exclusive else self.threads
+            key, group = next(iter(self._groups.items()))
+            first = group[0]
+            at_once = 1 if first.exclusive else self.threads
             wait += max(now - first.submitted, self.waiting * self._seconds.get(hash(key), 0.0) / at_once)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
