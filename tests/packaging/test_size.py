@@ -1,20 +1,25 @@
-"""The project stays as small as it is. A feature raises a limit only in a commit that says for what."""
+"""The project stays as small as it is. A feature raises a limit in its own commit, which says what for.
+
+Code is counted in tokens, so docstrings, comments, blank lines and short lines cost nothing.
+"""
+
+from pathlib import Path
 
 import pytest
-from support.size import names_twice, size
+from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 30_680,
-    "service": 8_895,
-    "tests": 37_700,
-    "words": 32_000,
+    "library": 238_000,
+    "service": 65_000,
+    "tests": 347_700,
+    "words": 34_000,
     "settings": 40,
-    "options": 130,
+    "knobs": 258,
     "options_of_a_command": 12,
     "entries": 16,
 }
-GOALS = {"library": 27000, "service": 8500, "tests": 34000, "words": 32000, "settings": 40, "entries": 16}
-"""The sizes that the project is on its way to. Lower a limit when you reach a smaller size."""
+TWICE = set((Path(__file__).parent / "names_twice.txt").read_text("utf-8").split())
+"""Public names that stand in two modules or more. Take a name out when it stands once; add none."""
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +32,15 @@ def test_size_is_within_its_limit(counted, what):
     assert counted[what] <= LIMITS[what]
 
 
-def test_no_limit_is_below_its_goal():
-    assert all(LIMITS[what] >= goal for what, goal in GOALS.items())
+def test_no_other_public_name_stands_in_two_modules():
+    assert set(names_twice()) - TWICE == set()
 
 
-def test_no_two_modules_or_classes_share_a_name():
-    assert names_twice() == []
+def test_names_that_stand_once_are_no_exceptions():
+    assert TWICE - set(names_twice()) == set()
+
+
+def test_docstrings_comments_and_blank_lines_are_no_tokens():
+    bare = 'X = 1\ndef f(a):\n    return f"{a}" + "b"\n'
+    airy = '"""About."""\n\nX = 1  # one\n"""Of X."""\n\n\ndef f(a):\n    """Return it."""\n\n    return f"{a}" + "b"\n'
+    assert tokens(airy) == tokens(bare) == 13

@@ -1,23 +1,42 @@
 """The size of the project, counted: `PYTHONPATH=tests python -m support.size` prints it as JSON.
 
-Lines are all lines of tracked Python files, words those of the pages in docs/. An option is a line of a command's
-`--help`, an entry a file or folder of a package. `tests/packaging/test_size.py` holds the limits.
+Code is counted in tokens: names, operators, numbers and strings. Docstrings, comments and blank lines are free. Words
+are those of the pages in docs/. A knob is an option of a command or a name that its `--set` takes; an entry is a file
+or folder of a package. `tests/packaging/test_size.py` holds the limits.
 """
 
 import ast
 import collections
+import io
 import json
+import re
 import subprocess
+import token
+import tokenize
 from pathlib import Path
 
 import click
 import typer.main
+from typer.testing import CliRunner
 
 from hubless.cli.application import app
 from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LIBRARY, SERVICE = "indexer/hubless", "service/hubless_service"
+COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
+WAYS = {
+    "query": [["--vectors", "q.npy"]],
+    "evaluate": [
+        ["--relevant", "r.npy"],
+        ["--relevant", "r.npy", "--collection", "c"],
+        ["--relevant", "r.npy", "--collection", "c", "--strict"],
+        ["--relevant", "r.npy", "--collection", "c", "--queries", "q.npy", "--set", "abstain=true"],
+        ["--relevant", "r.npy", "--targets", "t", "--queries", "q", "--query-bank", "b", "--set", "abstain=true"],
+    ],
+    "report": [["--output", "r.html"]],
+}
+"""What a command needs besides its required options before it reads `--set`; each way knows other names."""
 
 
 def tracked(*patterns):
@@ -25,24 +44,64 @@ def tracked(*patterns):
     return [Path(line) for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
 
 
-def lines(folder):
-    return sum((ROOT / file).read_text("utf-8").count("\n") for file in tracked(f"{folder}/*.py"))
+def tokens(source):
+    """Return the number of tokens of a file's code. A formatted string is one, as before Python 3.12."""
+    texts = {
+        (node.lineno, node.col_offset)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    }
+    opens, closes = getattr(token, "FSTRING_START", None), getattr(token, "FSTRING_END", None)
+    count = depth = 0
+    for each in tokenize.generate_tokens(io.StringIO(source).readline):
+        if depth == 0 and (each.type == opens or (each.type in COUNTED and each.start not in texts)):
+            count += 1
+        depth += (each.type == opens) - (each.type == closes)
+    return count
+
+
+def tokens_of(folder):
+    return sum(tokens((ROOT / file).read_text("utf-8")) for file in tracked(f"{folder}/*.py"))
 
 
 def words():
     return sum(len((ROOT / page).read_text("utf-8").split()) for page in tracked("docs/*.md"))
 
 
-def options(group):
-    """Return the number of options of each command of a group, by its name."""
-    context, found = click.Context(group), {}
+def commands(group, before=()):
+    """Yield each command of a group with the words that call it."""
+    context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if hasattr(command, "list_commands"):
-            found |= {f"{name} {inner}": count for inner, count in options(command).items()}
+            yield from commands(command, (*before, name))
         else:
-            found[name] = sum(parameter.param_type_name == "option" for parameter in command.params)
-    return found
+            yield (*before, name), command
+
+
+def options(command):
+    return [parameter for parameter in command.params if parameter.param_type_name == "option"]
+
+
+def settable(called, command):
+    """Return the names that `--set` of a command takes, as its message lists them."""
+    if not any("--set" in option.opts for option in options(command)):
+        return set()
+    needed = [
+        word
+        for parameter in command.params
+        if parameter.required
+        for word in ([parameter.opts[-1], "x"] if parameter.param_type_name == "option" else ["x"])
+    ]
+    names = set()
+    for way in WAYS.get(" ".join(called), [[]]):
+        given = [*called, *needed, *way, "--set", "no.such=1"]
+        said = CliRunner().invoke(app, given, env={"COLUMNS": "5000", "HUBLESS_CATALOG": "x"}).output
+        known = re.search(r"Known: (.*)", said)
+        if known is None:
+            raise ValueError(f"{given} does not list what --set takes: {said}")
+        names |= set(re.findall(r"\w+", known[1]))
+    return names
 
 
 def entries():
@@ -54,30 +113,42 @@ def entries():
     return {room: len(names - {"__init__.py", "__main__.py"}) for room, names in rooms.items()}
 
 
+def _defined(node):
+    """Return the names that a statement of a module defines."""
+    match node:
+        case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [node.name]
+        case ast.Assign():
+            return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+    return []
+
+
 def names_twice():
-    """Return the names of modules and of public classes that stand twice in library and service."""
-    files = [file for file in tracked(f"{LIBRARY}/*.py", f"{SERVICE}/*.py") if file.parent.name != "cli"]
-    modules = collections.Counter(file.stem for file in files)
-    classes = collections.Counter(
-        node.name
-        for file in files
-        for node in ast.parse((ROOT / file).read_text("utf-8")).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    allowed = {"__init__", "__main__", "base"}
-    return sorted(name for name, count in (modules + classes).items() if count > 1 and name not in allowed)
+    """Return the public names that stand twice in library and service: of modules, and of what modules define."""
+    modules, defined = collections.Counter(), collections.Counter()
+    for file in tracked(f"{LIBRARY}/*.py", f"{SERVICE}/*.py"):
+        if file.stem in {"__init__", "__main__", "base"}:
+            continue
+        if file.parent.name != "cli":
+            modules[file.stem] += 1
+        body = ast.parse((ROOT / file).read_text("utf-8")).body
+        defined.update({name for node in body for name in _defined(node) if not name.startswith("_")})
+    return sorted(name for counts in (modules, defined) for name, count in counts.items() if count > 1)
 
 
 def size():
-    commands = options(typer.main.get_command(app))
+    called = dict(commands(typer.main.get_command(app)))
+    given = [len(options(command)) for command in called.values()]
     return {
-        "library": lines(LIBRARY),
-        "service": lines(SERVICE),
-        "tests": lines("tests"),
+        "library": tokens_of(LIBRARY),
+        "service": tokens_of(SERVICE),
+        "tests": tokens_of("tests"),
         "words": words(),
         "settings": len(Settings.model_fields),
-        "options": sum(commands.values()),
-        "options_of_a_command": max(commands.values()),
+        "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),
+        "options_of_a_command": max(given),
         "entries": max(entries().values()),
         "names_twice": names_twice(),
     }
