@@ -1,4 +1,5 @@
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,12 @@ def test_make_commands_of_a_page_are_targets(page):
 
 def test_every_target_is_explained_to_contributors():
     assert make_targets(ROOT / "CONTRIBUTING.md") == TARGETS
+
+
+def test_help_lists_every_command_within_80_columns():
+    shown = subprocess.run(
+        ["make", "-s", "--no-print-directory", "help"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    [phony] = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text())
+    assert {line.split()[0] for line in shown.splitlines()} == set(phony.split()) == TARGETS
+    assert [line for line in shown.splitlines() if len(line) > 80] == []

@@ -1,0 +1,138 @@
+"""Lock files agree wherever they are installed together, and pin what the projects ask for; the Makefile says where."""
+
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+LOCKS = {str(path.relative_to(ROOT)) for path in (ROOT / "requirements").glob("*.txt")}
+IMAGE = {"requirements/service.txt", *(lock for lock in LOCKS if "image-" in lock)}
+"""docker/requirements.sh puts them together."""
+PIN = re.compile(r"(?m)^([\w.-]+)==([^\s;]+)")
+
+
+def run(*command):
+    """What make says, whoever runs these tests: `make test ARGS=...` hands its own settings on."""
+    environ = {name: value for name, value in os.environ.items() if name not in ("ARGS", "MAKEFLAGS", "MAKEOVERRIDES")}
+    return subprocess.run(command, cwd=ROOT, env=environ, check=False, capture_output=True, text=True).stdout
+
+
+def recipe(*targets):
+    """What make would run for the targets, each line as its words."""
+    shown = run("make", "--dry-run", "--always-make", *targets).replace("\\\n", " ")
+    return [shlex.split(re.sub(r"\$\(.*?\)", "", line)) for line in shown.splitlines()]
+
+
+def after(option, words):
+    return [words[place + 1] for place, word in enumerate(words) if word == option]
+
+
+@pytest.fixture(scope="module")
+def installing():
+    """Lines, as words, by which the Makefile, the Dockerfile or CI installs something."""
+    stamps = set(re.findall(r"(?m)^(\.venv[\w-]*/\.ready):", run("make", "--print-data-base", "--question")))
+    lines = recipe(*sorted(stamps))
+    for file in (".ci/run", "Dockerfile"):
+        lines += [line.split() for line in (ROOT / file).read_text().splitlines()]
+    return [words for words in lines if "install" in words]
+
+
+def folder(words):
+    """The environment that a line installs something into."""
+    [program] = [word for word in words if re.search(r"/bin/(pip|python)$", word)]
+    return str(Path(program).parents[1])
+
+
+@pytest.fixture(scope="module")
+def environments(installing):
+    """Folder -> the lock files that are installed there."""
+    found = {"the image": IMAGE}
+    for words in installing:
+        for lock in LOCKS & set(after("-r", words)):
+            found.setdefault(folder(words), set()).add(lock)
+    return found
+
+
+def pins(lock):
+    """Name -> the versions that a lock pins: several where they depend on the system."""
+    found = {}
+    for name, version in PIN.findall((ROOT / lock).read_text("utf-8")):
+        found.setdefault(name, set()).add(version)
+    return found
+
+
+def test_each_lock_is_installed_by_something(environments):
+    assert set().union(*environments.values()) == LOCKS
+
+
+def test_locks_that_are_installed_together_pin_the_same_versions(environments):
+    assert environments[".venv-extras"] == {"requirements/dev.txt", "requirements/extras.txt"}
+    differing = {}
+    for environment, locks in environments.items():
+        by_name = {}
+        for lock in locks:
+            for name, versions in pins(lock).items():
+                by_name.setdefault(name, {})[lock] = versions
+        for name, found in by_name.items():
+            if any(versions != min(found.values(), key=sorted) for versions in found.values()):
+                differing[environment, name] = found
+    assert differing == {}
+
+
+def read(path):
+    return tomllib.loads((ROOT / path).read_text("utf-8"))
+
+
+def asked(words):
+    """What a line of the recipe `lock` asks for."""
+    projects = [word for word in words if word.endswith("pyproject.toml")]
+    wanted = [each for path in projects for each in read(path)["project"]["dependencies"]]
+    for extra in after("--extra", words):
+        wanted += read("pyproject.toml")["project"]["optional-dependencies"][extra]
+    for group in after("--group", words):
+        path, _, name = group.rpartition(":")
+        wanted += read(path or "pyproject.toml")["dependency-groups"][name]
+    return wanted
+
+
+def unmet(wanted, locks, without):
+    """Requirement -> the versions that the locks pin, where they do not fulfil it."""
+    found = {name: versions for lock in locks for name, versions in pins(lock).items()}
+    wrong = {}
+    for requirement in map(Requirement, wanted):
+        versions = found.get(canonicalize_name(requirement.name), set())
+        fits = bool(versions) and all(requirement.specifier.contains(version) for version in versions)
+        if not fits and requirement.name not in without:
+            wrong[str(requirement)] = versions
+    return wrong
+
+
+def test_each_lock_pins_what_its_line_of_the_recipe_asks_for():
+    made = {after("-o", words)[0]: words for words in recipe("lock") if "-o" in words}
+    assert made.keys() >= LOCKS
+    for lock in LOCKS:
+        together = {lock, "requirements/service.txt"} if lock in IMAGE else {lock}
+        assert unmet(asked(made[lock]), together, after("--no-emit-package", made[lock])) == {}, lock
+
+
+def test_projects_find_what_they_ask_for_in_the_environments_that_hold_them(environments, installing):
+    ours = {read(path)["project"]["name"] for path in [ROOT / "pyproject.toml", *ROOT.glob("*/*/pyproject.toml")]}
+    held = [(folder(words), project) for words in installing for project in after("-e", words)]
+    assert (".venv-langchain", "clients/python") in held
+    for environment, project in held:
+        wanted = read(f"{project}/pyproject.toml")["project"]["dependencies"]
+        assert unmet(wanted, environments[environment], ours) == {}, (environment, project)
+
+
+def test_each_lock_has_hashes_and_no_address():
+    texts = {lock: (ROOT / lock).read_text("utf-8") for lock in LOCKS}
+    assert [lock for lock, text in texts.items() if "://" in text or len(PIN.findall(text)) == 0] == []
+    blocks = [block for text in texts.values() for block in re.split(r"(?m)^(?=[\w.-]+==)", text) if "==" in block]
+    assert [block for block in blocks if "--hash=sha256:" not in block] == []
