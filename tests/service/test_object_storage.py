@@ -74,6 +74,17 @@ def test_damaged_version_holds_up_neither_the_old_one_nor_other_collections(publ
     assert "index.faiss" in found.state.trouble
 
 
+def test_current_that_is_no_name_and_damaged_aliases_stop_only_themselves(publish, source, store):
+    publish()
+    store.put("some/catalog/photos/CURRENT", b"../a\0b")
+    store.put("some/catalog/.aliases.json", b"{")
+    publish(name="other")
+    found = source()
+    assert found.names() == ["other"]
+    assert "names no version" in found.state.trouble
+    assert "is not a file of aliases" in found.state.trouble
+
+
 def test_copy_that_was_damaged_on_the_disk_is_brought_again(publish, source, tmp_path):
     version = publish()
     found = source()

@@ -18,7 +18,8 @@ from hubless.measures.confidence.labels import RelevantIds
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
 from hubless.store.bundle import Manifest
-from hubless.store.catalog import Catalog, check_name
+from hubless.store.catalog import Catalog
+from hubless.store.names import check_name
 from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_between
 from hubless.vectors.files import Vectors

@@ -27,8 +27,9 @@ from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
-from hubless.store.catalog import Catalog, check_name
+from hubless.store.catalog import Catalog
 from hubless.store.locks import lease
+from hubless.store.names import check_name
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import as_compared, check_dims
 from hubless.vectors.files import Vectors, as_items

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.errors import AliasNotFound, CollectionAliased, PreconditionFailed, StorageError, storage_errors
 from hubless.store.durable import locked, make_folder, replace_text
+from hubless.store.names import CollectionName
 
 ALIASES, _LOCK = ".aliases.json", ".aliases.lock"
 
@@ -25,7 +26,7 @@ class _Record(BaseModel):
 class Alias(_Record):
     """An alias and its collection. Each change of any alias of the catalog gives a new, higher `revision`."""
 
-    collection: str
+    collection: CollectionName
     revision: int
 
 
@@ -33,7 +34,7 @@ class Table(_Record):
     """All aliases, and the highest revision so far."""
 
     revision: int = 0
-    aliases: dict[str, Alias] = {}
+    aliases: dict[CollectionName, Alias] = {}
 
     @classmethod
     def parse(cls, content: bytes, name: str | Path) -> "Table":

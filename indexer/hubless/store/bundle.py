@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.store.durable import sync
+from hubless.store.names import CollectionName, Segment
 from hubless.vectors.npy import open_npz
 
 FORMAT_VERSION = 4
@@ -255,8 +256,8 @@ class Manifest(_Record):
     """Everything about a version; see docs/bundle-format.md."""
 
     format_version: int
-    collection: str
-    version: str
+    collection: CollectionName
+    version: Segment
     created: str
     count: int
     dim: int
@@ -283,7 +284,7 @@ class Manifest(_Record):
         0, description="Number of the query bank, put over HTTP, that the correction was fitted on."
     )
     provenance: Provenance
-    files: dict[str, FileRecord]
+    files: dict[Segment, FileRecord]
 
     @property
     def stored_dim(self) -> int:

@@ -38,9 +38,9 @@ from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, move, now, replace_text
 from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, Log
+from hubless.store.names import check_name, is_name
 from hubless.vectors.arrays import check_at_least
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 CURRENT = "CURRENT"
 LOCK = "LOCK"
 VERSIONS = "versions"
@@ -66,12 +66,6 @@ class VersionInfo:
             return cls(id, id == current, read())
         except BundleError as error:
             return cls(id, id == current, None, str(error))
-
-
-def check_name(name: str, parameter: str = "collection") -> None:
-    """Raise `InputError` unless the name is safe in a path and a URL."""
-    if not is_name(name):
-        raise InputError(parameter, "1 to 64 letters, digits, - or _, the first a letter or digit", repr(name))
 
 
 @dataclass(frozen=True)
@@ -359,11 +353,6 @@ def _new_version(versions: Path) -> str:
                 known = datetime.strptime(found[0], _MOMENT).replace(tzinfo=UTC)
                 moment = max(moment, known + timedelta(microseconds=1))
     return f"{moment:{_MOMENT}}-{secrets.token_hex(3)}"
-
-
-def is_name(name: object) -> bool:
-    """Return True if something can be the name of a collection."""
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _last_merged(versions: str) -> int:

@@ -11,7 +11,7 @@ import hubless
 from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.draft import delete
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError
-from hubless.store.catalog import check_name
+from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.keys import Access
 from hubless_service.http import responses

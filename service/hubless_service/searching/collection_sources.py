@@ -3,7 +3,8 @@
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,15 @@ class StoreState:
 
     trouble: str = ""
     synced: float = 0.0
+
+
+@contextmanager
+def _noted(troubles: list[str]) -> Iterator[None]:
+    """Note an error, so that what is damaged stops only itself."""
+    try:
+        yield
+    except HublessError as error:
+        troubles.append(str(error))
 
 
 class RemoteSource(CatalogSource):
@@ -122,17 +132,17 @@ class RemoteSource(CatalogSource):
             names = self._remote.collections()
             for gone in set(here) - set(names):
                 self._remote.forget(gone)
-            self._remote.pull_aliases()
         except HublessError as error:
             if not here:
                 raise
             names, troubles = [], [str(error)]
+        else:
+            with _noted(troubles):
+                self._remote.pull_aliases()
         for name in names:
-            try:
+            with _noted(troubles):
                 self._remote.pull(name)
                 self.prune(name, _KEPT)
-            except HublessError as error:
-                troubles.append(str(error))
         trouble = "; ".join(troubles)
         if trouble and trouble != before.trouble:
             log.error("%s: what is here is served: %s", self.address, trouble)

@@ -107,6 +107,18 @@ def test_damaged_file_is_refused_and_comes_again_with_the_next_pull(store, built
     small.check_complete(other.folder)
 
 
+@pytest.mark.parametrize("current", ["../../victim", "..", "", "a\0b", "/x"])
+def test_current_that_names_no_version_is_refused_and_rollback_mends_it(store, built, other, current):
+    _, version = built
+    (other.folder.parent / "victim").mkdir()
+    (other.folder.parent / "victim" / "file").write_text("mine")
+    store.put("some/catalog/photos/CURRENT", current.encode())
+    with pytest.raises(BundleDamaged, match="CURRENT: names no version"):
+        other.pull("photos")
+    assert (other.folder.parent / "victim" / "file").read_text() == "mine"
+    assert other.rollback("photos", version) == other.pull("photos") == version
+
+
 def test_file_that_is_lost_here_is_pulled_again(built, other):
     version = other.pull("photos")
     (other.folder / "photos" / "versions" / version / "index.faiss").unlink()

@@ -23,7 +23,7 @@ from hubless.databases.addresses import parse_address
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
-from hubless.store.catalog import check_name
+from hubless.store.names import check_name
 from hubless.vectors.payload_text import TYPES
 
 JOB_VERSION = 1

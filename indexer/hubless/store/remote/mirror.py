@@ -29,13 +29,12 @@ from hubless.store.catalog import (
     VERSIONS,
     Catalog,
     VersionInfo,
-    check_name,
-    is_name,
     superfluous,
     version_before,
 )
 from hubless.store.durable import link, locked, make_folder, move, replace_text
 from hubless.store.locks import forget_outside, noted_outside
+from hubless.store.names import check_name, is_name, is_segment
 from hubless.store.remote.objects import Objects
 
 PULLING = ".pulling-"
@@ -66,7 +65,13 @@ class RemoteCatalog:
         return [name for name in names if is_name(name) and self.tag(name) is not None]
 
     def current(self, name: str) -> str:
-        """Return the id of the current version. Raises `CollectionNotFound`."""
+        """Return the id of the current version. Raises `CollectionNotFound`; `BundleDamaged` if it is no id."""
+        current = self._named_current(name)
+        if not is_segment(current):
+            raise BundleDamaged(Path(f"{self.address}/{name}/{CURRENT}"), f"names no version: {current[:80]!r}")
+        return current
+
+    def _named_current(self, name: str) -> str:
         found = self.objects.read(f"{name}/{CURRENT}") if is_name(name) else None
         if found is None:
             self.objects.names()  # says so if there is no bucket
@@ -75,12 +80,13 @@ class RemoteCatalog:
 
     def version_ids(self, name: str) -> list[str]:
         """Return the ids of all complete versions, oldest first. Raises `CollectionNotFound`."""
-        self.current(name)
-        return [each for each in self.objects.names(f"{name}/{VERSIONS}") if self.is_complete(name, each)]
+        self._named_current(name)
+        known = self.objects.names(f"{name}/{VERSIONS}")
+        return [each for each in known if self.is_complete(name, each)]
 
     def versions(self, name: str) -> list[VersionInfo]:
         """Describe all complete versions, oldest first. Raises `CollectionNotFound`."""
-        current = self.current(name)
+        current = self._named_current(name)
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
     def pull(self, name: str, version: str | None = None) -> str:
@@ -108,7 +114,7 @@ class RemoteCatalog:
             if found is None:
                 (self.folder / ALIASES).unlink(missing_ok=True)
             else:
-                replace_text(self.folder / ALIASES, found.decode("utf-8", "replace"))
+                replace_text(self.folder / ALIASES, Table.parse(found, f"{self.address}/{ALIASES}").text)
 
     def tag(self, name: str) -> str | None:
         """Return what changes when another version becomes current at the address, for `push`; None without one."""
@@ -135,7 +141,7 @@ class RemoteCatalog:
         shutil.rmtree(home if version is None else home / VERSIONS / version, ignore_errors=True)
 
     def is_complete(self, name: str, version: str) -> bool:
-        return "/" not in version and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
+        return is_segment(version) and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
 
     def manifest(self, name: str, version: str) -> Manifest:
         """Read the manifest of a version. Raises `BundleError` if there is none, or it is damaged."""
@@ -176,9 +182,9 @@ class RemoteCatalog:
         Raises `CollectionNotFound`; `VersionNotFound`; `BundleDamaged` if a file of the version is not there, or has
         another size than its manifest says; `PreconditionFailed` if another version has become current meanwhile.
         """
-        tag, current = self.tag(name), self.current(name)
+        tag, current = self.tag(name), self._named_current(name)
         if version is None:
-            version = version_before(name, current, self.version_ids(name))
+            version = version_before(name, self.current(name), self.version_ids(name))
         self._check_whole(name, version)
         self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
         if version != current and not self.is_complete(name, version):  # it was pruned meanwhile
