@@ -1,6 +1,7 @@
 """Every error that hubless raises on purpose, below `HublessError`. Programs and HTTP answers rely on its `code`."""
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,22 @@ from typing import Any
 def how_to_install(extra: str) -> str:
     """Return how to install an extra. It works without a package index that has hubless."""
     return f"pip install '.[{extra}]' in the repository"
+
+
+_SECRETS = (
+    # the last @ of an address ends its password, whatever that holds
+    re.compile(r"\b([a-z][a-z0-9+.-]*:(?://)?[^/?#@:\s]*):.*(?=@)", re.DOTALL | re.IGNORECASE),
+    # a port that is no number
+    re.compile(r"\b([a-z][a-z0-9+.-]*://[^/?#@:\s]*):(?!\d*(?:[/?#\s]|$))[^/?#@…\s]+", re.IGNORECASE),
+    re.compile(r"([?&][^=&\s]*(?:pass|pwd|token|secret|key)[^=&\s]*=)[^&\s]*", re.IGNORECASE),
+)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with addresses that show no password and no key, also where they are written wrongly."""
+    for secret, put in zip(_SECRETS, (r"\1:…", r"\1:…", r"\1…"), strict=True):
+        text = secret.sub(put, text)
+    return text
 
 
 class HublessError(Exception):
@@ -33,10 +50,10 @@ class InputError(HublessError, ValueError):
     code = "invalid_input"
 
     def __init__(self, parameter: str, expected: str, received: object) -> None:
-        super().__init__(f"{parameter}: expected {expected}, got {received}")
         self.parameter = parameter
         self.expected = expected
-        self.received = str(received)
+        self.received = without_secrets(text) if "://" in (text := str(received)) else text
+        super().__init__(f"{parameter}: expected {expected}, got {self.received}")
 
 
 class DimensionMismatch(InputError):

@@ -1,13 +1,13 @@
 """Addresses of databases: scheme://user@host:port/database/table?vector=column."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from hubless.databases.base import Database
-from hubless.errors import InputError, how_to_install
+from hubless.errors import InputError, how_to_install, without_secrets
 
 MODULES = {
     "qdrant": ("qdrant", "QdrantCollection", "qdrant://HOST:6333/COLLECTION"),
@@ -28,7 +28,7 @@ class DatabaseAddress:
     host: str | None
     port: int | None
     user: str | None
-    password: str | None
+    password: str | None = field(repr=False)
     path: str
     table: str
     options: dict[str, str]
@@ -88,6 +88,9 @@ def parse_address(address: str) -> DatabaseAddress:
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise InputError("address", form, shown(address)) from error
+    if "@" in rest and ":" in parts.netloc and "@" not in parts.netloc:
+        expected = f"{form}, where a password has / as %2F, ? as %3F and # as %23, and a name @ as %40"
+        raise InputError("address", expected, shown(address))
     if host in (".", "..", "~"):  # a folder relative to this one
         rest, host = rest.partition("?")[0], None
         before, _, table = str(Path(rest).expanduser()).rpartition("/")
@@ -102,8 +105,8 @@ def parse_address(address: str) -> DatabaseAddress:
 
 
 def shown(address: str) -> str:
-    """Return an address without its password."""
-    return re.sub(r"(//[^/:@]*):[^/@]*@", r"\1:…@", str(address))
+    """Return an address without its password and other secrets."""
+    return without_secrets(str(address))
 
 
 def check_options(address: DatabaseAddress, *known: str) -> None:
