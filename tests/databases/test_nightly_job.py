@@ -46,8 +46,8 @@ def test_job_reads_a_database_and_writes_what_changed_to_it(job, store, best):
 def test_address_that_is_none_is_named_with_its_line(tmp_path):
     path = tmp_path / "job.yaml"
     path.write_text(JOB.format(address="oracle://me:sec/ret@h/t"))
-    with pytest.raises(InputError, match="publish: expected one of qdrant://.*oracle://me:…@h/t"):
+    with pytest.raises(InputError, match=r"publish: expected one of qdrant://.*oracle://me:…@h/t"):
         hubless.reindex(path)
     path.write_text(path.read_text().partition("publish")[0])
-    with pytest.raises(InputError, match="expected a path.*got oracle://me:…@h/t"):
+    with pytest.raises(InputError, match=r"expected a path.*got oracle://me:…@h/t"):
         hubless.reindex(path)

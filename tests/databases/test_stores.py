@@ -109,7 +109,7 @@ def test_ids_that_the_database_lacks_are_left_out(store, whole, best, fitted):
     assert (done.written, done.left_out) == (stores.FIRST, 0)
     strange = hubless.Index(metric="cosine", index="flat")
     strange.fit(stores.BANK_QUERIES, stores.TARGETS, ids=range(9000, 9000 + stores.COUNT), bank_of_targets=True)
-    with pytest.raises(InputError, match="expected rows with the ids of the collection"):
+    with pytest.raises(InputError, match="expected rows with the ids and the vectors of the collection"):
         hubless.publish(strange, store.address)
     rows = asked(store, done.query)
     assert rows == [[row for row in line if row < stores.FIRST][:10] for line in rows]

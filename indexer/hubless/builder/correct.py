@@ -73,6 +73,7 @@ def correct(
             return _sync(database, into, Path(folder))
         if query_bank is None:
             raise InputError("query bank", "example queries", "none")
+        database.prepare(into, metric)
         file = Path(folder) / "rows.parquet"
         if not spool(database, file):
             raise InputError("address", "rows with a vector", "none")
@@ -97,6 +98,7 @@ def publish(collection: Collection, address: str, *, into: str = INTO, progress:
     """Write the offsets of a collection beside the rows of a database that have its ids. See `correct`."""
     _check_name(into)
     with closing(open_database(address)) as database, database_errors(database):
+        database.prepare(into, collection.manifest.metric, reads=False)
         return _publish(database, collection, into, progress)
 
 
@@ -106,6 +108,7 @@ def publish_changed(collection: Collection, address: str) -> Corrected | None:
         fit = database.fit(INTO)
         if fit is not None and unpacked(fit)[1].get("of") == _of(collection):
             return None
+        database.prepare(INTO, collection.manifest.metric, reads=False)
         return _publish(database, collection, INTO, False)
 
 
@@ -125,13 +128,14 @@ def _publish(database: Database, index: Collection, into: str, progress: bool | 
             written += database.write(into, index.ids(some), augmented)
             advance(len(some))
         if not written:
-            raise InputError("address", "rows with the ids of the collection", "none")
+            raise InputError("address", "rows with the ids and the vectors of the collection", "none")
         steps.step("swapping")
         database.swap(into, _fit_of(index, asking), asking)
     return Corrected(database.title, into, written, database.count() - written, database.query_lines(into, asking))
 
 
 def _sync(database: Database, into: str, folder: Path) -> Corrected:
+    database.prepare(into, None)
     fit = database.fit(into)
     if fit is None:
         raise InputError("into", "a correction that is there; make it with a query bank first", repr(into))

@@ -55,6 +55,13 @@ class Database(Protocol):
     def find(self) -> None:
         """Find the table and its columns. Raises `InputError` naming what is not there, and what is."""
 
+    def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
+        """Hold the table against other corrections until `close`, and ask now what would stop the work later.
+
+        Called before the vectors are read. `metric` compares them; None stands for the metric of the stored fit, of
+        which new rows are going to get offsets. Without `reads` the vectors come from elsewhere. Raises `InputError`.
+        """
+
     def count(self) -> int:
         """Return the number of rows."""
 
