@@ -43,7 +43,7 @@ def test_job_is_read_with_defaults_and_short_forms(read):
         ("gates:", "schedule: daily\ngates:", "schedule: expected "),
         ("gates:", "quux: 1\ngates:", "quux: expected one of version, catalog, collection"),
         ("min: 0.9", "", "gates.recall: expected a bound, or no such key, got None"),
-        ("{min: 10}", "{}", "gates.rows: expected a bound: min or max or max_change, got {}"),
+        ("{min: 10}", "{}", "gates.rows: expected a bound: min or max or max_change or max_gone, got {}"),
         ("{min: 10}", "{min: null}", "gates.rows: expected a bound"),
         ("min: 0.9", "min: high", "gates.recall.min: expected a valid number"),
         ("min: 0.9", "min: 1.5", "gates.recall.min: expected less than or equal to 1, got 1.5"),

@@ -66,7 +66,7 @@ def test_failed_gate_exits_with_4_and_names_number_and_bound(reindex, job):
     ended = reindex("--json")
     assert ended.code == 4
     assert ended.err == "error: gate rows.min: 60 is below the bound, 61\n"
-    assert (ended.json["built"], ended.json["published"]) == (True, False)
+    assert (ended.json["built"], ended.json["published"]) == (False, False)
     assert ended.json["gates"] == [{"gate": "rows.min", "value": 60, "bound": 61.0, "passed": False, "note": ""}]
 
 
@@ -141,7 +141,7 @@ def test_plan_evaluates_the_gates_of_the_number_of_targets(reindex, job):
     assert planned.code == 4
     assert planned.err.startswith("error: gate rows.max_change: ")
     assert "rows.max_change" in reindex("--plan").out
-    assert values == {each["gate"]: (each["value"], each["passed"]) for each in reindex("--json").json["gates"][:3]}
+    assert values == {each["gate"]: (each["value"], each["passed"]) for each in reindex("--json").json["gates"]}
     assert values["rows.min"] == (43 + 1, True)
 
 

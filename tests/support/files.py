@@ -20,6 +20,7 @@ def write_npz(path, rows, **more):
 
 def write_parquet(path, rows, kind=None, column="vector", **more):
     """Rows as lists, of an Arrow type or list<float>; `row_group_size` is small, so that batches end in odd places."""
+    path.parent.mkdir(exist_ok=True)
     lists = pa.array([None if row is None else np.asarray(row) for row in rows], kind or pa.list_(pa.float32()))
     pq.write_table(pa.table({column: lists, **more}), path, row_group_size=11)
     return path

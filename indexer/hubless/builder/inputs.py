@@ -30,9 +30,10 @@ from hubless.store.address import address_of
 from hubless.store.bundle import FileRecord, FileStamp, InputRecord
 from hubless.vectors.arrays import F32, I64, check_dim, short_rows, unit_rows
 from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
-from hubless.vectors.files import Items, Vectors, as_items
+from hubless.vectors.files import SHARDS, Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
+from hubless.vectors.listing import ending_of
 from hubless.vectors.payload import (
     Dataset,
     Payload,
@@ -56,7 +57,7 @@ from hubless.vectors.sources import (
 )
 
 _Stamp = tuple[int, int, int, int]
-_READ = (".npy", ".npz", ".parquet", ".json")
+_READ = (*SHARDS, ".json")
 """Endings of the files in a folder that a build reads: shards of vectors, and an encoder."""
 
 
@@ -91,7 +92,7 @@ def _stamps(path: Path) -> dict[Path, _Stamp]:
     """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
     found = {}
     with suppress(OSError):  # the reader says it better
-        for file in [each for each in path.iterdir() if each.suffix in _READ] if path.is_dir() else [path]:
+        for file in [each for each in path.iterdir() if ending_of(each) in _READ] if path.is_dir() else [path]:
             stat = file.stat()
             found[file] = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
     return found

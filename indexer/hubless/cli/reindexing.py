@@ -119,6 +119,9 @@ def _decisions(plan: Plan) -> dict[str, str]:
 
 def _print_outcome(done: Outcome) -> None:
     made = done.manifest
+    if done.failed and made is None:
+        _print_gates(done.gates)
+        return
     if made is None or made.job is None:
         typer.echo("nothing changed, so nothing was built")
         for each in done.corrected:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.arrays import as_float32, is_list, matrix_of
 from hubless.vectors.ids import ID_COLUMN, id_array
+from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.sources import (
@@ -30,7 +31,8 @@ from hubless.vectors.sources import (
 )
 
 _VECTOR_COLUMNS = ("vector", "embedding")
-_SHARDS = (".npy", ".npz", ".parquet")
+SHARDS = (".npy", ".npz", ".parquet")
+"""Endings of files of vectors, which may stand in a folder together."""
 _OF_JSON = (
     " (targets are vectors; if the lines have some, make them Parquet: python -c "
     '\'from pyarrow import json, parquet; parquet.write_table(json.read_json("{0}.jsonl"), "{0}.parquet")\'; '
@@ -63,7 +65,7 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
 
 
 def open_items(path: str | Path, parameter: str) -> Items:
-    """Open a file of vectors, or a folder of such files (shards, in the order of their names).
+    """Open a file of vectors, or a folder of such files: shards, in `natural_order`.
 
     A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A `.parquet` has a list column
     `vector` or `embedding`, or one only, perhaps a column `id`, and the rest is payload. `parameter` says what the file
@@ -71,19 +73,19 @@ def open_items(path: str | Path, parameter: str) -> Items:
     """
     path = Path(path)
     name = f"{parameter} ({path.name})"
-    if path.is_dir():
+    if not is_there(path):
+        raise StorageError(path, f"{parameter}: there is no such file")
+    if is_folder(path):
         with _reading(path, name):
             return _open_folder(path, name)
-    if not path.exists():
-        raise StorageError(path, f"{parameter}: there is no such file")
     if path.stat().st_size == 0:
         raise InputError(name, "a file of vectors", "an empty file")
     openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
-    if path.suffix not in openers:
+    if ending_of(path) not in openers:
         expected = f"a file ending in .npy, .npz or .parquet{_HINTS.get(path.suffix, '').format(path.with_suffix(''))}"
         raise InputError(name, expected, path.suffix or "no ending")
     with _reading(path, name):
-        items = openers[path.suffix](path, name)
+        items = openers[ending_of(path)](path, name)
     if min(items.vectors.shape) < 1:
         raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
     return items
@@ -103,11 +105,11 @@ def _reading(path: Path, name: str) -> Iterator[None]:
 
 
 def _open_folder(path: Path, name: str) -> Items:
-    files = sorted(file for file in path.iterdir() if file.suffix in _SHARDS)
+    files = files_in(path, SHARDS)
     if not files:
-        raise InputError(name, f"a folder of {', '.join(_SHARDS)} files", "a folder without any")
-    if len({file.suffix for file in files}) > 1:
-        raise InputError(name, "shards of one kind", " and ".join(sorted({file.suffix for file in files})))
+        raise InputError(name, f"a folder of {', '.join(SHARDS)} files", "a folder without any")
+    if len(kinds := sorted({ending_of(file) for file in files})) > 1:
+        raise InputError(name, "shards of one kind", " and ".join(kinds))
     shards = [open_items(file, name) for file in files]
     with_ids = [shard.ids for shard in shards if shard.ids is not None]
     if 0 < len(with_ids) < len(shards):

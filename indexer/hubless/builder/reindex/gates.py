@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ class GateResult:
         beyond = "below" if self.gate.rpartition(".")[2].startswith("min") else "above"
         if self.value is None:
             return f"{self.gate}: {self.note}"
-        return f"{self.gate}: {self.value:.4g} is {beyond} the bound, {self.bound:g}"
+        why = f": {self.note}" if self.note else ""
+        return f"{self.gate}: {self.value:.4g} is {beyond} the bound, {self.bound:g}{why}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +62,15 @@ class _Searched:
         return [ids[start : start + rows.shape[1]] for start in range(0, len(ids), rows.shape[1])]
 
 
-def measure_gates(
-    job: ReindexJob, folder: Path, draft: VersionDraft, ids: pa.Array, before: Parts | None
-) -> list[GateResult]:
+def measure_gates(plan: Plan, draft: VersionDraft, ids: pa.Array, before: Parts | None) -> list[GateResult]:
     """Compare a version with the gates of its job; `ids` (n,) are those of its targets."""
+    job = plan.job
     now = _Searched(Ranker(draft.targets, draft.offsets, draft.query_time), ids, draft.about["strength"])
     earlier = None
     if before is not None and before.targets.room(None):
         earlier = _Searched(before.ranker, before.ids.array, before.manifest.strength)
     measured, bank, missing = draft.measured, draft.about["bank"], "was not measured"
-    values = _counted(len(ids), before)
+    values = _counted(len(ids), before, plan.rows.gone)
     values["recall.min"] = (None, missing) if measured is None else (measured.recall_at_10, "")
     for name in Hubness.model_fields:
         value = None if measured is None else getattr(measured.hubness_corrected, name)
@@ -84,7 +85,7 @@ def measure_gates(
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
-        right = _first_right(gate, job, folder, now, draft.basis)
+        right = _first_right(gate, job, plan.folder, now, draft.basis)
         values["r_at_1.min"] = (right(now), "")
         values["r_at_1.max_drop"] = (
             (None, NO_VERSION) if earlier is None else (max(0.0, right(earlier) - right(now)), "")
@@ -94,12 +95,18 @@ def measure_gates(
 
 def foresee_gates(plan: Plan) -> list[GateResult]:
     """Compare with the gates of a job what its plan tells: the number of targets."""
-    if plan.job.gates.rows is None or not plan.why:
+    if not plan.why:
         return []
-    before = None if plan.base is None else current_parts(plan.catalog, plan.job.collection, plan.seq)
+    return gates_of_rows(
+        plan, None if plan.base is None else current_parts(plan.catalog, plan.job.collection, plan.seq)
+    )
+
+
+def gates_of_rows(plan: Plan, before: Parts | None) -> list[GateResult]:
+    """Compare the number of targets with the gates of a job, before any work. `before` is the collection as it is."""
     put = [each.ids for each in plan.rows.put()]
     count = len(kept_rows(before, put, plan.rows.gone)) + sum(map(len, put))
-    return list(_compared(plan.job, _counted(count, before)))
+    return list(_compared(plan.job, _counted(count, before, plan.rows.gone)))
 
 
 def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]:
@@ -113,10 +120,17 @@ def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]
                 yield GateResult(f"{name}.{bound}", value, limit, passed, note)
 
 
-def _counted(count: int, before: Parts | None) -> dict[str, Value]:
+def _counted(count: int, before: Parts | None, gone: pa.Array) -> dict[str, Value]:
+    """Return what the gates of rows bound. `gone` are the ids that no file has any more."""
     was = None if before is None else before.manifest.count
     change: Value = (None, NO_VERSION) if not was else (abs(count - was) / was, "")
-    return {"rows.min": (count, ""), "rows.max": (count, ""), "rows.max_change": change}
+    values: dict[str, Value] = {"rows.min": (count, ""), "rows.max": (count, ""), "rows.max_change": change}
+    if before is not None and len(gone) and len(known := before.ids.array):
+        lost = pc.sum(pc.is_in(known, gone)).as_py()  # those deleted over HTTP are not there to be lost
+        share = lost / len(known)
+        allowing = f"gates: {{rows: {{max_gone: {ceil(100 * share) / 100:g}}}}} in the job file allows it"
+        values["rows.max_gone"] = (share, f"{lost:,} of {len(known):,} targets are in no file any more; {allowing}")
+    return values
 
 
 def _first_right(

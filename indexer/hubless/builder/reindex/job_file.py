@@ -27,6 +27,7 @@ from hubless.store.names import check_name
 from hubless.vectors.payload_text import TYPES
 
 JOB_VERSION = 1
+MOST_GONE = 0.2
 
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
@@ -81,7 +82,8 @@ class _Gate(_Section):
     @model_validator(mode="after")
     def _bounded(self) -> "_Gate":
         bounds = [name for name in type(self).model_fields if name.startswith(("min", "max"))]
-        if all(getattr(self, name) is None for name in bounds):
+        given = [name for name in bounds if name in self.model_fields_set]
+        if all(getattr(self, name) is None for name in given):
             raise ValueError(f"a bound: {' or '.join(bounds)}")
         return self
 
@@ -92,6 +94,7 @@ class RowsGate(_Gate):
     min: int | None = Field(default=None, ge=0)
     max: int | None = Field(default=None, ge=0)
     max_change: float | None = Field(default=None, ge=0, description="Change of their number, as a share.")
+    max_gone: Share = Field(default=MOST_GONE, description="The share of them that no file has any more.")
 
 
 class RecallGate(_Gate):
@@ -132,7 +135,7 @@ class FirstRightGate(_Gate):
 class Gates(_Section):
     """Bounds that a version must reach before it is published."""
 
-    rows: RowsGate | None = None
+    rows: RowsGate = RowsGate(max_gone=MOST_GONE)
     recall: RecallGate | None = None
     hubness: HubnessGate | None = None
     canaries: CanariesGate | None = None

@@ -18,6 +18,7 @@ from hubless.builder.recipe import Recipe, read_correction, record_from
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.source_files import (
     RowChanges,
+    check_not_emptied,
     found_files,
     found_sources,
     read_table,
@@ -32,6 +33,7 @@ from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.vectors.basis import AUTO
+from hubless.vectors.listing import files_in, is_folder
 
 WORK = ".reindex"
 SEQ = "seq"
@@ -108,6 +110,7 @@ def make_plan(
             table = read_table(catalog.folder(job.collection, base.version) / bundle.SOURCES)
         now_there = [stamps(file.files, folder) for file in files]
         rows = row_changes(files, now_there, record.sources if record else [], table, job.payload_schema or None)
+        check_not_emptied(rows.files, folder)
     if base and rows.dim not in (None, base.dim):
         raise DimensionMismatch("targets", f"{base.dim} dimensions, as the collection has", rows.dim)
     fit, index = _fit_settings(job, recipe), _index_settings(job)
@@ -192,7 +195,7 @@ def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
     found = {name: found_files(path, folder, name) for name, path in named.items()}
     if job.encoder is not None:
         path = folder / job.encoder
-        found["encoder"] = sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+        found["encoder"] = files_in(path) if is_folder(path) else [path]
     return found
 
 

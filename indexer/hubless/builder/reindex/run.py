@@ -19,7 +19,7 @@ from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, cur
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.reindex.gates import GateResult, measure_gates
+from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
@@ -212,6 +212,9 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
         if plan.base is not None:
             steps.step("opening the current version")
             before = current_parts(plan.catalog, job.collection, plan.seq)
+        foreseen = gates_of_rows(plan, before)
+        if not all(each.passed for each in foreseen):
+            return Outcome(plan, gates=foreseen)
         with executing(plan.recipe.executor, staged.folder), on_device(plan.recipe.device):
             with plan.seen.unchanged():
                 encoder = None if before is None else before.encoder
@@ -229,7 +232,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
                 make = _fit if plan.refit or before is None else _carry
                 draft, why = make(plan, rows, bench, staged.folder, basis)
             steps.step("measuring the gates")
-            results = measure_gates(job, plan.folder, draft, rows.contents.ids, before)
+            results = measure_gates(plan, draft, rows.contents.ids, before)
             record = _record(plan, draft, [*plan.why, *why], results)
             inputs = _inputs(plan, record.banks)
             made = draft.manifest(

@@ -25,14 +25,13 @@ from hubless.errors import DuplicateIds, InputError, StorageError, one_line, sto
 from hubless.store.address import copy_folder
 from hubless.store.bundle import FileStamp, SourceRecord, record_of
 from hubless.vectors.arrays import I64
-from hubless.vectors.files import Items
+from hubless.vectors.files import SHARDS, Items
 from hubless.vectors.ids import ID_COLUMN
+from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
 from hubless.vectors.payload import Dataset, PayloadTypes, open_dataset
 from hubless.vectors.payload_types import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows
 
-ENDINGS = (".npy", ".npz", ".parquet")
-_PATTERN = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 
 
@@ -56,7 +55,7 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
         name = f"targets.{number}"
         paths = found_files(entry.path, folder, name)
         more = [None if each is None else folder / each for each in (entry.ids, entry.payload)]
-        if missing := [path for path in more if path is not None and not path.is_file()]:
+        if missing := [path for path in more if path is not None and not (is_there(path) and not is_folder(path))]:
             raise StorageError(missing[0], f"{name}: there is no such file")
         if len(paths) > 1 and any(more):
             expected = "a single file, as it has a file with ids or payload"
@@ -69,26 +68,33 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
 
 
 def found_files(given: str, folder: Path, name: str) -> list[Path]:
-    """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches."""
+    """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches.
+
+    Raises `StorageError` if there is none, or if one cannot be looked at.
+    """
     if is_database(given):
         return [copied_rows(given, copy_folder(shown(given), "rows"))]
     if _ADDRESS.match(given):
         raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given
-    with storage_errors(path):
-        if path.is_dir():
-            found = sorted(each for each in path.iterdir() if each.suffix in ENDINGS)
-        elif path.exists() or not _PATTERN.search(given):
-            found = [path] if path.is_file() else []
-        else:
-            # an absolute pattern begins at the root, any other in the folder, whose own name is no pattern
-            top, pattern = folder, given
-            if Path(given).is_absolute():
-                top, pattern = Path(path.anchor), str(path.relative_to(path.anchor))
-            found = sorted(each for each in top.glob(pattern) if each.is_file())
+    if is_there(path):
+        found = files_in(path, SHARDS) if is_folder(path) else [path]
+    else:
+        found = files_matching(given, folder, SHARDS) if is_pattern(given) else []
     if not found:
         raise StorageError(path, f"{name}: there is no such file")
     return found
+
+
+def check_not_emptied(changes: "Iterable[FileChange]", folder: Path) -> None:
+    """Raise `StorageError` if a file is gone and left its folder empty, as a disk does that is not mounted."""
+    for each in changes:
+        place = (folder / each.path).parent
+        if each.state == "gone" and is_there(place) and is_folder(place) and not any(place.iterdir()):
+            problem = (
+                f"an empty folder, which had {each.gone:,} targets. Is its disk mounted? If not, remove the folder"
+            )
+            raise StorageError(place, problem)
 
 
 def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
