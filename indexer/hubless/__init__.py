@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from hubless.builder.build import build as build
     from hubless.builder.correct import correct as correct
     from hubless.builder.correct import publish as publish
+    from hubless.builder.correct import undo as undo
     from hubless.builder.index import Index as Index
     from hubless.builder.index import open_index
     from hubless.builder.lifecycle import calibrate as calibrate
@@ -74,6 +75,7 @@ _PLACES = {
     "reindex": "builder.reindex.run.reindex",
     "scan": "lab.scan.scanning.scan",
     "tune": "lab.experiments.tune.tune",
+    "undo": "builder.correct.undo",
 }
 """The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy."""
 __all__ = list(_PLACES)

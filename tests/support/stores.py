@@ -52,6 +52,13 @@ class Qdrant:
         yield client
         client.close()
 
+    def listed(self):
+        """All names of tables, columns, functions and so on that are there."""
+        with self.client() as client:
+            found = client.get_collection("photos").config
+            names = [each.name for each in client.get_collections().collections]
+            return sorted(names), sorted(found.params.vectors), found.metadata or {}
+
     def fill(self, first=0, last=COUNT):
         from qdrant_client import models
 
@@ -97,6 +104,12 @@ class Pgvector:
 
         return psycopg.connect(self.uri, autocommit=True)
 
+    def listed(self):
+        with self.client() as client:
+            columns = client.execute("SELECT * FROM photos LIMIT 0").description
+            made = "SELECT tgname FROM pg_trigger UNION SELECT proname FROM pg_proc WHERE proname ~ 'hubless'"
+            return [each.name for each in columns], sorted(name for (name,) in client.execute(made))
+
     def fill(self, first=0, last=COUNT):
         with self.client() as client:
             client.execute("CREATE EXTENSION IF NOT EXISTS vector")
@@ -135,6 +148,9 @@ class Chroma:
 
         return chromadb.PersistentClient(str(self.folder), chromadb.Settings(anonymized_telemetry=False))
 
+    def listed(self):
+        return sorted(each.name for each in self.client().list_collections())
+
     def fill(self, first=0, last=COUNT):
         rows = range(first, last)
         collection = self.client().get_or_create_collection(
@@ -163,6 +179,12 @@ class Lancedb:
 
         names = ("add_columns", "alter_columns", "drop_columns", "delete")
         return [(LanceTable, names), (LanceMergeInsertBuilder, ("execute",))]
+
+    def listed(self):
+        import lancedb
+
+        database = lancedb.connect(str(self.folder))
+        return sorted(database.list_tables().tables), database.open_table("photos").schema.names
 
     def fill(self, first=0, last=COUNT):
         import lancedb
@@ -208,6 +230,10 @@ class Milvus:
         client = MilvusClient(str(self.file))
         yield client
         client.close()
+
+    def listed(self):
+        with self.client() as client:
+            return sorted(client.list_collections()), client.list_aliases().get("aliases", [])
 
     def fill(self, first=0, last=COUNT):
         from pymilvus import DataType

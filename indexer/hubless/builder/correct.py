@@ -102,6 +102,19 @@ def publish(collection: Collection, address: str, *, into: str = INTO, progress:
         return _publish(database, collection, into, progress)
 
 
+def undo(address: str, *, into: str | None = None) -> list[str]:
+    """Remove what `correct` and `publish` made in a database: all of it, or the correction named `into`.
+
+    Returns the name of each thing that went, in the words of that database; none if there was nothing. The rows of the
+    database stay as they were. Raises `InputError` naming what is wrong with the address, and `EngineError` if the
+    database refuses.
+    """
+    if into is not None:
+        _check_name(into)
+    with closing(open_database(address)) as database, database_errors(database):
+        return database.undo(into)
+
+
 def publish_changed(collection: Collection, address: str) -> Corrected | None:
     """Publish a collection to a database, unless its version is there already."""
     with closing(open_database(address)) as database, database_errors(database):

@@ -9,7 +9,7 @@ import typer
 
 import hubless
 from hubless.builder.build import build
-from hubless.builder.correct import INTO, correct
+from hubless.builder.correct import INTO, correct, undo
 from hubless.builder.recipe import read_correction
 from hubless.cli.options import (
     SET,
@@ -23,6 +23,7 @@ from hubless.cli.options import (
     check_choice,
     parameters_of,
     read_settings,
+    refuse,
 )
 from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of, warn
 from hubless.corrections import CORRECTIONS
@@ -246,10 +247,13 @@ def correct_command(
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="Such as qdrant://localhost:6333/photos.")],
     query_bank: BankOption = None,
     into: Annotated[
-        str, typer.Option("--into", metavar="NAME", help="Name of the column or vector that is written.")
-    ] = INTO,
+        str | None, typer.Option("--into", metavar="NAME", help="Name of what is written: hubless, if you give none.")
+    ] = None,
     sync: Annotated[
         bool, typer.Option("--sync", help="Give new rows their offsets, by the fit that the database keeps.")
+    ] = False,
+    undo_: Annotated[
+        bool, typer.Option("--undo", help="Take away what corrections made: all, or the one of --into.")
     ] = False,
     set_: SetOption = None,
     json_: JsonOption = False,
@@ -265,7 +269,15 @@ def correct_command(
     """
     known = {"metric": Literal["cosine", "dot"], **parameters_of(build, skip=_GIVEN)}
     values: dict[str, Any] = read_settings(set_, known)
-    done = correct(address, query_bank, into=into, sync=sync, **values)
+    if undo_:
+        refuse("--undo", {"query-bank": query_bank, "sync": sync or None, "set": set_})
+        gone = undo(address, into=into)
+        if json_:
+            print_json({"removed": gone})
+        else:
+            typer.echo("\n".join(f"removed {name}" for name in gone) or "nothing to undo")
+        return
+    done = correct(address, query_bank, into=into or INTO, sync=sync, **values)
     if json_:
         print_json(vars(done))
         return

@@ -83,6 +83,12 @@ class Database(Protocol):
     def finish(self, into: str) -> None:
         """Remove what the rows no longer have, after new ones were written; nothing where a row takes it along."""
 
+    def undo(self, into: str | None) -> list[str]:
+        """Remove what corrections made, all of them or the one of this name. Return the name of each thing that went.
+
+        Rows, columns and metadata of the owner stay as they were. Remains of runs that were killed go too.
+        """
+
     def query_lines(self, into: str, asking: Asking) -> str:
         """Return lines that ask for ten rows, with a filter."""
 

@@ -1,6 +1,7 @@
 """Chroma: a collection beside, with the documents and metadata. The metadata of the source names the current one."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -80,7 +81,7 @@ class ChromaCollection(Database):
         return [] if name is None else list(self._get(name).get(include=[])["ids"])
 
     def _current(self, into: str) -> str | None:
-        return (self._get(self.name).metadata or {}).get(into)
+        return (self._get(self.name).metadata or {}).get(into) or None
 
     def _next(self, into: str) -> str:
         return following(f"{self.name}-{into}-", self._current(into))
@@ -131,6 +132,20 @@ class ChromaCollection(Database):
         gone = sorted(set(self._ids(current)) - set(self._ids(self.name)))
         for start in range(0, len(gone), PAGE):
             self._get(current).delete(ids=gone[start : start + PAGE])
+
+    def undo(self, into: str | None) -> list[str]:
+        source, gone = self._get(self.name), []
+        for name in self._names():
+            found = re.fullmatch(rf"{re.escape(self.name)}-([a-z_]\w*)-\d+(-fit)?", name, re.ASCII | re.IGNORECASE)
+            if found and into in (None, found[1]):
+                self._client.delete_collection(name)
+                gone.append(f"collection {name}")
+        kept = {name: one for name, one in (source.metadata or {}).items() if not name.startswith("hnsw:")}
+        ours = [k for k, v in kept.items() if is_numbered(v, f"{self.name}-{k}-") and into in (None, k)]
+        if ours:
+            left = {name: one for name, one in kept.items() if name not in ours}
+            source.modify(metadata=left or dict.fromkeys(ours, ""))  # it takes no empty metadata
+        return [*gone, *(f"metadata {name} of {self.name}" for name in ours)]
 
     def query_lines(self, into: str, asking: Asking) -> str:
         return (

@@ -133,6 +133,21 @@ class LanceTable(Database):
         renamed = f"{into}_new" not in self._table.schema.names
         return (self._row(f"{into}_new") if renamed else None) or self._row(into) or None
 
+    def undo(self, into: str | None) -> list[str]:
+        names = [name for name in self._written() if into in (None, name)]
+        ours = {each for name in names for each in (name, f"{name}_new", f"{name}_old")}
+        columns = [name for name in self._table.schema.names if name in ours]
+        if columns:
+            self._table.drop_columns(columns)
+        for name in names:
+            for each in (name, f"{name}_new"):
+                self._fits().delete(self._of(each))
+        gone = [f"column {name}" for name in columns]
+        if names and not self._fits().count_rows():
+            self._database.drop_table(_FITS)
+            gone.append(f"table {_FITS}")
+        return gone
+
     def query_lines(self, into: str, asking: Asking) -> str:
         return (
             f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type('dot')\n"

@@ -1,6 +1,7 @@
 """Milvus: a collection beside, with the other fields. An alias names the current one."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -157,6 +158,23 @@ class MilvusCollection(Database):
         gone = sorted(set(self._ids(current)) - set(self._ids(self.name)), key=str)
         for start in range(0, len(gone), PAGE):
             self._client.delete(current, ids=gone[start : start + PAGE])
+
+    def undo(self, into: str | None) -> list[str]:
+        gone = []
+        for alias in self._client.list_aliases().get("aliases", []):
+            of = self._name_in(alias, "")
+            if of and into in (None, of) and self._name_in(str(self._current(of)), r"_\d+"):
+                self._client.drop_alias(alias)
+                gone.append(f"alias {alias}")
+        for name in self._client.list_collections():
+            if (of := self._name_in(name, r"_\d+(_fit)?")) and into in (None, of):
+                self._client.drop_collection(name)
+                gone.append(f"collection {name}")
+        return gone
+
+    def _name_in(self, name: str, end: str) -> str | None:
+        found = re.fullmatch(rf"{re.escape(self.name)}_([a-z_]\w*?){end}", name, re.ASCII | re.IGNORECASE)
+        return found and found[1]
 
     def query_lines(self, into: str, asking: Asking) -> str:
         return (

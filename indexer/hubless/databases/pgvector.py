@@ -285,6 +285,22 @@ class PgvectorTable(Database):
             found = self._run("SELECT fit FROM {fits} WHERE relation = %s AND name = %s", [self.name, into], fits=_FITS)
             return next((bytes(fit) for (fit,) in found if fit is not None), None)
 
+    def undo(self, into: str | None) -> list[str]:
+        gone, bare = [], self.name.rpartition(".")[2]
+        for name in [each for each in self._written() if into in (None, each)]:
+            with self._connection.transaction():
+                for column in (name, f"{name}_new"):
+                    if column in self._read_columns():
+                        self._run("ALTER TABLE {table} DROP COLUMN {column}", column=column)
+                        gone.append(f"column {column}")
+                self._run("DROP FUNCTION IF EXISTS {one}() CASCADE", one=f"{bare}_{name}_stale")
+                self._run("DROP FUNCTION IF EXISTS {one}()", one=f"{bare}_{name}_refresh")
+                self._run("DELETE FROM {fits} WHERE relation = %s AND name = %s", [self.name, name], fits=_FITS)
+                if self._run("SELECT to_regclass(%s)", [BANK]).fetchone() != (None,):
+                    self._run("DELETE FROM {bank} WHERE relation = %s AND name = %s", [self.name, name], bank=BANK)
+            gone.append(f"functions {bare}_{name}_stale and {bare}_{name}_refresh, and the stored fit of {name}")
+        return gone
+
     def query_lines(self, into: str, asking: Asking) -> str:
         metric = ", 'dot'" if asking.metric == "dot" else ""
         asked = f"hub_query(%(q)s, {asking.strength:g}{metric})"

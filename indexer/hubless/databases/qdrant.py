@@ -151,6 +151,25 @@ class QdrantCollection(Database):
         found = sorted((point.payload["place"], point.payload["text"]) for point in points if point.payload)
         return joined([text for _, text in found])
 
+    def undo(self, into: str | None) -> list[str]:
+        found = {name: one for name, one in self._metadata().items() if _is_ours(name, one) and into in (None, name)}
+        gone = []
+        for name in found:
+            for vector in [each for each in self._vectors() if is_numbered(each, f"{name}-")]:
+                self._client.delete_vector_name(self.name, vector)
+                gone.append(f"vector {vector}")
+        if found:
+            self._client.update_collection(self.name, metadata=dict.fromkeys(found))  # null removes an entry
+            gone += [f"metadata {name} of {self.name}" for name in found]
+        if self._client.collection_exists(self._fits):
+            if not any(_is_ours(name, one) for name, one in self._metadata().items()):
+                self._client.delete_collection(self._fits)
+                gone.append(f"collection {self._fits}")
+            else:
+                where = models.FieldCondition(key="into", match=models.MatchAny(any=list(found)))
+                self._client.delete(self._fits, models.FilterSelector(filter=models.Filter(must=[where])))
+        return gone
+
     def query_lines(self, into: str, asking: Asking) -> str:
         return (
             f"using = client.get_collection({self.name!r}).config.metadata[{into!r}]\n"
