@@ -2,7 +2,7 @@
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -293,3 +293,14 @@ def one_line(error: Exception) -> str:
         return error.strerror
     line = str(error).splitlines()[0] if str(error) else type(error).__name__
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+MOST_NAMES = 8
+"""Names that a message lists. A wide table has hundreds."""
+
+
+def names_of(names: Iterable[object]) -> str:
+    """Return names for a message, separated by commas: the first few, and how many more there are."""
+    known = [str(name) for name in names]
+    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return ", ".join(known[:MOST_NAMES]) + more or "none"

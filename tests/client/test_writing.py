@@ -37,10 +37,12 @@ def test_put_sends_vectors_in_base64_and_payload_where_there_is_one(ask):
     assert sent(server) == ("PUT", "/v1/collections/songs/points", {"points": points, "mode": "insert"})
 
 
-def test_put_sends_no_vector_of_targets_that_have_none(ask):
+def test_put_sends_null_for_targets_without_a_vector(ask):
     server = Server(WRITTEN)
     ask(server, "put", "songs", ["x", "y", "z"], [None, [1, 2], None])
-    assert sent(server)[2] == {"points": [{"id": "x"}, {"id": "y", "vector": ONE}, {"id": "z"}]}
+    assert sent(server)[2] == {
+        "points": [{"id": "x", "vector": None}, {"id": "y", "vector": ONE}, {"id": "z", "vector": None}]
+    }
 
 
 def test_delete_of_a_point_sends_its_id_in_the_path_and_options_in_the_url(ask):
@@ -179,6 +181,37 @@ def test_what_is_no_table_is_not_sent(url):
             upload(client, writing.NAME, [1, 2])
         with pytest.raises(CannotSend, match="rows"):
             upload(client, writing.NAME, table(2), rows=0)
+
+
+RENAMES = {
+    "arrow": (
+        'rename_columns({"embedding": "vector"})',
+        lambda table: table.rename_columns({"embedding": "vector"}),
+    ),
+    "pandas": (
+        'rename(columns={"embedding": "vector"})',
+        lambda table: table.rename(columns={"embedding": "vector"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", RENAMES)
+def test_table_whose_vectors_have_another_name_is_not_sent_and_the_line_told_renames_them(url, kind):
+    given = pa.table({"id": ["a", "b"], "embedding": np.eye(2, small.DIM).tolist(), "title": ["one", "two"]})
+    if kind == "pandas":
+        given = pytest.importorskip("pandas").DataFrame(given.to_pydict())
+    with Client(url) as client:
+        with pytest.raises(CannotSend, match=r"table: expected a column vector .*, got lists in embedding") as caught:
+            upload(client, writing.NAME, given)
+        assert client.count(writing.NAME) == len(small.IDS)
+        line, rename = RENAMES[kind]
+        assert str(caught.value).endswith(f"rename yours: table = table.{line}")
+        assert upload(client, writing.NAME, rename(given)) == 2
+        assert client.query(writing.NAME, np.eye(2, small.DIM)[0], limit=1, strength=0)[0].id == "a"
+        with pytest.raises(CannotSend, match="got columns id, title"):
+            upload(client, writing.NAME, pa.table({"id": ["a"], "title": ["one"]}))
+        upload(client, writing.NAME, pa.table({"id": ["a"], "title": ["one"], "vector": pa.nulls(1)}))
+        assert client.point(writing.NAME, "a", with_vector=True).vector is None
 
 
 def test_writes_of_the_client_take_the_seq_of_a_point(url):

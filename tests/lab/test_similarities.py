@@ -71,7 +71,10 @@ def test_strict_protocol_splits_similarities_as_it_splits_vectors():
         ({"bank": MATRICES["bank"].T}, "got shape (120, 150): it looks transposed"),
         ({"target_bank": MATRICES["target_bank"][:149]}, "target bank similarities: expected a row for each of the"),
         ({"bank": None}, "target bank similarities: expected none without bank similarities"),
-        ({"queries": MATRICES["queries"] > 0}, "similarities: expected float16, float32 or float64, got bool"),
+        (
+            {"queries": MATRICES["queries"] > 0},
+            "similarities: expected float16, float32 or float64, or whole numbers of 8 or 16 bits, got bool",
+        ),
         ({"bank": np.arange(5.0)}, "bank similarities: expected a matrix"),
     ],
 )

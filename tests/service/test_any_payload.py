@@ -205,7 +205,9 @@ def test_times_beyond_the_years_1_to_9999_are_refused_by_put_and_patch(typed):
         assert put(typed, "a", {}).status_code == 200
         patch = typed.patch("/points", json={"points": [{"id": "a", "payload": {column: value}}]})
         assert column in refused(patch)["parameter"]
-    content = arrow_stream(pa.table({"id": ["a"], "of timestamp": pa.array([2**62], pa.timestamp("us"))}))
+    content = arrow_stream(
+        pa.table({"id": ["a"], "vector": pa.nulls(1), "of timestamp": pa.array([2**62], pa.timestamp("us"))})
+    )
     assert "of timestamp" in refused(put_arrow(typed, content))["parameter"]
 
 
@@ -215,7 +217,7 @@ def put_arrow(client, content):
 
 def test_name_of_an_arrow_member_that_is_not_utf_8_is_refused(free):
     for column in (pa.array([[{"member": 1}]]), pa.array([{"a": {"member": 1}}]), pa.array([{"member": 1}])):
-        content = arrow_stream(pa.table({"id": ["a"], "s": column}))
+        content = arrow_stream(pa.table({"id": ["a"], "vector": pa.nulls(1), "s": column}))
         assert put_arrow(free, content).status_code == 200
         assert refused(put_arrow(free, content.replace(b"member", b"mem\xff\xfer")))["code"] == "malformed_body"
 
@@ -226,5 +228,5 @@ def test_arrow_times_that_python_cannot_hold_are_refused(free):
         (pa.duration("s"), 10**15),
         (pa.timestamp("us"), -(2**62)),
     ):
-        content = arrow_stream(pa.table({"id": ["a"], "t": pa.array([number], kind)}))
+        content = arrow_stream(pa.table({"id": ["a"], "vector": pa.nulls(1), "t": pa.array([number], kind)}))
         refused(put_arrow(free, content))

@@ -195,7 +195,13 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     assert "targets" in problem(put(vectors=PROBLEM.targets[:60].tolist(), timeout_ms=60_000))
     assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
     problem(binary(b"123", "application/octet-stream"), code="dimension_mismatch")
-    assert "one column, vector" in problem(binary(arrow_stream(pa.table({"x": [1, 2]}))))
+    assert "a column of this name" in problem(binary(arrow_stream(pa.table({"x": [1, 2]}))))
+    both = pa.table({"vector": rows_of(good), "x": [1, 2]})
+    assert "one column, vector" in problem(binary(arrow_stream(both)))
+    wide = pa.table({f"e{column}": [1.0, 2.0] for column in range(512)})
+    assert "e6, e7 and 504 more" in problem(binary(arrow_stream(wide)))
+    named = pa.table({"embedding": rows_of(good)})
+    assert '{"embedding": "vector"}' in problem(binary(arrow_stream(named)))
     assert "fixed_size_list<float32>[8]" in problem(binary(arrow_stream(pa.table({"vector": ["a", "b"]}))))
     assert "dimensions" in problem(
         binary(arrow_stream(pa.table({"vector": rows_of([[1, 2], [3, 4]])}))), code="dimension_mismatch"

@@ -145,8 +145,28 @@ def test_points_in_arrow_are_stored_like_those_in_json(client, tmp_path):
     put(stored, half)
     check(client, stored, hubless.open(tmp_path, writing.NAME).correction())
     # without a vector only ids and filters find it
-    send(client, pa.table({"id": ["silent"], "title": ["quiet"]})).raise_for_status()
-    assert client.get("/points/silent", params={"with": "vector"}).json()["vector"] is None
+    for nulls in (pa.nulls(1), pa.nulls(1, double.type)):
+        send(client, pa.table({"id": ["silent"], "title": ["quiet"], "vector": nulls})).raise_for_status()
+        assert client.get("/points/silent", params={"with": "vector"}).json()["vector"] is None
+
+
+@pytest.mark.parametrize("name", ["embedding", "Vector", "vectors", "values"])
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.large_list(pa.float16()), pa.list_(pa.int8(), small.DIM)])
+def test_arrow_whose_vectors_have_another_name_is_refused_with_the_line_that_renames_them(client, name, kind):
+    lists = pa.array([np.ones(small.DIM, kind.value_type.to_pandas_dtype())], kind)
+    said = problem(send(client, pa.table({"id": ["a"], "title": ["one"], name: lists})))
+    assert f'table.rename_columns({{"{name}": "vector"}}), got lists of numbers in {name}' in said
+    assert client.post("/count").json()["count"] == len(small.IDS)
+    renamed = pa.table({"id": ["a"], "title": ["one"], name: lists}).rename_columns({name: "vector"})
+    send(client, renamed).raise_for_status()
+    assert client.get("/points/a", params={"with": "vector"}).json()["vector"] is not None
+
+
+def test_arrow_without_any_vectors_is_refused_and_says_how_to_mean_it(client):
+    said = problem(send(client, pa.table({"id": ["a"], "title": ["one"]})))
+    assert "for points without vectors one of nulls, pa.nulls(len(table)), got columns id, title" in said
+    wide = {f"c{column}": [1] for column in range(600)}
+    assert "c6 and 593 more" in problem(send(client, pa.table({"id": ["a"], **wide})))
 
 
 def test_bad_arrow_is_refused_naming_column_and_row(client):
@@ -161,14 +181,16 @@ def test_bad_arrow_is_refused_naming_column_and_row(client):
     assert "id[1]: expected an id that no other point has" in problem(send(client, pa.table({"id": ["a", "a"]})))
     assert "dimensions" in problem(send(client, pa.table({"id": ids, "vector": short})), code="dimension_mismatch")
     assert "row 1" in problem(send(client, pa.table({"id": ids, "vector": nan})), code="not_finite")
-    problem(send(client, pa.table({"id": ids, "colour": ["red", "blue"]})), code="unknown_field")
+    problem(send(client, pa.table({"id": ids, "colour": ["red", "blue"], "vector": both})), code="unknown_field")
     tags = pa.array([[{"y": 1}], None], pa.list_(pa.struct([("y", pa.int64())])))
     words = pa.array([["1"], ["x"]])
     assert "tags[1]: expected a value of list<item: int64>, got ['x']" in problem(
-        send(client, pa.table({"id": ids, "tags": words}))
+        send(client, pa.table({"id": ids, "tags": words, "vector": both}))
     )
-    assert "tags[0]: expected a value of" in problem(send(client, pa.table({"id": ids, "tags": pa.array([1, 2])})))
-    problem(send(client, pa.table({"id": ids, "tags": tags})))
+    assert "tags[0]: expected a value of" in problem(
+        send(client, pa.table({"id": ids, "tags": pa.array([1, 2]), "vector": both}))
+    )
+    problem(send(client, pa.table({"id": ids, "tags": tags, "vector": both})))
     assert "1 to 1000 points" in problem(send(client, pa.table({"id": [f"i{i}" for i in range(1001)]})))
     assert "1 to 1000 points" in problem(send(client, pa.table({"id": pa.array([], pa.string())})))
     twice = pa.table([ids, ids], ["id", "id"])

@@ -70,6 +70,22 @@ def test_points_without_a_vector_are_stored_merged_and_found_by_all_but_queries(
         assert client.post("/count").json()["count"] == 2
 
 
+@pytest.mark.parametrize("key", ["vectors", "embedding", "values", "Vector"])
+def test_point_whose_vector_has_another_name_is_refused_by_it(catalog, key):
+    with writing.writable(catalog) as client:
+        misspelt = client.put("/points", json={"points": [{"id": "a", key: VECTOR}]})
+        assert (misspelt.status_code, misspelt.json()["parameter"]) == (422, f"points[0].{key}")
+        inside = [{"id": "a", "vector": VECTOR}, {"id": "b", "payload": {"kind": "x", key: VECTOR}}]
+        refused = client.put("/points", json={"points": inside})
+        assert (refused.status_code, refused.json()["parameter"]) == (422, "points[1].vector")
+        assert f"payload.{key} could be meant" in refused.json()["detail"]
+        assert client.post("/count").json()["count"] == 0
+        inside[1]["vector"] = None
+        assert client.put("/points", json={"points": inside}).json()["inserted"] == 2
+        patch = {"points": [{"id": "a", "payload": {key: VECTOR}}]}
+        assert client.patch("/points", json=patch).status_code == 200
+
+
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
     catalog = catalogs.build(tmp_path_factory.mktemp("texts"))

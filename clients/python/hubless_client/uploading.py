@@ -16,6 +16,12 @@ ARROW = "application/vnd.apache.arrow.stream"
 ROWS = 1000
 """Targets in a request: what a server takes by default."""
 
+_RENAME = {
+    "pyarrow": 'table.rename_columns({{"{}": "vector"}})',
+    "pandas": 'table.rename(columns={{"{}": "vector"}})',
+    "polars": 'table.rename({{"{}": "vector"}})',
+}
+"""Lines that rename a column, by the package that made the table."""
 Progress = bool | Callable[[int], None]
 
 
@@ -115,9 +121,26 @@ def _parts(table: Any, rows: int) -> Iterator[Any]:
     if not hasattr(table, "__arrow_c_stream__"):
         raise CannotSend(f"table: expected an Arrow table, or what can be one, got {type(table).__name__}")
     with pa.RecordBatchReader.from_stream(table) as reader:
+        _check_named(table, reader.schema)
         for batch in reader:
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
+
+
+def _check_named(table: Any, schema: Any) -> None:
+    """Refuse a table without a column `vector`: its points would be stored, and no query would find them."""
+    import pyarrow as pa
+
+    if "vector" in schema.names:
+        return
+    lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    meant = [field.name for field in schema if any(is_such(field.type) for is_such in lists)]
+    way = _RENAME.get(type(table).__module__.partition(".")[0], _RENAME["pyarrow"]).format(
+        meant[0] if meant else "NAME"
+    )
+    got = f"{'lists in' if meant else 'columns'} {', '.join((meant or schema.names)[:8]) or 'none'}"
+    expected = "a column vector (of nulls, if the points have no vectors)"
+    raise CannotSend(f"table: expected {expected}, got {got}; rename yours: table = {way}")
 
 
 def _stream(batch: Any) -> bytes:

@@ -197,10 +197,10 @@ def _tag(seq: int | None) -> str | None:
     return None if seq is None else f'"{seq}"'
 
 
-def _members(vectors: MatrixLike | Sequence[VectorLike | None]) -> list[dict[str, str]]:
+def _members(vectors: MatrixLike | Sequence[VectorLike | None]) -> list[dict[str, str | None]]:
     """Return the vector members of each point."""
     if not isinstance(vectors, list | tuple) or all(row is not None for row in vectors):
         packed = pack_many(vectors)  # type: ignore[arg-type]
         return [{"vector": in_base64(packed.row(row))} for row in range(packed.rows)]
     members = iter(_members([row for row in vectors if row is not None]))
-    return [{} if row is None else next(members) for row in vectors]
+    return [{"vector": None} if row is None else next(members) for row in vectors]

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector, one_line
 
-_FLOATS = "float16, float32 or float64"
+_FLOATS = "float16, float32 or float64, or whole numbers of 8 or 16 bits"
+_TAKEN = frozenset({"f2", "f4", "f8", "i1", "u1", "i2", "u2"})
+"""Numbers that float32 holds, or rounds. Longer whole numbers are rather rows or ids than vectors."""
 _FEW = 4096  # numbers, of which booleans cost less than two settings of errstate
 _PIECE = 2**17  # numbers that stay in the cache as float64
 _LARGEST = float(np.finfo(np.float64).max)
@@ -33,8 +35,9 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
     """
     if values.ndim != 2:
         raise InputError(name, "a matrix, one row an item", f"an array of shape {values.shape}")
-    if values.dtype.kind != "f" or values.dtype.itemsize > 8:
+    if values.dtype.str[1:] not in _TAKEN and values.dtype.name != "bfloat16":
         got = "objects (a pickled or ragged array)" if values.dtype.kind == "O" else str(values.dtype)
+        got += '; if these are vectors: .astype("float32")' if values.dtype.kind in "iu" else ""
         raise InputError(name, _FLOATS, got)
     if values.dtype == np.float32:
         rows = np.ascontiguousarray(values)
@@ -213,4 +216,6 @@ def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0
         place = pc.index(values.is_null(), True).as_py()
         raise InputError(f"{name}, row {start + place // dim}, column {place % dim}", "a number", "a null")
     matrix: NDArray[Any] = values.to_numpy(zero_copy_only=False).reshape(len(lists), dim)
+    if matrix.dtype.kind in "iu":
+        matrix = matrix.astype(np.float64)
     return matrix

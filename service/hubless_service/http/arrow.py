@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 import hubless
-from hubless.errors import InputError, UnknownField, one_line
+from hubless.errors import InputError, UnknownField, names_of, one_line
 from hubless.search.delta.writes import Put
-from hubless.vectors.arrays import F32, is_list, matrix_of
+from hubless.vectors.arrays import F32, matrix_of
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import UNREADABLE, check_values
+from hubless.vectors.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -40,7 +41,7 @@ def read_table(body: bytes) -> pa.Table:
 def vectors_of(table: pa.Table, collection: hubless.Collection, *, all_needed: bool = True) -> tuple[F32, Any]:
     """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,)."""
     column = table[VECTOR].combine_chunks()
-    if not (is_list(column.type) and pa.types.is_floating(column.type.value_type)):
+    if not (is_vectors(column.type) or (pa.types.is_null(column.type) and not all_needed)):
         raise InputError(VECTOR, f"fixed_size_list<float32>[{collection.dim}]", clip(str(column.type)))
     there = column.is_valid().to_numpy(zero_copy_only=False)
     if all_needed and not there.all():
@@ -112,11 +113,24 @@ def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
     if ID not in table.column_names:
         raise InputError(ID, "a column of ids", "none")
     ids = _ids(table[ID], collection)
-    vectors, there = np.zeros((len(table), collection.stored_dim), np.float32), np.zeros(len(table), np.bool_)
-    if VECTOR in table.column_names:
-        vectors, there = vectors_of(table, collection, all_needed=False)
+    check_vectors_named(table)
+    vectors, there = vectors_of(table, collection, all_needed=False)
     others = table.select([name for name in table.column_names if name not in (ID, VECTOR)])
     return Put(vectors, ids, _payload(others, collection.parts.payload_schema), there)
+
+
+def check_vectors_named(table: pa.Table) -> None:
+    """Refuse a table without the column `vector`, and name the column that could be meant.
+
+    Its points would be stored without vectors, and no query would find them.
+    """
+    if VECTOR in table.column_names:
+        return
+    meant = vector_columns(table.schema)
+    line = f'table.rename_columns({{"{clip(meant[0])}": "{VECTOR}"}})' if meant else "pa.nulls(len(table))"
+    way = f"rename yours, such as {line}" if meant else f"for points without vectors one of nulls, {line}"
+    got = names_of([clip(name) for name in meant or table.column_names])
+    raise InputError(VECTOR, f"a column of this name; {way}", f"{'lists of numbers in' if meant else 'columns'} {got}")
 
 
 def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:

@@ -8,12 +8,12 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
 from hubless.corrections import correction as make_correction
-from hubless.errors import InputError, UnknownField
+from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.labels import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
 from hubless_service.http import values
-from hubless_service.http.arrow import ARROW, VECTOR, read_table, vectors_of
+from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
 from hubless_service.http.heavy import count_values
 from hubless_service.http.problems import clip, describe
 from hubless_service.http.values import Extras, Json, Subject, vectors_of_bytes
@@ -415,7 +415,8 @@ class PutBankRequest(BankOptions):
         else:
             table = read_table(body)
             if table.column_names != [VECTOR]:
-                raise InputError("body", f"one column, {VECTOR}", ", ".join(table.column_names) or "none")
+                check_vectors_named(table)
+                raise InputError("body", f"one column, {VECTOR}", names_of(table.column_names))
             rows = vectors_of(table, subject.collection)[0]
         return cls.model_construct(**_given(options), vectors=[rows]).checked(subject)
 

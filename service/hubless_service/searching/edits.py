@@ -43,8 +43,18 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
             vectors[row], has_vector[row] = vector[0], True
+        elif "vector" not in point.model_fields_set:
+            _check_meant(row, point.payload or {}, collection.dim)
     payload = table_of([point.payload or {} for point in wanted.points], collection.parts.payload_schema)
     return partial(_put, Put(vectors, ids, payload, has_vector), wanted.mode or "upsert")
+
+
+def _check_meant(row: int, payload: Mapping[str, Any], dim: int) -> None:
+    """Refuse a point without a vector whose payload has so many numbers: no query would find it."""
+    for key, value in payload.items():
+        if isinstance(value, list) and len(value) == dim and all(type(each) in (int, float) for each in value):
+            expected = f"a vector, which payload.{clip(key)} could be meant as; null if the point has none"
+            raise InputError(f"points[{row}].vector", expected, "none")
 
 
 def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> Plan:
