@@ -117,7 +117,7 @@ def evaluate_command(
         if queries is None:
             raise typer.BadParameter("give labelled queries", param_hint="--queries")
         if collection is not None:
-            values = read_settings(rest, {"version": str, "accuracy": float})
+            values = read_settings(rest, {**_OWN, "version": str, "accuracy": float})
             opened = open_collection(catalog, collection, values.pop("version", None))
             made = abstain_collection(opened, queries, relevant, **values)
         else:
@@ -127,7 +127,7 @@ def evaluate_command(
     if collection is not None:
         of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
         known = of_splits if strict else parameters_of(evaluate, skip=_OF_COLLECTION)
-        values = read_settings(rest, {"version": str, **_MEASURES, **known})
+        values = read_settings(rest, {**_OWN, "version": str, **_MEASURES, **known})
         measures = values.pop("measures", None)
         opened = open_collection(catalog, collection, values.pop("version", None))
         if queries is None:
@@ -135,7 +135,7 @@ def evaluate_command(
         comparison = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
     else:
         known = parameters_of(compare, skip=_OF_FILES)
-        values = read_settings(rest, {**SIMILARITIES, **_GROUPS, **_MEASURES, **known})
+        values = read_settings(rest, {**_OWN, **SIMILARITIES, **_GROUPS, **_MEASURES, **known})
         measures = values.pop("measures", None)
         bank = query_bank or values.get("bank_similarities")
         vectors = {"queries": queries, "targets": targets, "query-bank": query_bank}
@@ -184,7 +184,7 @@ def _abstention(
     correction: list[str] | None,
     set_: list[str] | None,
 ) -> Abstention:
-    values = read_settings(set_, parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
+    values = read_settings(set_, _OWN | parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
     if targets is None or strict == bool(query_bank) or len(query_bank) > 1:
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
     entries = _usage("--correction", entries_from, correction or ["auto"])
