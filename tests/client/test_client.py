@@ -162,11 +162,6 @@ def test_retries_with_a_negative_number_are_refused_by_its_name(name):
         Retries(**{name: -1})
 
 
-def test_base_url_without_a_scheme_is_refused_when_asked():
-    with Client("localhost:8000") as client, pytest.raises(CannotSend, match="protocol"):
-        client.live()
-
-
 @pytest.mark.parametrize(
     ("settings", "call", "seconds"),
     [

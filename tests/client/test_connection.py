@@ -192,11 +192,3 @@ def test_waits_without_retry_after_are_drawn_from_a_doubling_range(ask, waits):
     query(ask, Server(*[httpx.ConnectError("refused")] * 3, ANSWER), retries=Retries(backoff=0.5))
     assert all(0 <= wait <= bound for wait, bound in zip(waits, (1.0, 2.0, 4.0), strict=True))
     assert len(set(waits)) == 3
-
-
-@pytest.mark.parametrize("method", ["live", "ready"])
-def test_probes_are_asked_once(ask, waits, method):
-    server = Server(httpx.ConnectError("refused"))
-    with pytest.raises(hubless_client.ConnectionFailed):
-        ask(server, method)
-    assert len(server.requests) == 1

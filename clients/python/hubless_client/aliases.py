@@ -60,7 +60,16 @@ class AliasMethods:
     ) -> Call[AliasInfo]:
         """Set an alias. To move one that exists, give its etag as `if_match`, or "*" for any."""
         content = in_json({"collection": collection}, if_match)
-        return Call("PUT", of_alias(name), AliasInfo.from_json, content, request_id=request_id, timeout=timeout)
+        # a second one fails, as the first has changed the etag
+        return Call(
+            "PUT",
+            of_alias(name),
+            AliasInfo.from_json,
+            content,
+            request_id=request_id,
+            timeout=timeout,
+            repeats=False,
+        )
 
     @ClientMethod
     def remove_alias(
@@ -68,4 +77,12 @@ class AliasMethods:
     ) -> Call[AliasInfo]:
         """Remove an alias with the etag `if_match`, or "*" for any. Returns what it stood for."""
         content = Content(if_match=if_match)
-        return Call("DELETE", of_alias(name), AliasInfo.from_json, content, request_id=request_id, timeout=timeout)
+        return Call(
+            "DELETE",
+            of_alias(name),
+            AliasInfo.from_json,
+            content,
+            request_id=request_id,
+            timeout=timeout,
+            repeats=False,
+        )

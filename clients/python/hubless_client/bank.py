@@ -1,6 +1,5 @@
 """The query bank that the correction of a collection is fitted on."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,6 +9,7 @@ from hubless_client.call import Call, Json, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.sending import ClientMethod
+from hubless_client.values import as_json
 from hubless_client.vectors import MatrixLike, pack_many
 
 
@@ -112,7 +112,8 @@ class BankMethods:
             in_url = {name: _in_url(value) for name, value in options.items()}
             content = in_bytes(packed.data, {"dim": packed.dim or 1, **in_url})
         path = in_collection(collection, "bank")
-        return Call("PUT", path, BankInfo.from_json, content, request_id=request_id, timeout=timeout)
+        # a second one would fit once more
+        return Call("PUT", path, BankInfo.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
 
     @ClientMethod
     def bank(self, collection: str, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[BankInfo]:
@@ -124,7 +125,4 @@ class BankMethods:
 def _in_url(value: Any) -> str:
     if isinstance(value, str):
         return value
-    try:
-        return json.dumps(dict(value) if isinstance(value, Mapping) else value, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise CannotSend(f"request: {error}") from error
+    return as_json(value).decode()

@@ -1,12 +1,12 @@
 """Bodies of requests: JSON, or vectors as plain bytes."""
 
-import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hubless_client.call import Content
 from hubless_client.errors import CannotSend
+from hubless_client.values import as_json
 
 Item = TypeVar("Item")
 
@@ -21,13 +21,9 @@ def in_json(document: Mapping[str, Any], if_match: str | None = None) -> Content
 
     Raises
     ------
-    CannotSend : it holds NaN, infinity, or a value that JSON has no form for
+    CannotSend : it holds NaN, infinity, or a value that JSON has no form for; names its place
     """
-    try:
-        body = json.dumps(document, ensure_ascii=False, allow_nan=False, default=_plain).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise CannotSend(f"request: {error}") from error
-    return Content(body=body, media_type="application/json", if_match=if_match)
+    return Content(body=as_json(document), media_type="application/json", if_match=if_match)
 
 
 def in_base64(packed: bytes) -> str:
@@ -61,10 +57,3 @@ def listed(parameter: str, values: Iterable[Item], expected: str = "a list") -> 
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise CannotSend(f"{parameter}: expected {expected}, got {type(values).__name__} {values!r:.80}")
     return list(values)
-
-
-def _plain(value: Any) -> Any:
-    # A number that comes from a numpy array, such as a limit, is a numpy scalar.
-    if hasattr(value, "item"):
-        return value.item()
-    raise TypeError(f"expected a value that JSON can carry, got {type(value).__name__}")

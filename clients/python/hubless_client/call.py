@@ -8,6 +8,7 @@ import httpx
 
 from hubless_client.errors import ApiError, BadAnswer, CannotSend, ClientError
 from hubless_client.problems import REQUEST_ID, excerpt, read_problem
+from hubless_client.proxies import Proxy, by
 
 T_co = TypeVar("T_co", covariant=True)
 Timeout: TypeAlias = float | httpx.Timeout
@@ -50,6 +51,7 @@ class Call(Generic[T_co]):
     read_503 : only probes have it: makes the result from a 503, which is an answer to them and no error
     request_id : sent as X-Request-ID; if None, the server makes one up
     timeout : of this call; if None, the client's
+    repeats : whether a second one does no harm if the first has arrived: the client may send it again
     """
 
     method: str
@@ -59,11 +61,7 @@ class Call(Generic[T_co]):
     read_503: Callable[[ApiError], T_co] | None = None
     request_id: str | None = None
     timeout: Timeout | None = None
-
-    @property
-    def is_probe(self) -> bool:
-        """True if it asks for the state of the server. The client does not retry that."""
-        return self.read_503 is not None
+    repeats: bool = True
 
     def for_httpx(self) -> dict[str, Any]:
         """The arguments of httpx's `build_request`, besides method and URL.
@@ -87,8 +85,8 @@ class Call(Generic[T_co]):
             "timeout": httpx.USE_CLIENT_DEFAULT if self.timeout is None else checked_timeout(self.timeout),
         }
 
-    def result(self, response: httpx.Response) -> T_co:
-        """Read the answer.
+    def result(self, response: httpx.Response, proxy: Proxy | None = None) -> T_co:
+        """Read the answer. An error that is not the server's own names the proxy.
 
         Raises
         ------
@@ -96,7 +94,7 @@ class Call(Generic[T_co]):
         BadAnswer : the server answered with a success that does not follow the contract
         """
         if not response.is_success:
-            error = read_problem(response)
+            error = read_problem(response, by(proxy))
             if self.read_503 and response.status_code == 503:
                 return self.read_503(error)
             raise error
@@ -106,5 +104,6 @@ class Call(Generic[T_co]):
         except ClientError:
             raise
         except UNREADABLE as error:
-            detail = f"{self.method} {self.path}: not the answer of a hubless server ({error!r}): {excerpt(response)}"
+            whose = f"not the answer of a hubless server{by(proxy)}"
+            detail = f"{self.method} {self.path}: {whose} ({error!r}): {excerpt(response)}"
             raise BadAnswer(detail, status=response.status_code, request_id=request_id) from error

@@ -1,5 +1,6 @@
 """The two clients. They differ only in how they send a call."""
 
+import asyncio
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -10,15 +11,18 @@ from hubless_client.aliases import AliasMethods
 from hubless_client.bank import BankMethods
 from hubless_client.call import Call, Timeout
 from hubless_client.collection import CollectionMethods
-from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, check_open, httpx_arguments
-from hubless_client.failures import failures_translated, without_password
+from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, way_to
+from hubless_client.errors import CannotSend
+from hubless_client.failures import failures_translated
 from hubless_client.hubness import HubnessMethods
 from hubless_client.insights import InsightMethods
+from hubless_client.pools import AsyncPool, Pool
 from hubless_client.probes import ProbeMethods
 from hubless_client.reading import ReadMethods
 from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries, policy_of
 from hubless_client.searching import SearchMethods
 from hubless_client.sending import AsyncSender, Sender
+from hubless_client.sharing import Shared
 from hubless_client.versions import VersionMethods
 from hubless_client.writing import WriteMethods
 
@@ -40,11 +44,13 @@ class Methods(
     """One for each endpoint of the server."""
 
 
-class Client(Methods, Sender):
+class Client(Methods, Shared, Sender):
     """Asks a hubless server, and waits for its answers. Threads may share a client. It keeps its connections open.
 
     Every method takes `timeout`, which replaces the client's for this call, and every method but `scroll` takes
-    `request_id`, sent as X-Request-ID.
+    `request_id`, sent as X-Request-ID. At most 32 calls run at a time; others wait, which is no part of their timeout.
+    A process that is forked has connections of its own. A copy, or what is made from a pickle, is another client with
+    the same settings; the pickle holds the API key.
 
     Parameters
     ----------
@@ -70,12 +76,15 @@ class Client(Methods, Sender):
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._retry = policy_of(retries)
-        with failures_translated():
-            self._http = httpx.Client(**httpx_arguments(base_url, api_key, timeout, transport))
+        self._way = way_to(base_url, api_key, timeout, transport)
+        self._share(base_url=base_url, api_key=api_key, timeout=timeout, retries=retries, transport=transport)
+
+    def _connect(self) -> None:
+        self._pool = Pool(self._way)
 
     def close(self) -> None:
-        """Close the connections of this client."""
-        self._http.close()
+        """Send nothing more. The connections close when the calls that run have ended."""
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -85,19 +94,15 @@ class Client(Methods, Sender):
     ) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Client({without_password(self._http.base_url)!r})"
-
     def _send(self, call: Call[T]) -> T:
-        check_open(self._http)
-        retry = ONCE if call.is_probe else self._retry
-        with failures_translated():
-            response = retry_request(self._http, call.method, call.path, retry=retry, **call.for_httpx())
-        return call.result(response)
+        retry = self._retry if call.repeats else ONCE
+        with self._pool.place() as http, failures_translated(self._way.proxy):
+            response = retry_request(http, call.method, call.path, retry=retry, **call.for_httpx())
+        return call.result(response, self._way.proxy)
 
 
-class AsyncClient(Methods, AsyncSender):
-    """Asks a hubless server as `Client` does; its methods are coroutines. Use it within one event loop."""
+class AsyncClient(Methods, Shared, AsyncSender):
+    """Asks a hubless server as `Client` does; its methods are coroutines. Each event loop has its own connections."""
 
     def __init__(
         self,
@@ -109,12 +114,21 @@ class AsyncClient(Methods, AsyncSender):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._retry = policy_of(retries)
-        with failures_translated():
-            self._http = httpx.AsyncClient(**httpx_arguments(base_url, api_key, timeout, transport))
+        self._way = way_to(base_url, api_key, timeout, transport)
+        self._is_closed = False
+        self._share(base_url=base_url, api_key=api_key, timeout=timeout, retries=retries, transport=transport)
+
+    def _connect(self) -> None:
+        self._pools: dict[asyncio.AbstractEventLoop, AsyncPool] = {}
 
     async def close(self) -> None:
-        """Close the connections of this client."""
-        await self._http.aclose()
+        """Send nothing more. The connections close when the calls that run have ended."""
+        self._is_closed = True
+        here = self._pools.pop(asyncio.get_running_loop(), None)
+        for pool in self._pools.values():
+            pool.shut()
+        if here is not None:
+            await here.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -124,12 +138,20 @@ class AsyncClient(Methods, AsyncSender):
     ) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        return f"AsyncClient({without_password(self._http.base_url)!r})"
-
     async def _send(self, call: Call[T]) -> T:
-        check_open(self._http)
-        retry = ONCE if call.is_probe else self._retry
-        with failures_translated():
-            response = await aretry_request(self._http, call.method, call.path, retry=retry, **call.for_httpx())
-        return call.result(response)
+        retry = self._retry if call.repeats else ONCE
+        async with (await self._pool_here()).place() as http:
+            with failures_translated(self._way.proxy):
+                response = await aretry_request(http, call.method, call.path, retry=retry, **call.for_httpx())
+        return call.result(response, self._way.proxy)
+
+    async def _pool_here(self) -> AsyncPool:
+        """The connections of this event loop, made by the first call in it."""
+        if self._is_closed:
+            raise CannotSend("the client is closed")
+        loop = asyncio.get_running_loop()
+        if (pool := self._pools.get(loop)) is None:
+            self._pools = {other: its for other, its in self._pools.items() if not other.is_closed()}
+            pool = self._pools[loop] = AsyncPool(self._way)
+            await pool.begin()
+        return pool

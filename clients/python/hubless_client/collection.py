@@ -147,7 +147,9 @@ class CollectionMethods:
         request_id, timeout : as in every call
         """
         content = Content({"aliases": "true"} if aliases else {})
-        return Call("DELETE", in_collection(name), _nothing, content, request_id=request_id, timeout=timeout)
+        return Call(
+            "DELETE", in_collection(name), _nothing, content, request_id=request_id, timeout=timeout, repeats=False
+        )
 
 
 def _nothing(_body: Json, _request_id: str | None) -> None:

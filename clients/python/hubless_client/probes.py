@@ -63,4 +63,12 @@ class ProbeMethods:
 
 
 def _probe(path: str, request_id: str | None, timeout: Timeout | None) -> Call[Health]:
-    return Call("GET", path, Health.from_json, read_503=Health.from_503, request_id=request_id, timeout=timeout)
+    return Call(
+        "GET",
+        path,
+        Health.from_json,
+        read_503=Health.from_503,
+        request_id=request_id,
+        timeout=timeout,
+        repeats=False,
+    )

@@ -49,12 +49,12 @@ BY_STATUS: Mapping[int, type[ApiError]] = {
 """The class of a status, for answers whose code this version does not know."""
 
 
-def read_problem(response: httpx.Response) -> ApiError:
-    """The error that the answer stands for."""
+def read_problem(response: httpx.Response, by: str = "") -> ApiError:
+    """The error that the answer stands for. `by` names the proxy that may have made it instead of the server."""
     members = _members(response)
     code = members.get("code")
     return _kind(code, response.status_code)(
-        _detail(members, response),
+        _detail(members, response) + ("" if is_own(response) else by),
         status=response.status_code,
         code=code if isinstance(code, str) else None,
         title=_text(members.get("title")) or _phrase(response.status_code),
@@ -62,6 +62,12 @@ def read_problem(response: httpx.Response) -> ApiError:
         extra={name: value for name, value in members.items() if name not in OWN_ATTRIBUTES},
         retry_after=_seconds(response.headers.get("Retry-After", "")),
     )
+
+
+def is_own(response: httpx.Response) -> bool:
+    """True if the server itself refuses; False for a proxy before it, or another server."""
+    media_type: str = response.headers.get("Content-Type", "")
+    return media_type.startswith(PROBLEM)
 
 
 def excerpt(response: httpx.Response) -> str:

@@ -6,12 +6,11 @@ import httpx
 import httpx_retries
 
 from hubless_client.errors import ApiTooManyWrongKeys, CannotSend
-from hubless_client.problems import PROBLEM, read_problem
+from hubless_client.problems import is_own, read_problem
 
-# A second GET or POST does no harm: it reads, or names the version to serve once more. A second change of an alias
-# (PUT, DELETE) fails, as the first one has changed the etag. A read timeout is no reason to retry: the server may
-# still work on the first request, and a second one adds to its load.
-RETRIED_METHODS = ("GET", "POST")
+# Each call says itself whether it may be sent again. A read timeout is no reason to do so: the server may still work on
+# the first request, and a second one adds to its load.
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRIED_STATUSES = (429, 502, 503)  # a proxy answers 502 if the server refused its connection
 RETRIED_EXCEPTIONS = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
 _NO_STATUS = (0,)  # the status alone does not decide; an empty list would mean httpx-retries' own
@@ -58,7 +57,7 @@ def policy_of(retries: Retries) -> httpx_retries.Retry:
         raise CannotSend(f"retries: expected Retries, such as Retries(3), got {type(retries).__name__}")
     return httpx_retries.Retry(
         total=retries.total,
-        allowed_methods=RETRIED_METHODS,
+        allowed_methods=_METHODS,
         status_forcelist=_NO_STATUS,
         validate_response=_raise_if_passing,
         retry_on_exceptions=(*RETRIED_EXCEPTIONS, _PassingTrouble),
@@ -73,10 +72,9 @@ class _PassingTrouble(Exception):
 
 
 def _raise_if_passing(response: httpx.Response) -> None:
-    from_proxy = not response.headers.get("Content-Type", "").startswith(PROBLEM)
     # The wait after too many wrong keys is longer than a call should last.
     told_to_wait = "Retry-After" in response.headers and not isinstance(read_problem(response), ApiTooManyWrongKeys)
-    if response.status_code in RETRIED_STATUSES and (from_proxy or told_to_wait):
+    if response.status_code in RETRIED_STATUSES and (told_to_wait or not is_own(response)):
         raise _PassingTrouble
 
 

@@ -10,7 +10,7 @@ from hubless_client.client import AsyncClient, Client
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.steps import Program, Step, arun, run
-from hubless_client.writing import Written
+from hubless_client.writing import INSERT, Written
 
 ARROW = "application/vnd.apache.arrow.stream"
 ROWS = 1000
@@ -92,7 +92,7 @@ def _upload(
         following = next(parts, None)
         given = {"mode": mode, "durability": durability if following is not None else "disk"}
         params = {name: value for name, value in given.items() if value is not None}
-        call = Call("PUT", path, Written.from_json, Content(params, _stream(part), ARROW))
+        call = Call("PUT", path, Written.from_json, Content(params, _stream(part), ARROW), repeats=mode != INSERT)
         yield Step(partial(now, call), partial(later, call))
         sent += part.num_rows
         told(sent)

@@ -11,6 +11,9 @@ from hubless_client.paths import in_collection, of_point
 from hubless_client.sending import ClientMethod
 from hubless_client.vectors import MatrixLike, VectorLike, pack_many
 
+INSERT = "insert"
+"""The mode that refuses ids that are there, and so refuses its own repetition."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -52,7 +55,7 @@ class Deleted:
 
 
 class WriteMethods:
-    """Writes. The client does not repeat a put or a patch by itself."""
+    """Writes. The client sends one again if a second one does no harm: without `if_match`, and not to insert."""
 
     @ClientMethod
     def put(
@@ -101,7 +104,8 @@ class WriteMethods:
             for point, value in zip(points, values, strict=True):
                 point.update(value)
         options = {"mode": mode, "durability": durability}
-        return self._written("PUT", collection, points, options, if_match, request_id, timeout)
+        repeats = if_match is None and mode != INSERT
+        return self._written("PUT", collection, points, options, if_match, request_id, timeout, repeats)
 
     @ClientMethod
     def patch(
@@ -124,7 +128,8 @@ class WriteMethods:
         if not isinstance(payload, Mapping):
             raise CannotSend(f"payload: expected a dict of ids with their columns, got {type(payload).__name__}")
         points = [{"id": wanted, "payload": dict(values)} for wanted, values in payload.items()]
-        return self._written("PATCH", collection, points, {"durability": durability}, if_match, request_id, timeout)
+        options, repeats = {"durability": durability}, if_match is None
+        return self._written("PATCH", collection, points, options, if_match, request_id, timeout, repeats)
 
     @ClientMethod
     def delete(
@@ -151,7 +156,8 @@ class WriteMethods:
         document: dict[str, Any] = {"filter": filter} if ids is None else {"ids": listed("ids", ids)}
         content = in_json(document | _given({"durability": durability}), _tag(if_match))
         path = in_collection(collection, "points", "delete")
-        return Call("POST", path, Deleted.from_json, content, request_id=request_id, timeout=timeout)
+        repeats = if_match is None
+        return Call("POST", path, Deleted.from_json, content, request_id=request_id, timeout=timeout, repeats=repeats)
 
     @ClientMethod
     def delete_point(
@@ -172,7 +178,7 @@ class WriteMethods:
         """
         content = Content(_given({"durability": durability}), if_match=_tag(if_match))
         path = of_point(collection, id)
-        return Call("DELETE", path, Deleted.from_json, content, request_id=request_id, timeout=timeout)
+        return Call("DELETE", path, Deleted.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
 
     @staticmethod
     def _written(
@@ -183,10 +189,11 @@ class WriteMethods:
         if_match: int | None,
         request_id: str | None,
         timeout: Timeout | None,
+        repeats: bool,
     ) -> Call[Written]:
         content = in_json({"points": points} | _given(options), _tag(if_match))
         path = in_collection(collection, "points")
-        return Call(method, path, Written.from_json, content, request_id=request_id, timeout=timeout)
+        return Call(method, path, Written.from_json, content, request_id=request_id, timeout=timeout, repeats=repeats)
 
 
 def _given(options: Mapping[str, str | None]) -> dict[str, str]:
