@@ -4,7 +4,7 @@ import threading
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import small
+from support import disks, small
 
 import hubless
 from hubless.knn import INDEXES
@@ -154,9 +154,18 @@ def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
     code, told = run("verify")
     assert (code, told["sound"]) == (1, False)
     assert any(expected in each["problem"] for each in told["problems"]), told
-    if damage is not lose_collection:
-        assert run("backup", str(tmp_path / "backup"))[0] == 1
+    code, told = run("backup", str(tmp_path / "backup"))
+    if damage is lose_collection:  # the alias is not copied, as nothing is there for it
+        assert (code, told["sound"]) == (0, True)
+        return
+    assert (code, told["sound"]) == (1, False)
+    assert told["problems"]
+    if damage in (lose_log, damage_log):  # no version has the writes that were answered
         assert not (tmp_path / "backup").exists()
+    else:
+        code, told = run("verify", on=tmp_path / "backup")
+        assert (code, told["writes"][NAME]) == (0, 2)
+        assert len(hubless.Catalog(tmp_path / "backup").version_ids(NAME)) == 1
 
 
 @pytest.mark.parametrize(
@@ -167,3 +176,94 @@ def test_sound_versions_of_every_kind_are_called_sound(tmp_path, run, correction
     small.build_full(tmp_path / "kinds", NAME, correction=correction, index=index)
     code, told = run("verify", on=tmp_path / "kinds")
     assert (code, told["sound"], told["versions"], told["problems"]) == (0, True, 1, [])
+
+
+def lose_current(home):
+    (home / "CURRENT").unlink()
+
+
+def name_nothing(home):
+    (home / "CURRENT").write_text("../../x")
+
+
+@pytest.mark.parametrize("damage", [lose_current, name_nothing])
+def test_collection_without_a_current_version_is_named_and_copied_with_its_newest(catalog, run, tmp_path, damage):
+    newest = catalog.version_ids(NAME)[-1]
+    damage(catalog.path / NAME)
+    assert run("verify")[0] == 1
+    code, told = run("backup", str(tmp_path / "backup"))
+    assert (code, told["writes"]) == (1, {NAME: 2})
+    assert f"the copy has {newest} in its place" in told["problems"][-1]["problem"]
+    assert hubless.open(tmp_path / "backup", NAME).count == small.COUNT - 2
+    assert catalog.rollback(NAME, newest) == catalog.current(NAME) == newest
+    assert run("verify")[1]["sound"]
+
+
+def test_collection_that_is_only_being_created_is_no_fault(catalog, run):
+    (catalog.path / "coming" / "versions" / ".staging-1").mkdir(parents=True)
+    assert run("verify")[1]["sound"]
+
+
+def test_chosen_collections_are_copied_and_restored(catalog, run, tmp_path):
+    small.build_full(catalog.path, "others", index="flat")
+    small.build_full(catalog.path, "more", index="flat")
+    assert run("backup", str(tmp_path / "backup"), "--skip", "more")[1]["writes"] == {NAME: 2, "others": 0}
+    code, told = run("restore", str(tmp_path / "backup"), "--collection", "others", on=tmp_path / "new")
+    assert (code, told["writes"]) == (0, {"others": 0})
+    assert run("restore", str(tmp_path / "backup"), "--collection", "more", on=tmp_path / "new")[0] == 1
+    assert hubless.Catalog(tmp_path / "new").collections() == ["others"]
+
+
+@pytest.mark.parametrize("inside", ["versions/zzz", "zzz"])
+def test_backup_into_a_collection_of_the_catalog_is_refused(catalog, run, tmp_path, inside):
+    (tmp_path / "link").symlink_to(catalog.path)
+    for path in (catalog.path, tmp_path / "link"):
+        assert run("backup", str(path / NAME / inside))[0] == 1
+    assert run("verify")[1]["sound"]
+
+
+def test_copies_have_the_modes_of_what_is_copied(catalog, run, tmp_path):
+    home, version = catalog.path / NAME, catalog.current(NAME)
+    for folder in (catalog.path, home, home / "versions" / version):
+        folder.chmod(0o700)
+    for file in (home / LOG, home / "versions" / version / bundle.OFFSETS):
+        file.chmod(0o600)
+    run("backup", str(tmp_path / "backup"))
+    run("restore", str(tmp_path / "backup"), on=tmp_path / "new")
+    for copy in (tmp_path / "backup", tmp_path / "new"):
+        there = copy / NAME
+        modes = [path.stat().st_mode & 0o777 for path in (copy, there, there / "versions" / version)]
+        assert modes == [0o700] * 3
+        files = there / LOG, there / LOG_LAST, there / "versions" / version / bundle.OFFSETS
+        assert [path.stat().st_mode & 0o777 for path in files] == [0o600] * 3
+
+
+def test_restore_that_fails_at_the_end_leaves_nothing_and_succeeds_when_it_is_repeated(catalog, run, tmp_path):
+    small.build_full(catalog.path, "others", index="flat")
+    run("backup", str(tmp_path / "backup"))
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / ".aliases.json").mkdir()  # so that they cannot be written
+    assert run("restore", str(tmp_path / "backup"), on=new)[0] == 1
+    assert [path.name for path in new.iterdir() if not path.name.startswith(".")] == []
+    (new / ".aliases.json").rmdir()
+    assert run("restore", str(tmp_path / "backup"), on=new)[0] == 0
+    assert hubless.open(new, "pictures").count == small.COUNT - 2
+
+
+def test_catalog_on_a_read_only_disk_is_verified_and_backed_up_with_the_writes_of_its_wal(catalog, run, tmp_path):
+    log = catalog.log(NAME)
+    log.last()
+    small.record(catalog.log(NAME), Remove(pa.array([small.IDS[11]])))  # the other stays open, so the WAL stays too
+    assert (catalog.path / NAME / f"{LOG}-wal").stat().st_size
+    with disks.disk(tmp_path / "medium", 50) as medium:
+        shutil.copytree(catalog.path, medium / "catalog")
+        log.close()
+        disks.remount(medium, "ro")
+        code, told = run("verify", on=medium / "catalog")
+        assert (code, told["writes"]) == (0, {NAME: 3})
+        code, told = run("backup", str(tmp_path / "backup"), on=medium / "catalog")
+        assert (code, told["writes"]) == (0, {NAME: 3})
+        assert run("restore", str(medium / "catalog"), on=tmp_path / "new")[0] == 0
+    for copy in (tmp_path / "backup", tmp_path / "new"):
+        assert hubless.open(copy, NAME).count == small.COUNT - 3

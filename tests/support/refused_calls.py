@@ -107,11 +107,20 @@ def reindex(catalog, told):
 
 
 def backed_up(catalog, told):
-    back_up(hubless.Catalog(catalog), catalog / COPIES["backup"])
+    copy = catalog / COPIES["backup"]
+    whole(back_up(hubless.Catalog(catalog), copy), copy)
 
 
 def restored(catalog, told):
-    restore(catalog / "files" / "backup", hubless.Catalog(catalog / COPIES["restore"]))
+    new = catalog / COPIES["restore"]
+    whole(restore(catalog / "files" / "backup", hubless.Catalog(new)), new)
+
+
+def whole(verdict, copy):
+    """Take a copy away that lacks something, as somebody would who needs all of it."""
+    if not verdict.sound:
+        shutil.rmtree(copy, ignore_errors=True)
+        raise BundleDamaged(copy, verdict.problems[0].problem)
 
 
 ACTIONS = {
@@ -280,7 +289,7 @@ if __name__ == "__main__":
     import hubless
     from hubless.builder.backup import back_up, restore
     from hubless.builder.lifecycle import merge
-    from hubless.errors import CollectionNotFound
+    from hubless.errors import BundleDamaged, CollectionNotFound
     from hubless.search.collection import open_collection
     from hubless.search.delta.writes import Put
     from hubless.search.transaction import WritableCollection

@@ -1,156 +1,154 @@
-"""Verifies catalogs, backs them up while they are served, written to and merged, and restores from a backup.
+"""Backs catalogs up while they are served, written to and merged, and restores from a backup.
 
 A version never changes, and the log has all writes that any version lacks. So the collection is locked while the files
 of its versions are opened and the log is copied: they belong together. What was opened can be read after that, also if
-the versions are pruned.
+the versions are pruned. What is damaged is left out of the copy and named; the rest is copied.
 """
 
+import os
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from hubless.errors import BundleDamaged, CollectionNotFound, HublessError, InputError, StorageError, storage_errors
-from hubless.search.soundness import collection_problem
-from hubless.search.transaction import open_written
-from hubless.store.aliases import Table, changing_aliases, read_aliases, write_aliases
+from hubless.builder.verification import Problem, Verdict, verify_catalog
+from hubless.errors import (
+    BundleDamaged,
+    CollectionNotFound,
+    HublessError,
+    InputError,
+    StorageError,
+    storage_errors,
+)
+from hubless.store.aliases import ALIASES, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bank_order import copy_bank
 from hubless.store.bundle import MANIFEST, read_manifest
 from hubless.store.catalog import CURRENT, LOCK, VERSIONS, Catalog
-from hubless.store.durable import locked, make_folder, move, replace_text, sync
+from hubless.store.copies import check_folder, copy_open, copy_plain, mode_of, open_plain
+from hubless.store.durable import held_still, make_folder, move, replace_text, sync
 from hubless.store.kept_scan import SCAN
 
-
-@dataclass(frozen=True)
-class Problem:
-    """A fault of a collection, or of one version of it."""
-
-    collection: str
-    version: str | None
-    problem: str
-
-
-@dataclass
-class Verdict:
-    """The collections that were checked, and their faults."""
-
-    versions: int = 0
-    writes: dict[str, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    @property
-    def sound(self) -> bool:
-        return not self.problems
-
-    def as_json(self) -> dict[str, Any]:
-        return {"sound": self.sound, **asdict(self)}
-
-
-def verify_catalog(catalog: Catalog) -> Verdict:
-    """Check files, index, offsets and log of all versions, and the aliases. The service can run meanwhile."""
-    verdict = Verdict()
-    for name in catalog.collections():
-        with suppress(CollectionNotFound):  # deleted meanwhile
-            _verify_collection(catalog, name, verdict)
-    known = catalog.collections()
-    for alias, stands in catalog.aliases().items():
-        if stands.collection not in known:
-            problem = f"the alias {alias!r} stands for it, and it is not there"
-            verdict.problems.append(Problem(stands.collection, None, problem))
-        if alias in known:
-            verdict.problems.append(Problem(alias, None, "an alias has its name"))
-    return verdict
-
-
-def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
-    current, versions = catalog.current(name), catalog.version_ids(name)
-    if current not in versions and catalog.current(name) == current:
-        problem = "it is current, and is not there: take another one by hubless rollback --version, or restore it"
-        verdict.problems.append(Problem(name, current, problem))
-    for version in versions:
-        try:
-            found = _version_problem(catalog, name, version)
-        except HublessError as error:
-            if version not in catalog.version_ids(name):
-                continue  # pruned meanwhile
-            found = str(error)
-        verdict.versions += 1
-        if found is not None:
-            verdict.problems.append(Problem(name, version, found))
-    try:
-        with closing(catalog.log(name)) as log:
-            verdict.writes[name] = log.last()
-    except HublessError as error:
-        verdict.problems.append(Problem(name, None, str(error)))
-
-
-def _version_problem(catalog: Catalog, name: str, version: str) -> str | None:
-    written = open_written(catalog, name, version=version, lenient=True)
-    with written.base as opened:
-        opened.check_canaries()
-        if (problem := collection_problem(opened)) is not None:
-            return problem
-        return None if written.current is opened else collection_problem(written.current)
-
-
 _UNFINISHED = ".unfinished-"
-_READ_BYTES = 2**20
 
 
-def back_up(catalog: Catalog, folder: Path) -> Verdict:
-    """Copy all collections, each as it is at one moment, into a new folder that appears when the copy is verified."""
-    if folder.exists():
+def back_up(catalog: Catalog, folder: Path, *, only: Sequence[str] = (), skip: Sequence[str] = ()) -> Verdict:
+    """Copy collections, each as it is at one moment, into a new folder that appears when the copy is verified.
+
+    Versions and collections that are damaged are left out; the verdict on the copy names them. If nothing is sound, no
+    folder is made. Raises `InputError` if the folder is there, or is one of the catalog's own; `CollectionNotFound`;
+    `StorageError` if the copy cannot be written.
+
+    Parameters
+    ----------
+    only : names of the collections to copy; all without
+    skip : names of collections to leave out
+    """
+    if os.path.lexists(folder):
         raise InputError("folder", "a new folder", f"{folder}, which is there")
     catalog.check_exists()
+    _check_apart(catalog, folder)
+    names = _chosen(catalog, only, skip)
     with _unfinished(folder) as made:
-        aliases = read_aliases(catalog.path)
-        for name in catalog.collections():
-            try:
-                _copy_collection(catalog, name, made / name, changing=True)
-            except (CollectionNotFound, StorageError):
-                if name in catalog.collections():
-                    raise
-                shutil.rmtree(made / name, ignore_errors=True)  # deleted meanwhile
+        aliases, troubles = _sound_aliases(catalog)
+        verdict = _copied(catalog, names, made, changing=True)
+        verdict.problems += troubles
         copy = Catalog(made)
-        _put_aliases(copy, aliases, copy.collections())
-        verdict = _verified(copy)
+        kept = copy.collections()
+        if names and not kept:
+            return verdict
+        with changing_aliases(copy.path) as table:
+            write_aliases(copy.path, _joined(table, aliases, kept, kept))
         with storage_errors(folder):
+            made.chmod(mode_of(catalog.path))
             move(made, folder)
     return verdict
 
 
-def restore(folder: Path, catalog: Catalog, collection: str | None = None) -> Verdict:
-    """Copy collections of a backup, verified, into a catalog, with their aliases unless these are taken."""
+def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: Sequence[str] = ()) -> Verdict:
+    """Copy collections of a backup, verified, into a catalog, with their aliases unless these are taken.
+
+    What is damaged is left out and named, as in `back_up`. The collections and their aliases appear at the end; if that
+    fails, none of them stays. Raises `InputError` if the catalog has one of the names; `CollectionNotFound`;
+    `StorageError`.
+    """
     backup = Catalog(folder)
-    names = backup.collections() if collection is None else [collection]
+    backup.check_exists()
+    names = _chosen(backup, only, skip)
+    new = not catalog.path.exists()
+    for name in names:
+        _check_free(catalog, name)
     with _unfinished(catalog.path / "restored") as made:
-        for name in names:
-            _check_free(catalog, name)
-            _copy_collection(backup, name, made / name, changing=False)
-        verdict = _verified(Catalog(made))
-        for name in names:
-            with changing_aliases(catalog.path):
-                _check_free(catalog, name)
-                move(made / name, catalog.path / name)
-    _put_aliases(catalog, read_aliases(backup.path), names)
+        aliases, troubles = _sound_aliases(backup)
+        verdict = _copied(backup, names, made, changing=False)
+        verdict.problems += troubles
+        _place(catalog, made, aliases)
+        if new:
+            catalog.path.chmod(mode_of(backup.path))
     return verdict
+
+
+def _check_apart(catalog: Catalog, folder: Path) -> None:
+    """Raise `InputError` for a folder in a collection, where the catalog looks for versions."""
+    place = Path(os.path.realpath(folder))
+    inside = place.relative_to(catalog.path).parts if place.is_relative_to(catalog.path) else ()
+    if len(inside) > 1 and (catalog.path / inside[0] / VERSIONS).exists():
+        raise InputError("folder", "a folder outside of the catalog's collections", folder)
+
+
+def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str]) -> list[str]:
+    """Return the names of collections to copy, those that have no current version too."""
+    known = sorted({*catalog.collections(), *catalog.strays()})
+    for name in (*only, *skip):
+        if name not in known:
+            raise CollectionNotFound(f"there is no collection {name!r} in {catalog.path}")
+    return [name for name in known if (not only or name in only) and name not in skip]
+
+
+def _sound_aliases(catalog: Catalog) -> tuple[Table, list[Problem]]:
+    try:
+        return read_aliases(catalog.path), []
+    except StorageError as error:
+        return Table(), [Problem(ALIASES, None, str(error))]
 
 
 def _check_free(catalog: Catalog, name: str) -> None:
     if (catalog.path / name).exists():
         raise InputError("catalog", f"one without collection {name!r}", "one that has it: delete it first")
-    if name in catalog.aliases():
+    if name in read_aliases(catalog.path).aliases:
         raise InputError("catalog", f"one without alias {name!r}", "one that has it: remove it first")
 
 
-def _verified(copy: Catalog) -> Verdict:
-    verdict = verify_catalog(copy)
-    for each in verdict.problems:
-        raise BundleDamaged(copy.path / each.collection / (each.version or ""), each.problem)
-    return verdict
+def _place(catalog: Catalog, made: Path, aliases: Table) -> None:
+    """Move what was copied into the catalog, all or nothing. The aliases come first, as they need room on the disk."""
+    names = Catalog(made).collections()
+    with changing_aliases(catalog.path) as table:
+        for name in names:
+            _check_free(catalog, name)
+        joined = _joined(table, aliases, names, [*catalog.collections(), *names])
+        if joined != table:
+            write_aliases(catalog.path, joined)
+        try:
+            for name in names:
+                move(made / name, catalog.path / name)
+        except BaseException:
+            for name in names:
+                if not (made / name).exists():
+                    move(catalog.path / name, made / name)
+            if joined != table:
+                write_aliases(catalog.path, table)
+            raise
+
+
+def _joined(table: Table, more: Table, collections: Collection[str], taken: Collection[str]) -> Table:
+    """Return a table with the other's aliases of some collections too, unless their names are taken."""
+    new = {
+        alias: stands
+        for alias, stands in more.aliases.items()
+        if stands.collection in collections and alias not in table.aliases and alias not in taken
+    }
+    return Table(revision=max(table.revision, more.revision), aliases=table.aliases | new) if new else table
 
 
 @contextmanager
@@ -161,54 +159,107 @@ def _unfinished(folder: Path) -> Iterator[Path]:
         for left in folder.parent.glob(f"{_UNFINISHED}{folder.name}-*"):
             shutil.rmtree(left, ignore_errors=True)
         make_folder(made)
+        made.chmod(0o700)
         try:
             yield made
         finally:
             shutil.rmtree(made, ignore_errors=True)
 
 
-def _put_aliases(catalog: Catalog, found: Table, collections: Sequence[str]) -> None:
-    with changing_aliases(catalog.path) as table:
-        taken = {*table.aliases, *catalog.collections()}
-        new = {
-            alias: stands
-            for alias, stands in found.aliases.items()
-            if stands.collection in collections and alias not in taken
-        }
-        if new:
-            revision = max(table.revision, found.revision)
-            write_aliases(catalog.path, Table(revision=revision, aliases=table.aliases | new))
+def _copied(catalog: Catalog, names: Sequence[str], made: Path, *, changing: bool) -> Verdict:
+    """Copy collections, verify the copies, and take out what is not sound. Return the verdict on all of it."""
+    problems = []
+    for name in names:
+        try:
+            problems += _copy_collection(catalog, name, made / name, changing=changing)
+        except HublessError as error:
+            if isinstance(error, StorageError) and made in (error.path, *error.path.parents):
+                raise
+            shutil.rmtree(made / name, ignore_errors=True)
+            if (catalog.path / name).exists():  # or else it was deleted meanwhile
+                problems.append(Problem(name, None, f"it is left out: {error}"))
+    copy = Catalog(made)
+    verdict = verify_catalog(copy)
+    for name in copy.collections():
+        problems += _taken_out(copy, name, verdict)
+    verdict.problems = problems
+    return verdict
 
 
-def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool) -> None:
-    """Copy versions, log, waiting bank and kept scan; `changing` says if somebody may change them meanwhile."""
-    source = catalog.home(name)
-    with storage_errors(home), ExitStack() as opened:
-        make_folder(home / VERSIONS)
+def _taken_out(copy: Catalog, name: str, verdict: Verdict) -> list[Problem]:
+    """Remove the versions of a copy that are not sound, and the copy if none is left. Return what is to be said."""
+    found = [each for each in verdict.problems if each.collection == name]
+    current, versions = copy.current(name), copy.version_ids(name)
+    damaged = {each.version for each in found}
+    left = [version for version in versions if version not in damaged]
+    problems = [each for each in found if each.version in versions or each.version is None]
+    for version in versions:
+        if version in damaged:
+            shutil.rmtree(copy.path / name / VERSIONS / version)
+            verdict.versions -= 1
+    if None in damaged or not left:  # its log, or all versions
+        shutil.rmtree(copy.path / name)
+        verdict.versions -= len(left)
+        verdict.writes.pop(name, None)
+        return [*problems, Problem(name, None, "it is left out: no version and log of it are sound")]
+    if current not in left:
+        replace_text(copy.path / name / CURRENT, left[-1])
+        problems.append(Problem(name, current or None, f"it was to be current: the copy has {left[-1]} in its place"))
+    return problems
+
+
+def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool) -> list[Problem]:
+    """Copy versions, log, waiting bank and kept scan. Return the problems of versions that are left out.
+
+    `changing` says that the collection is ours, and others may change it meanwhile. Else it is a stranger's.
+    """
+    source = catalog.path / name
+    problems = []
+    with storage_errors(source), ExitStack() as opened:
+        mode = mode_of(source)
+        with storage_errors(home):
+            make_folder(home / VERSIONS)
         copy_bank(source, home)  # before the versions, as it goes when one has it
         with suppress(FileNotFoundError):
-            shutil.copyfile(source / SCAN, home / SCAN)
-        with locked(source / LOCK) if changing else nullcontext():
-            current = catalog.current(name)
-            files = {version: _opened_files(catalog, name, version, opened) for version in catalog.version_ids(name)}
+            copy_plain(source / SCAN, home / SCAN)
+        with held_still(source / LOCK) if changing else nullcontext():
+            current = catalog.named_current(name) or ""
+            files: dict[str, dict[str, BinaryIO]] = {}
+            modes: dict[str, int] = {}
+            for folder in catalog.version_folders(name):
+                try:
+                    files[folder.name] = _opened_files(folder, opened, links=changing)
+                    modes[folder.name] = mode_of(folder)
+                except HublessError as error:
+                    problems.append(Problem(name, folder.name, f"it is left out: {error}"))
             with closing(catalog.log(name)) as log:
                 log.copy(home).close()
         for version, opened_files in files.items():
-            _write_files(opened_files, home / VERSIONS / version)
-        replace_text(home / CURRENT, current)
+            _write_files(opened_files, home / VERSIONS / version, modes[version])
+        with storage_errors(home):
+            replace_text(home / CURRENT, current)
+            home.chmod(mode)
+    return problems
 
 
-def _opened_files(catalog: Catalog, name: str, version: str, opened: ExitStack) -> dict[str, BinaryIO]:
-    folder = catalog.folder(name, version)
+def _opened_files(folder: Path, opened: ExitStack, *, links: bool) -> dict[str, BinaryIO]:
+    """Open the files of a version, which have the sizes that its manifest says."""
+    if not links:
+        for part in (folder, folder.parent, folder.parents[1]):
+            check_folder(part)
     with storage_errors(folder):
-        names = [*read_manifest(folder).files, MANIFEST]
-        return {each: opened.enter_context((folder / each).open("rb")) for each in names}
+        sizes = {each: record.size for each, record in read_manifest(folder).files.items()}
+        files = {each: opened.enter_context(open_plain(folder / each)) for each in (*sizes, MANIFEST)}
+    for name, size in sizes.items():
+        if (found := os.fstat(files[name].fileno()).st_size) != size:
+            raise BundleDamaged(folder / name, f"has {found} bytes, the manifest says {size}")
+    return files
 
 
-def _write_files(files: dict[str, BinaryIO], folder: Path) -> None:
-    make_folder(folder)
-    for name, file in files.items():
-        with (folder / name).open("wb") as copy:
-            shutil.copyfileobj(file, copy, _READ_BYTES)
-        sync(folder / name)
-    sync(folder)
+def _write_files(files: dict[str, BinaryIO], folder: Path, mode: int) -> None:
+    with storage_errors(folder):
+        make_folder(folder)
+        for name, file in files.items():
+            copy_open(file, folder / name)
+        folder.chmod(mode)
+        sync(folder)

@@ -5,13 +5,19 @@ from typing import Annotated
 
 import typer
 
-from hubless.builder.backup import Verdict, back_up, restore, verify_catalog
+from hubless.builder.backup import back_up, restore
 from hubless.builder.lifecycle import merge
 from hubless.builder.pipeline.draft import delete, follow, prune
+from hubless.builder.verification import Verdict, verify_catalog
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import print_item, print_json, print_table, table_of
 from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import managed
+
+OnlyOption = Annotated[
+    list[str] | None, typer.Option("--collection", metavar="NAME", help="Only this one; repeatable. All without.")
+]
+SkipOption = Annotated[list[str] | None, typer.Option("--skip", metavar="NAME", help="Leave this one out; repeatable.")]
 
 
 def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
@@ -150,25 +156,33 @@ def merge_command(catalog: CatalogOption, collection: CollectionOption, json_: J
 def backup_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder for the backup.", show_default=False)],
     catalog: CatalogOption,
+    collection: OnlyOption = None,
+    skip: SkipOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Copy a catalog into a new folder, and verify the copy.
 
-    The service can serve, write and merge meanwhile. Each collection is copied as it is at one moment.
+    The service can serve, write and merge meanwhile. Each collection is copied as it is
+    at one moment. What is damaged is left out and named, and the exit code is 1.
     """
-    _print_verdict(back_up(Catalog(catalog), folder), "backed up", json_)
+    verdict = back_up(Catalog(catalog), folder, only=collection or (), skip=skip or ())
+    _end_with(verdict, "backed up", json_)
 
 
 def restore_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup.", show_default=False)],
     catalog: CatalogOption,
+    collection: OnlyOption = None,
+    skip: SkipOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Copy the collections of a backup into a catalog, verified.
 
-    The catalog may be new. It must not have a collection of the same name.
+    The catalog may be new. It must not have a collection of the same name. What is
+    damaged is left out and named, and the exit code is 1.
     """
-    _print_verdict(restore(folder, Catalog(catalog)), "restored", json_)
+    verdict = restore(folder, Catalog(catalog), only=collection or (), skip=skip or ())
+    _end_with(verdict, "restored", json_)
 
 
 def verify_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
@@ -176,18 +190,18 @@ def verify_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
 
     The service can serve and write meanwhile. Exit code 1 says that something is wrong.
     """
-    verdict = verify_catalog(Catalog(catalog))
-    _print_verdict(verdict, "sound", json_)
-    if not verdict.sound:
-        raise typer.Exit(1)
+    _end_with(verify_catalog(Catalog(catalog)), "sound", json_)
 
 
-def _print_verdict(verdict: Verdict, done: str, json_: bool) -> None:
+def _end_with(verdict: Verdict, done: str, json_: bool) -> None:
+    """Print a verdict, and end with 1 if something is wrong. A copy has what is sound, also beside what is not."""
     if json_:
         print_json(verdict.as_json())
-    elif verdict.sound:
+    elif verdict.sound or done != "sound":
         for name, seq in verdict.writes.items():
             typer.echo(f"{name}: {done}, with the writes up to {seq:,}")
         typer.echo(f"{len(verdict.writes)} collections, {verdict.versions} versions: {done}")
     for each in () if json_ else verdict.problems:
         typer.echo(f"{each.collection}{f', version {each.version}' if each.version else ''}: {each.problem}")
+    if not verdict.sound:
+        raise typer.Exit(1)

@@ -6,9 +6,8 @@
 A file that `order.json` does not name is what a kill left, and means nothing.
 """
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.errors import StorageError, one_line, storage_errors
-from hubless.store.durable import locked, make_folder, now, replace_text, sync
+from hubless.store.copies import copy_plain
+from hubless.store.durable import held_still, locked, make_folder, now, replace_text, sync
 from hubless.vectors.arrays import F32
 from hubless.vectors.npy import read_npy, write_array
 
@@ -88,10 +88,12 @@ def read_bank(home: Path) -> tuple[BankOrder, F32] | None:
 
 def copy_bank(home: Path, new: Path) -> None:
     """Copy the bank that waits, if there is one, to the folder of another collection."""
-    with _waiting(home) as order:
+    with _waiting(home, held_still) as order:
         if order is not None:
-            ignored = shutil.ignore_patterns(_LOCK)
-            shutil.copytree(home / FOLDER, new / FOLDER, ignore=ignored, dirs_exist_ok=True)
+            with storage_errors(new):
+                make_folder(new / FOLDER)
+            for name in (f"{order.number}.npy", _ORDER):
+                copy_plain(home / FOLDER / name, new / FOLDER / name)
 
 
 def drop_order(home: Path, number: int) -> None:
@@ -105,13 +107,13 @@ def drop_order(home: Path, number: int) -> None:
 
 
 @contextmanager
-def _waiting(home: Path) -> Iterator[BankOrder | None]:
+def _waiting(home: Path, hold: Callable[[Path], AbstractContextManager[None]] = locked) -> Iterator[BankOrder | None]:
     folder = home / FOLDER
     with storage_errors(folder):
         if not (folder / _ORDER).exists():
             yield None
             return
-        with locked(folder / _LOCK):
+        with hold(folder / _LOCK):
             yield read_order(home)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
+from hubless.store.copies import open_plain
 from hubless.store.durable import sync
 from hubless.store.names import CollectionName, Segment
 from hubless.vectors.npy import open_npz
@@ -39,6 +40,7 @@ SOURCES = "sources.arrow"
 
 _HASH = "manifest_sha256"
 _READ_BYTES = 2**20
+_LARGEST_MANIFEST = 2**28
 LARGEST_WARM = 0.5
 """Share of the machine's memory. To read more would push out what others need."""
 
@@ -317,8 +319,10 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a `.npz`; pickled ones are refused. Errors are those of `reading`."""
+    """Return the arrays of a `.npz`; pickled and compressed ones are refused. Errors are those of `reading`."""
     with reading(path), open_npz(path) as arrays:
+        if (size := path.stat().st_size) < arrays.size:
+            raise BundleDamaged(path, f"unpacks to {arrays.size} bytes, and has {size}")
         return dict(arrays)
 
 
@@ -350,10 +354,11 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a bundle. Raises `BundleDamaged`, or `UnsupportedBundle` of another hubless."""
     path = folder / MANIFEST
     with reading(path):
-        if not path.exists():
-            raise BundleDamaged(path, "missing")
-        # read_text would turn \r\n into \n
-        text = path.read_bytes().decode()
+        try:
+            with open_plain(path) as file:
+                text = file.read(_LARGEST_MANIFEST).decode()  # as bytes, since a text file turns \r\n into \n
+        except FileNotFoundError:
+            raise BundleDamaged(path, "missing") from None
         content = json.loads(text)
     version = content.get("format_version") if isinstance(content, dict) else None
     if type(version) is not int or version < 1:

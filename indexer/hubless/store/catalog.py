@@ -35,7 +35,7 @@ from hubless.errors import (
 from hubless.store.address import address_of
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
-from hubless.store.durable import locked, make_folder, move, now, replace_text
+from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text
 from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, Log
 from hubless.store.names import check_name, is_name
@@ -125,6 +125,33 @@ class Catalog:
                 entry.name for entry in self.path.iterdir() if is_name(entry.name) and (entry / CURRENT).is_file()
             )
 
+    def strays(self) -> dict[str, str]:
+        """Return the folders that hold versions or writes and are no collection, and why.
+
+        One that is being created, or that a kill left before its first version, is none of them.
+        """
+        found = {}
+        with self._present(), storage_errors(self.path):
+            for home in sorted(self.path.iterdir()):
+                if home.name.startswith(".") or not (home / VERSIONS).is_dir():
+                    continue
+                if not is_name(home.name):
+                    found[home.name] = "its name is not one that a collection can have"
+                    continue
+                with held_still(home / LOCK):
+                    held = (home / LOG).exists() or self.version_folders(home.name)
+                    if held and not (home / CURRENT).is_file():
+                        found[home.name] = "it has no current version: take one by hubless rollback --version"
+        return found
+
+    def version_folders(self, name: str) -> list[Path]:
+        """Return the folders of all versions of a collection, oldest first, whether or not one is current."""
+        return [self.path / name / VERSIONS / version for version in self._version_ids(name)]
+
+    def named_current(self, name: str) -> str | None:
+        """Return what is said to be the current version of a collection, whether or not it is there."""
+        return _read_current(self.path / name)
+
     def current(self, name: str) -> str:
         """Return the id of the current version of a collection. Raises `CollectionNotFound` if it has none."""
         with self._present():
@@ -200,12 +227,16 @@ class Catalog:
         Raises `CollectionNotFound`; `VersionNotFound` if there is no such version, or none before the current one;
         `BundleError` if a file of the version was changed.
         """
-        self.current(name)
+        if version is None or not is_name(name) or not (self.path / name).exists():
+            self.current(name)
         home = self.path / name
         with storage_errors(home), _changing(home):
+            known = self._version_ids(name)
             if version is None:
-                version = version_before(name, self.current(name), self._version_ids(name))
-            folder = self.folder(name, version)
+                version = version_before(name, self.current(name), known)
+            elif version not in known:
+                raise VersionNotFound(f"collection {name!r} has no version {version!r}")
+            folder = home / VERSIONS / version
             verify(folder, read_manifest(folder))
             replace_text(home / CURRENT, version)
         return version

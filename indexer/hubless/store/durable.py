@@ -3,6 +3,7 @@
 The store renames, links, syncs and reads the time here only, so a test can count, refuse or replace each.
 """
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -62,6 +63,24 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a file's lock; the lock of a dead process is free. Without `wait` raise `BlockingIOError` if it is taken."""
     with path.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+@contextmanager
+def held_still(path: Path) -> Iterator[None]:
+    """Hold a file's lock while what it guards is read. Nothing is held where nobody can make the file."""
+    try:
+        lock = path.open("a")
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        try:
+            lock = path.open()
+        except (FileNotFoundError, PermissionError):
+            yield
+            return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

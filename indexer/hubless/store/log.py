@@ -24,13 +24,15 @@ import sqlite3
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import NamedTuple
 
 from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
+from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
 
 LOG = "log.sqlite"
@@ -50,6 +52,13 @@ CREATE TABLE IF NOT EXISTS writes
 CREATE TABLE IF NOT EXISTS cut (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
 INSERT OR IGNORE INTO cut VALUES (1, 0);
 """
+_RUNNING = """
+SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') OR (type = 'index' AND sql NOT NULL) OR
+    (type = 'table' AND rootpage = 0)
+UNION ALL SELECT name FROM pragma_table_xinfo('writes') WHERE hidden
+UNION ALL SELECT name FROM pragma_table_xinfo('cut') WHERE hidden
+"""
+"""What of a file runs code of whoever made it when the tables are read or written; a log has none."""
 _CUT = "SELECT seq FROM cut"
 _END = "SELECT max((SELECT coalesce(max(seq), 0) FROM writes), (SELECT seq FROM cut))"
 """The last write that the log has, or that was cut off."""
@@ -227,7 +236,7 @@ class Log:
             self._connection = None
 
     def copy(self, home: Path) -> "Log":
-        """Copy the log, as it is at one moment, into another folder. Return the copy."""
+        """Copy the log, as it is at one moment, into another folder, with its mode. Return the copy."""
         copy = Log(home)
         for path in (*copy._paths, Path(copy._noted_at)):
             path.unlink(missing_ok=True)
@@ -235,13 +244,17 @@ class Log:
             self._ended(connection, witness)
             if connection is not None:
                 last = self._number(connection, _END)
-                with closing(sqlite3.connect(copy.path)) as made:
+                with _written(copy.path), closing(sqlite3.connect(copy.path)) as made:
                     connection.backup(made)
-                sync(copy.path)
-                with _notes(copy._noted_at) as notes:
-                    _note(notes, last)
-                sync(Path(copy._noted_at))
-        sync(home)
+                with storage_errors(home):
+                    copy.path.chmod(mode_of(self.path))
+                    sync(copy.path)
+                    with _notes(copy._noted_at) as notes:
+                        _note(notes, last)
+                    Path(copy._noted_at).chmod(mode_of(self.path))
+                    sync(Path(copy._noted_at))
+        with storage_errors(home):
+            sync(home)
         return copy
 
     def _number(self, connection: sqlite3.Connection, query: str) -> int:
@@ -253,18 +266,15 @@ class Log:
     @contextmanager
     def _reading(self) -> Iterator[tuple[sqlite3.Connection | None, tuple[int, int]]]:
         """Give the log as it is at one moment, None if there is no file, and its witness."""
-        with storage_errors(self.path), self._using:
-            unchanging = None
+        with storage_errors(self.path), self._using, ExitStack() as held:
             witness = self._witness()
             try:
                 try:
                     connection = self._opened()
                 except sqlite3.OperationalError:
-                    # nothing can be made beside it: the folder is read-only, or the disk is full. Then nobody writes
-                    if _wal_size(self.path):
-                        raise
-                    # not kept, as it would never see a write
-                    unchanging = connection = _connect(f"{self.path.as_uri()}?immutable=1", "query_only=1")
+                    # nothing can be made beside it: the folder is read-only, or the disk is full. Then nobody writes.
+                    # What is opened is not kept, as it would never see a write
+                    connection = held.enter_context(_unchanging(self.path))
                 if connection is None or connection.in_transaction:
                     yield connection, witness
                 else:
@@ -274,9 +284,6 @@ class Log:
             except sqlite3.Error as error:
                 self.close()
                 raise _refused(self.path, error) from error
-            finally:
-                if unchanging is not None:
-                    unchanging.close()
 
     def _opened(self) -> sqlite3.Connection | None:
         files = self._found_files()
@@ -381,11 +388,17 @@ def _connect(uri: str, *pragmas: str) -> sqlite3.Connection:
     try:
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
-        connection.execute("SELECT count(*) FROM sqlite_master")
+        _check_plain(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check_plain(connection: sqlite3.Connection) -> None:
+    """Raise `sqlite3.DatabaseError` for a view, a trigger and their like: it could be endless."""
+    if found := connection.execute(_RUNNING).fetchone():
+        raise sqlite3.DatabaseError(f"{found[0]} is more than a table")
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
@@ -394,6 +407,33 @@ def _checkpoint(connection: sqlite3.Connection) -> bool:
     ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.execute(f"PRAGMA busy_timeout={1000 * _BUSY_SECONDS}")
     return not busy
+
+
+@contextmanager
+def _unchanging(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a log beside which nothing can be made. SQLite reads a WAL there only from a copy of both files."""
+    with TemporaryDirectory() as folder:
+        if _wal_size(path):
+            for each in (path, path.with_name(f"{LOG}-wal")):
+                copy_plain(each, Path(folder) / each.name)
+            path = Path(folder) / LOG
+            uri = f"{path.as_uri()}?mode=rw"
+        else:
+            uri = f"{path.as_uri()}?immutable=1"
+        with closing(_connect(uri, "query_only=1")) as connection:
+            yield connection
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Name the file that is written where SQLite does not say which of two refused, unless the other is damaged."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        refused = _refused(path, error)
+        if isinstance(refused, LogDamaged):
+            raise
+        raise refused from error
 
 
 @contextmanager
@@ -455,7 +495,7 @@ def _wal_size(path: Path) -> int:
 
 def _refused(path: Path, error: sqlite3.Error) -> StorageError | LogDamaged:
     name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    if type(error) is sqlite3.DatabaseError or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return LogDamaged(path, f"the file is damaged ({error})")
     if name == "SQLITE_ERROR":  # no such table
         return LogDamaged(path, f"the file is no log ({error})")

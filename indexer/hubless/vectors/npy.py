@@ -70,6 +70,11 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
         self._archive = archive
         self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
+    @property
+    def size(self) -> int:
+        """Bytes of all arrays, once they are unpacked."""
+        return sum(info.file_size for info in self._members.values())
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         info = self._members[name]
         with self._archive.open(info) as stream:

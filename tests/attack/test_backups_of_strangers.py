@@ -1,0 +1,160 @@
+"""A backup that somebody else made may name, link and pack anything. Nothing outside is read or written for it."""
+
+import os
+import sqlite3
+import zipfile
+
+import numpy as np
+import pytest
+from support import small
+
+import hubless
+from hubless.builder.backup import back_up, restore
+from hubless.store.bundle import CORRECTION, MANIFEST, OFFSETS, record_of
+from hubless.store.log import LOG
+
+NAME = "photos"
+UP = "../" * 6
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder of the user, with a file of theirs and one of the stranger at the same place seen from the backup."""
+    (tmp_path / "home" / "hub").mkdir(parents=True)
+    (tmp_path / "home" / ".bashrc").write_text("mine")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def backup(tmp_path):
+    small.build_full(tmp_path / "catalog", NAME, correction="csls", parameters={"k": 3}, index="flat")
+    small.build_full(tmp_path / "catalog", "sound", index="flat")
+    made = tmp_path / "a" / "b" / "backup"
+    made.parent.mkdir(parents=True)
+    assert back_up(hubless.Catalog(tmp_path / "catalog"), made).sound
+    return made
+
+
+@pytest.fixture
+def version(backup):
+    return hubless.Catalog(backup).folder(NAME)
+
+
+def list_file(version, name, record):
+    """Say in a manifest that a version has a file of any name."""
+    content = small.read_plain(version)
+    small.write_sealed(version, content | {"files": {**content["files"], name: record}})
+
+
+def name_outside(version, home):
+    source = version / UP / ".bashrc"
+    source.resolve().write_text("owned")
+    list_file(version, f"{UP}.bashrc", record_of(source).model_dump())
+
+
+def name_absolutely(version, home):
+    list_file(version, str(home / ".bashrc"), record_of(home / ".bashrc").model_dump())
+
+
+def give_a_pipe(version, home):
+    os.mkfifo(version / "x")
+    list_file(version, "x", {"size": 0, "sha256": "0" * 64})
+
+
+def give_a_device(version, home):
+    (version / "x").symlink_to("/dev/zero")
+    list_file(version, "x", {"size": 10**12, "sha256": "0" * 64})
+
+
+def give_a_link(version, home):
+    (version / "x").symlink_to(home / ".bashrc")
+    list_file(version, "x", record_of(home / ".bashrc").model_dump())
+
+
+def give_a_folder(version, home):
+    (version / "x").mkdir()
+    list_file(version, "x", {"size": 4096, "sha256": "0" * 64})
+
+
+def link_the_version(version, home):
+    version.rename(home / "elsewhere")
+    version.symlink_to(home / "elsewhere")
+
+
+def give_a_sparse_file(version, home):
+    os.truncate(version / OFFSETS, 2**40)
+
+
+def pack_a_bomb(version, home):
+    arrays = dict(np.load(version / CORRECTION))
+    np.savez_compressed(version / CORRECTION, **arrays)
+    with zipfile.ZipFile(version / CORRECTION, "a", zipfile.ZIP_DEFLATED) as packed, packed.open("b.npy", "w") as bomb:
+        np.lib.format.write_array_header_1_0(bomb, {"descr": "|u1", "fortran_order": False, "shape": (50_000_000,)})
+        for _ in range(50):
+            bomb.write(bytes(1_000_000))
+    assert (version / CORRECTION).stat().st_size < 1_000_000
+    small.reseal(version)
+
+
+def end_the_manifest_nowhere(version, home):
+    (version / MANIFEST).unlink()
+    (version / MANIFEST).symlink_to("/dev/zero")
+
+
+def make_an_endless_view(version, home):
+    log = version.parents[1] / LOG
+    log.unlink(missing_ok=True)
+    with sqlite3.connect(log) as connection:
+        connection.executescript(
+            "CREATE TABLE cut (one INTEGER PRIMARY KEY, seq INTEGER); INSERT INTO cut VALUES (1, 0);"
+            "CREATE VIEW writes AS WITH RECURSIVE r(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM r)"
+            " SELECT seq, 'put' AS kind, x'00' AS body, 0 AS crc FROM r;"
+        )
+    connection.close()
+
+
+def generate_a_column(version, home):
+    log = version.parents[1] / LOG
+    log.unlink(missing_ok=True)
+    with sqlite3.connect(log) as connection:
+        connection.executescript(
+            "CREATE TABLE cut (one INTEGER PRIMARY KEY, seq INTEGER); INSERT INTO cut VALUES (1, 0);"
+            "CREATE TABLE writes (seq INTEGER PRIMARY KEY, kind TEXT, body AS (zeroblob(1000000000)), crc INTEGER);"
+            "INSERT INTO writes (seq, kind, crc) VALUES (1, 'put', 0)"
+        )
+    connection.close()
+
+
+def link_the_log(version, home):
+    log = version.parents[1] / LOG
+    log.unlink(missing_ok=True)
+    log.symlink_to(home / ".bashrc")
+
+
+def pipe_the_scan(version, home):
+    os.mkfifo(version.parents[1] / "scan.json")
+
+
+ATTACKS = [
+    *(name_outside, name_absolutely, give_a_pipe, give_a_device, give_a_link, give_a_folder, link_the_version),
+    *(give_a_sparse_file, pack_a_bomb, end_the_manifest_nowhere, make_an_endless_view, generate_a_column),
+    *(link_the_log, pipe_the_scan),
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_what_a_stranger_packed_is_named_and_the_rest_is_restored(backup, version, home, attack):
+    attack(version, home)
+    verdict = restore(backup, hubless.Catalog(home / "hub" / "catalog"))
+    assert not verdict.sound
+    assert {each.collection for each in verdict.problems} == {NAME}
+    assert hubless.Catalog(home / "hub" / "catalog").collections() == ["sound"]
+    assert (home / ".bashrc").read_text() == "mine"
+    assert sorted(path.name for path in (home / "hub" / "catalog").iterdir() if path.is_dir()) == ["sound"]
+
+
+@pytest.mark.parametrize("name", ["../photos", ".", "photos/../photos", "", "/etc"])
+def test_name_of_a_collection_to_restore_is_no_path(backup, home, name):
+    with pytest.raises(hubless.errors.CollectionNotFound):
+        restore(backup, hubless.Catalog(home / "hub" / "catalog"), only=[name])
