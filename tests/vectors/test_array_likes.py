@@ -30,6 +30,13 @@ class OnAnotherDevice:
         raise TypeError("can't convert cuda:0 device type tensor to numpy.\nUse Tensor.cpu()")
 
 
+def objects(*rows):
+    """An array of objects, as `.values` of a column of pandas is."""
+    array = np.empty(len(rows), object)
+    array[:] = rows
+    return array
+
+
 def package(name):
     return pytest.importorskip(name, reason="needs packages of tables: make extras")
 
@@ -45,6 +52,10 @@ KINDS = {
     "tuple": tuple(map(tuple, ROWS.tolist())),
     "float64": ROWS.astype(np.float64),
     "float16": ROWS.astype(np.float16),
+    "objects of lists": objects(*ROWS.tolist()),
+    "objects of arrays": objects(*ROWS),
+    "objects of numbers": ROWS.astype(object),
+    "masked, but nothing is": np.ma.array(ROWS, mask=False),
     "array protocol": Tensor(ROWS, "array"),
     "dlpack": Tensor(ROWS, "dlpack"),
     "Arrow lists": LISTS,
@@ -55,6 +66,8 @@ KINDS = {
     "polars lists": lambda: polars_rows("List"),
     "polars arrays": lambda: polars_rows("Array", 3),
     "pandas": lambda: package("pandas").DataFrame(ROWS),
+    "pandas column": lambda: package("pandas").Series(list(ROWS)),
+    "pandas values": lambda: package("pandas").Series(list(ROWS)).values,
 }
 
 
@@ -78,11 +91,18 @@ def test_tensor_of_torch_is_read_without_its_gradient_only():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([[1.0], [1.0, 2.0]], "targets: expected rows of one length, got rows of several lengths"),
+        ([[1.0], [1.0, 2.0]], "targets, row 1: expected 1 numbers, as row 0 has, got 2 numbers"),
         (pa.array([[1.0], [1.0, 2.0]]), "targets, row 1: expected 1 numbers, as row 0 has, got 2"),
         (pa.array([[1.0], None]), "targets, row 1: expected a vector, got a null"),
         (pa.array([[1.0, 2.0], [1.0, None]]), "targets, row 1, column 1: expected a number, got a null"),
-        (pa.array([1.0, None]), "targets: expected numbers, got 1 nulls"),
+        (pa.array([1.0, None]), "targets, row 1: expected a number, got one of 1 nulls"),
+        ([[1.0], None], "targets, row 1: expected a vector, got none"),
+        ([[1.0, 2.0], [1.0, "x"]], "targets, row 1, column 1: expected a number, got 'x'"),
+        (objects([1.0], [1.0, 2.0]), "targets, row 1: expected 1 numbers, as row 0 has, got 2 numbers"),
+        (objects(np.ones(2), np.array([1, None])), "targets, row 1, column 1: expected a number, got none"),
+        (objects([1.0], [[1.0], [2.0, 3.0]]), "targets, row 1: expected a vector, got lists of several lengths"),
+        (np.ma.array(ROWS, mask=ROWS < 2), "targets, row 0: expected an array without masked values: fill them, or "),
+        ([np.ma.array([1.0], mask=[True])], "targets, row 0: expected a vector without masked values, got some"),
         (OnAnotherDevice(), "targets: expected an array that NumPy can read, got can't convert cuda:0 .*to numpy.$"),
     ],
 )

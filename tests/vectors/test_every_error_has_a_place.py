@@ -185,30 +185,6 @@ READERS = {
 
 
 NOT_YET = {
-    "ragged lists",
-    "none among lists",
-    "none within a list",
-    "text within a list",
-    "ragged array of objects",
-    "none in an array of objects",
-    "masked",
-    "ids of two types",
-    "ids of two types, numbers first",
-    "ids with none",
-    "ids of objects",
-    "ids of objects with none",
-    "ids beyond 64 bits",
-    "ids of uint64",
-    "ids of floats",
-    "ids masked",
-    "ids of uuids and more",
-    "ids with bytes",
-    "ids in npy",
-    "ids in parquet",
-    "ids beside vectors",
-    "ids in payload",
-    "ids in payload twice",
-    "ids of added",
     "payload of two types",
     "payload columns of two types",
     "payload that json cannot say",
@@ -216,7 +192,6 @@ NOT_YET = {
     "csv of a type",
     "csv with a cell more",
     "csv with an empty line",
-    "prior in a file",
 }
 """Readers that name no place yet. Whoever mends one takes it out: a test that passes unexpectedly fails."""
 

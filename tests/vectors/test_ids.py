@@ -1,3 +1,5 @@
+from uuid import UUID
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +33,15 @@ ROWS = normal(12, 4, seed=1)
         (pa.array([1, 2], pa.uint16()), [1, 2]),
         (pa.array(["a", "b"], pa.large_string()), ["a", "b"]),
         (pa.chunked_array([["a"], ["b"]]), ["a", "b"]),
+        (pa.array(["a", "b"]).dictionary_encode(), ["a", "b"]),
+        (pa.array(["a", "b"], pa.string_view()), ["a", "b"]),
+        (np.array(["a", "b"], object), ["a", "b"]),
+        (np.array([1, np.int8(2)], object), [1, 2]),
+        (np.ma.array([1, 2], mask=False), [1, 2]),
+        (np.array([b"a", b"bc"]), ["a", "bc"]),
+        ([UUID(int=1), UUID(int=2)], [str(UUID(int=1)), str(UUID(int=2))]),
+        (np.array([UUID(int=1), "b"], object), [str(UUID(int=1)), "b"]),
+        (range(2), [0, 1]),
     ],
 )
 def test_whole_numbers_and_strings_are_taken_whatever_holds_them(given, expected):
@@ -39,21 +50,48 @@ def test_whole_numbers_and_strings_are_taken_whatever_holds_them(given, expected
     assert found.type in (pa.int64(), pa.large_string())
 
 
-WRONG_LISTS = [[1, "a"], ["a", 1], [1, True], [True], [1, 2.0], [b"a"], [[1]], [], 5, [2**63], [-(2**64)], ["\ud800"]]
-WRONG_ARRAYS = [np.array([2**63], np.uint64), np.array([1.0]), np.array([[1]]), np.array(["a", 1], object)]
-
-
-@pytest.mark.parametrize("given", [*WRONG_LISTS, *WRONG_ARRAYS, pa.array(["a", "b"]).dictionary_encode()])
-def test_anything_else_is_refused(given):
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ([1, "a"], "ids, row 1: expected a whole number, as row 0 has, got 'a'"),
+        (["a", 1], "ids, row 1: expected a string, as row 0 has, got 1"),
+        (np.array(["a", 1], object), "ids, row 1: expected a string, as row 0 has, got 1"),
+        ([1, True], f"ids, row 1: {EXPECTED}True"),
+        ([True], f"ids, row 0: {EXPECTED}True"),
+        ([1, 2.0], f"ids, row 1: {EXPECTED}2.0"),
+        (np.array([1.0]), f"ids, row 0: {EXPECTED}1.0"),
+        ([[1]], f"ids, row 0: {EXPECTED}[1]"),
+        ([b"\xff"], "ids, row 0: expected text in UTF-8, got b'\\xff'"),
+        (["a", "\ud800"], "ids, row 1: expected text in UTF-8, got '\\ud800'"),
+        ([1, 2**63], "ids, row 1: expected a whole number below 2^63, or a string, got 9223372036854775808"),
+        ([-(2**64)], "ids, row 0: expected a whole number below 2^63, or a string, got -18446744073709551616"),
+        (
+            np.array([2**63], np.uint64),
+            "ids, row 0: expected a whole number below 2^63, or a string, got 92233720368547",
+        ),
+        (
+            pa.array([1, 2**63], pa.uint64()),
+            "ids, row 1: expected a whole number below 2^63, or a string, got 922337203",
+        ),
+        (
+            np.ma.array([1, 2], mask=[0, 1]),
+            "ids, row 1: expected an array without masked values: fill them, or leave th",
+        ),
+        (np.array([[1]]), f"ids: {EXPECTED[:-6]}, one a row, got an array of shape (1, 1)"),
+        ([], f"ids: {EXPECTED}none"),
+        (5, f"ids: {EXPECTED}int"),
+    ],
+)
+def test_anything_else_is_refused_naming_the_first_row(given, problem):
     with pytest.raises(InputError) as caught:
         id_array(given, "ids")
-    assert str(caught.value).startswith(f"ids: {EXPECTED}")
+    assert str(caught.value).startswith(problem)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("given", [[1, None], [None, "a"], pa.array([None, 1], pa.int32())])
 def test_missing_id_is_refused(given):
-    with pytest.raises(InputError, match=r"^ids: expected an id for each row, got 1 empty ids"):
+    with pytest.raises(InputError, match=r"^ids, row [01]: expected an id for each row, got none"):
         id_array(given, "ids")
 
 

@@ -15,13 +15,14 @@ from hubless.builder.indexing import check_shard_targets
 from hubless.corrections import Correction
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import taking_prior
-from hubless.errors import InputError, StorageError, one_line
+from hubless.errors import InputError, one_line
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import AUTO, RECALL
 from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least
+from hubless.vectors.fetched import fetched_file
 
 Metric = Literal["cosine", "dot"]
 FAISS = "faiss"
@@ -123,10 +124,8 @@ def check_metric(metric: str | None) -> Metric:
 
 def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
     """Return name and parameters of a correction from a parameter file, as `tune` writes it."""
-    path = Path(path)
+    path = fetched_file(Path(path), "correction from")
     name = f"correction from ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, "correction from: there is no such file")
     try:
         read = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Correction, FittedCorrection, Rows
-from hubless.errors import InputError, StorageError, one_line
+from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F64, I64, as_array
+from hubless.vectors.fetched import fetched_file
 from hubless.vectors.npy import read_npy
+from hubless.vectors.objects import shown
 
 TARGET_PRIOR = "target prior"
 TAKES_PRIOR = ("sn", "dbsn", "auto")
@@ -109,16 +111,24 @@ def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
 
 def read_prior(path: str | Path) -> NDArray[Any]:
     """Numbers from a `.npy`, or from a `.txt` with one a line. Raises `StorageError`, `InputError`."""
-    path = Path(path)
+    path = fetched_file(Path(path), TARGET_PRIOR)
     name = f"{TARGET_PRIOR} ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, f"{TARGET_PRIOR}: there is no such file")
     try:
         match path.suffix:
             case ".npy":
                 return read_npy(path)
             case ".txt":
-                return np.array([float(line) for line in path.read_text("utf-8-sig").splitlines()])
+                lines = path.read_text("utf-8-sig").splitlines()
+                return np.array([_number(line, f"{name}, line {number}") for number, line in enumerate(lines, 1)])
+    except InputError:
+        raise
     except (OSError, ValueError, EOFError) as error:
         raise InputError(name, f"a readable {path.suffix} file of numbers", one_line(error)) from error
     raise InputError(name, "a file ending in .npy or .txt", path.suffix or "no ending")
+
+
+def _number(text: str, place: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(place, "a number", shown(text)) from error

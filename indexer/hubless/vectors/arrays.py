@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector, one_line
+from hubless.vectors.objects import stacked, unmasked
 
 _FLOATS = "float16, float32 or float64, or whole numbers of 8 or 16 bits"
 _TAKEN = frozenset({"f2", "f4", "f8", "i1", "u1", "i2", "u2"})
@@ -52,21 +53,31 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return lists, tensors of torch and columns of Arrow or polars as NumPy arrays. Whole numbers become float64."""
-    if isinstance(values, np.ndarray):
+    """Return lists, tensors of torch and columns of Arrow, pandas or polars as NumPy arrays.
+
+    Whole numbers in lists become float64. An array of objects may have a vector in each row. Raises `InputError`, where
+    it can with the row.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        return unmasked(values, name)
+    if isinstance(values, np.ndarray) and (values.dtype != object or not values.ndim):
         return values
     if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_array__") or _is_column(values):
         return _of_arrow(values, name)
+    listed = isinstance(values, list | tuple)
     try:
         plain = hasattr(values, "__array__") or not hasattr(values, "__dlpack__")
         array: NDArray[Any] = np.asarray(values) if plain else np.from_dlpack(values)
     except ValueError as error:
-        expected = "rows of one length" if isinstance(values, list | tuple) else "an array of numbers"
-        received = "rows of several lengths" if isinstance(values, list | tuple) else one_line(error)
-        raise InputError(name, expected, received) from error
+        if not listed:
+            raise InputError(name, "an array of numbers", one_line(error)) from error
+        array = stacked(values, name)  # which says where
     except (TypeError, RuntimeError, BufferError, OverflowError) as error:  # of torch: on a GPU, or with a gradient
         raise InputError(name, "an array that NumPy can read", one_line(error)) from error
-    return array.astype(np.float64) if isinstance(values, list | tuple) and array.dtype.kind in "iu" else array
+    masks = listed and any(isinstance(row, np.ma.MaskedArray) for row in values)
+    if array.ndim and (masks or array.dtype.kind in "OU"):
+        listed, array = True, stacked(values if listed else array, name)
+    return array.astype(np.float64) if listed and array.dtype.kind in "iu" else array
 
 
 def _is_column(values: Any) -> bool:
@@ -83,7 +94,8 @@ def _of_arrow(values: Any, name: str) -> NDArray[Any]:
     if is_list(array.type):
         return matrix_of(array, name)
     if array.null_count:
-        raise InputError(name, "numbers", f"{array.null_count} nulls")
+        row = pc.index(array.is_null(), True).as_py()
+        raise InputError(f"{name}, row {row}", "a number", f"one of {array.null_count:,} nulls")
     plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
     return plain
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.arrays import as_float32, is_list, matrix_of
+from hubless.vectors.fetched import fetched_file
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
@@ -78,7 +79,7 @@ def open_items(path: str | Path, parameter: str) -> Items:
     if is_folder(path):
         with _reading(path, name):
             return _open_folder(path, name)
-    if path.stat().st_size == 0:
+    if fetched_file(path, parameter).stat().st_size == 0:
         raise InputError(name, "a file of vectors", "an empty file")
     openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
     if ending_of(path) not in openers:

@@ -1,10 +1,11 @@
 """Ids of targets, one a row: checked, stored, looked up."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
@@ -12,36 +13,84 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hubless.errors import DuplicateIds, InputError, PointNotFound, StorageError, one_line
+from hubless.errors import DuplicateIds, InputError, PointNotFound, one_line
+from hubless.vectors.fetched import fetched_file
+from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import read_npy
+from hubless.vectors.objects import shown, unmasked
 
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
 
 ID_COLUMN = "id"
+_EXPECTED = "strings, or whole numbers of 64 bits"
+_BEYOND = 2**63
 _ORDER_COLUMN = "order"
 
 
 def id_array(values: Any, name: str) -> pa.Array:
-    """Return ids as an Arrow array of int64 or large_string."""
-    expected = "strings, or whole numbers of 64 bits"
+    """Return ids as an Arrow array of int64 or large_string. UUIDs and bytes become text.
+
+    Takes lists, arrays, also of objects, and columns of Arrow, pandas or polars. Raises `InputError` naming the first
+    row that has no id, or one of another type than the first.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        values = unmasked(values, name)
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InputError(name, f"{_EXPECTED}, one a row", f"an array of shape {values.shape}")
+        native = values.dtype.newbyteorder("=")  # Arrow takes no other order of bytes
+        values = values.astype(native, copy=False) if values.dtype.kind in "iuU" else list(values)
     try:
-        if isinstance(values, np.ndarray):
-            if values.ndim != 1 or values.dtype.kind not in "iuU":
-                raise InputError(name, expected, f"an array of {values.dtype}, shape {values.shape}")
-            values = values.astype(values.dtype.newbyteorder("="), copy=False)  # Arrow takes no other
-        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         array = values if isinstance(values, pa.Array) else pa.array(values)
-        if pa.types.is_integer(array.type):
-            array = array.cast(pa.int64())
-        elif pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-            array = array.cast(pa.large_string())
-        else:
-            raise InputError(name, expected, f"{array.type}")
-    except (pa.ArrowException, OverflowError, UnicodeError, TypeError) as error:
-        raise InputError(name, expected, one_line(error)) from error
-    if array.null_count:
-        raise InputError(name, "an id for each row", f"{array.null_count} empty ids")
-    return array
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        kind = _kind(array.type)
+        if kind is not None and not array.null_count:
+            return array.cast(kind)
+    except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError):
+        pass
+    return _read_one_by_one(values.to_pylist() if isinstance(values, pa.Array | pa.ChunkedArray) else values, name)
+
+
+def _kind(given: pa.DataType) -> pa.DataType | None:
+    """Return the type that ids of a type are stored with; None for those that are looked at one by one."""
+    types = pa.types
+    if types.is_integer(given):
+        return pa.int64()
+    return pa.large_string() if types.is_string(given) or types.is_large_string(given) else None
+
+
+def _read_one_by_one(values: Any, name: str) -> pa.Array:
+    try:
+        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(values)]
+    except TypeError as error:
+        raise InputError(name, _EXPECTED, type(values).__name__) from error
+    if not ids:
+        raise InputError(name, _EXPECTED, "none")
+    for row, each in enumerate(ids):
+        if type(each) is not type(ids[0]):
+            expected = "a string" if isinstance(ids[0], str) else "a whole number"
+            raise InputError(f"{name}, row {row}", f"{expected}, as row 0 has", shown(each))
+    return pa.array(ids, pa.int64() if isinstance(ids[0], int) else pa.large_string())
+
+
+def _id(value: Any, place: str) -> str | int:
+    """Return an id as text or as a whole number. Raises `InputError` naming the place of what is neither."""
+    if isinstance(value, bool | np.bool_):
+        raise InputError(place, _EXPECTED, shown(value))
+    if isinstance(value, int | np.integer):
+        if not -_BEYOND <= value < _BEYOND:
+            raise InputError(place, "a whole number below 2^63, or a string", shown(value))
+        return int(value)
+    if value is None or value != value:  # NaN, or what pandas has in its place
+        raise InputError(place, "an id for each row", "none")
+    try:
+        text = value.decode() if isinstance(value, bytes) else str(value) if isinstance(value, UUID) else value
+        if isinstance(text, str):
+            text.encode()
+            return str(text)
+    except UnicodeError as error:
+        raise InputError(place, "text in UTF-8", shown(value)) from error
+    raise InputError(place, _EXPECTED, shown(value))
 
 
 def as_ids(ids: "Ids") -> pa.Array:
@@ -49,31 +98,39 @@ def as_ids(ids: "Ids") -> pa.Array:
     return read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
 
 
+def _lines(path: Path) -> list[str]:
+    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
+    text = path.read_text("utf-8-sig")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _column(path: Path) -> pa.ChunkedArray:
+    columns = pq.read_schema(path).names
+    if ID_COLUMN not in columns and len(columns) != 1:
+        raise InputError(f"ids ({path.name})", "a column named id, or a single column", f"columns {columns}")
+    column = ID_COLUMN if ID_COLUMN in columns else columns[0]
+    return pq.read_table(path, columns=[column]).column(0)
+
+
+ID_FILES: dict[str, Callable[[Path], Any]] = {".npy": read_npy, ".txt": _lines, ".parquet": _column}
+"""Readers of files of ids: `.txt` has one a line, `.parquet` a column `id` or a single one."""
+
+
 def read_ids(path: str | Path) -> pa.Array:
-    """Return ids from a `.npy`, a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one)."""
-    path = Path(path)
+    """Return ids from a file, by its ending in `ID_FILES`. Raises `StorageError`, and `InputError` as `id_array`."""
+    path = fetched_file(Path(path), "ids")
     name = f"ids ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, "ids: there is no such file")
+    reader = ID_FILES.get(ending_of(path))
+    if reader is None:
+        *some, last = ID_FILES
+        raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
     try:
-        match path.suffix:
-            case ".npy":
-                return id_array(read_npy(path), name)
-            case ".txt":
-                # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
-                text = path.read_text("utf-8-sig")
-                return id_array(text.removesuffix("\n").split("\n") if text else [], name)
-            case ".parquet":
-                columns = pq.read_schema(path).names
-                if ID_COLUMN not in columns and len(columns) != 1:
-                    raise InputError(name, "a column named id, or a single column", f"columns {columns}")
-                column = ID_COLUMN if ID_COLUMN in columns else columns[0]
-                return id_array(pq.read_table(path, columns=[column]).column(0).combine_chunks(), name)
+        values = reader(path)
     except InputError:
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
-    raise InputError(name, "a file ending in .npy, .txt or .parquet", path.suffix or "no ending")
+    return id_array(values, name)
 
 
 def write_ids(ids: pa.Array, path: Path) -> None:
@@ -89,14 +146,25 @@ def _numbers(array: pa.Array) -> NDArray[np.int64]:
     return found
 
 
-def _order(ids: pa.Array) -> pa.Array:
-    order = pc.sort_indices(ids)
+def repeated(ids: pa.Array) -> str | None:
+    """Return in words an id that stands twice, and its rows; None if each stands once."""
+    return _repeated(ids, pc.sort_indices(ids))
+
+
+def _repeated(ids: pa.Array, order: pa.Array) -> str | None:
     ordered = ids.take(order)
     twice = pc.equal(ordered[1:], ordered[:-1])
-    if pc.any(twice).as_py():
-        place = pc.index(twice, True).as_py()
-        rows = sorted((order[place].as_py(), order[place + 1].as_py()))
-        raise DuplicateIds("ids", "unique ids", f"{ordered[place].as_py()!r} in rows {rows[0]} and {rows[1]}")
+    if not pc.any(twice).as_py():
+        return None
+    place = pc.index(twice, True).as_py()
+    rows = sorted((order[place].as_py(), order[place + 1].as_py()))
+    return f"{ordered[place].as_py()!r} in rows {rows[0]} and {rows[1]}"
+
+
+def _order(ids: pa.Array) -> pa.Array:
+    order = pc.sort_indices(ids)
+    if (twice := _repeated(ids, order)) is not None:
+        raise DuplicateIds("ids", "unique ids", twice)
     return order.cast(pa.int64())
 
 

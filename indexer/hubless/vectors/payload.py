@@ -8,12 +8,12 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, StorageError, one_line
+from hubless.errors import InputError, one_line
+from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
-from hubless.vectors.ids import ID_COLUMN, id_array
+from hubless.vectors.ids import ID_COLUMN, id_array, repeated
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
 from hubless.vectors.payload_types import check_depth
 
@@ -160,10 +160,9 @@ def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
     try:
         ids = id_array(payload.to_table(columns=[ID_COLUMN]).column(0), name)
     except InputError as error:
-        raise InputError(name, f"{error.expected}; {advice}", error.received) from error
-    if ids.null_count or len(pc.unique(ids)) < len(ids):
-        got = "a row without" if ids.null_count else "one that repeats"
-        raise InputError(name, f"an id for each target, each once; {advice}", got)
+        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
+    if (twice := repeated(ids)) is not None:
+        raise InputError(name, f"an id for each target, each once; {advice}", twice)
     return ids, [column for column in columns if column != ID_COLUMN]
 
 
@@ -213,11 +212,9 @@ def _table_of(payload: Any) -> pa.Table:
 
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
     """Return payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`, in some types by column."""
-    path = Path(path)
+    path = fetched_file(Path(path), "payload")
     name = f"payload ({path.name})"
     readers = {".jsonl": read_jsonl, ".csv": read_csv}
-    if not path.is_file():
-        raise StorageError(path, "payload: there is no such file")
     if path.suffix not in (".parquet", *readers):
         raise InputError(name, "a file ending in .parquet, .jsonl or .csv", path.suffix or "no ending")
     try:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, PointNotFound, StorageError, one_line
+from hubless.errors import InputError, PointNotFound, one_line
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.fetched import fetched_file
 from hubless.vectors.npy import read_npy
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
@@ -58,8 +59,7 @@ def _rows(entry: Any, number: int, row_of: RowOf) -> I64:
 def read_labels(path: Path, name: str, more: Mapping[str, Callable[[Path], Any]] = MappingProxyType({})) -> Any:
     """Return what is in a `.npy` or `.json`, or in a file of another ending that a reader is given for."""
     file = f"{name} ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, f"{name}: there is no such file")
+    fetched_file(path, name)
     readers = {".npy": read_npy, ".json": lambda path: json.loads(path.read_text("utf-8")), **more}
     if path.suffix not in readers:
         *some, last = readers
