@@ -56,6 +56,12 @@ def test_temperature_that_was_chosen_is_told_with_its_perplexity(method):
     assert measured == pytest.approx(default_perplexity(150), rel=0.01)
 
 
+@pytest.mark.parametrize("size", [1e-42, 1e-36, 1e-32])
+def test_products_too_small_for_float32_are_refused_and_nothing_searches_for_ever(size):
+    with pytest.raises(InputError, match=r"differ by 1e-30 or more: scale the vectors"):
+        found(normal(50, 5, 1, 1.0), np.float32(size) * normal(20, 5, 2, 1.0))
+
+
 def test_bank_of_one_query_again_and_again_gives_its_similarities():
     bank = np.repeat(PROBLEM.bank[:1], 50, axis=0)
     offsets = CORRECTIONS["is"]().fit(bank, PROBLEM.targets).offsets(PROBLEM.targets)

@@ -230,3 +230,12 @@ def test_arrow_times_that_python_cannot_hold_are_refused(free):
     ):
         content = arrow_stream(pa.table({"id": ["a"], "vector": pa.nulls(1), "t": pa.array([number], kind)}))
         refused(put_arrow(free, content))
+
+
+@pytest.mark.parametrize("values", ["[0, 0.0, -0.0]", "[3, 3.0]", "[[1, 2.0], [1.0, 2]]", '[{"a": 1}, {"a": 1.0}]'])
+def test_numbers_that_filters_call_equal_are_one_group(free, values):
+    for number, value in enumerate(json.loads(values)):
+        put(free, f"p{number}", {"shelf": value})
+    put(free, "true", {"shelf": True})
+    answer = free.post("/query", json={"vector": VECTOR, "group_by": "shelf"})
+    assert len(answer.json()["hits"]) == 2

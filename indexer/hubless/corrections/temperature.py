@@ -5,7 +5,6 @@ per target: exp(mean entropy) = P.
 """
 
 from dataclasses import dataclass
-from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -24,8 +23,10 @@ BRACKET = 1e4
 RELATIVE_ACCURACY = 1e-4
 SMALLEST_LACK = 1e-9
 """Of log b − entropy: what rounding leaves where the entropy is log b."""
-MOST_SECANTS = 12
-"""Then the bracket is halved, which always ends. Three to six steps are usual."""
+MOST_SECANTS, MOST_STEPS = 12, 60
+"""After the secants the bracket is halved, 19 times at most. Three to six steps are usual."""
+LEAST_SPREAD = 1e-30
+"""Of similarities: float32 cannot divide smaller ones by a temperature of their size."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,20 @@ def temperature_of(similarities: F32, wanted: float) -> Temperature:
     """Find log τ by the secant method: the perplexity rises with τ, from the number of ties at the top to b.
 
     Of normal similarities the entropy is log b − σ²/2τ², so log(log b − entropy) falls by 2·log τ; of others, nearly.
+    Raises `InputError` for similarities that are too small for float32.
     """
     spread = float(similarities.std(axis=1, dtype=np.float64).mean())
     if spread == 0:  # every target is equally near to all of the bank: any τ gives the same softmax
         return Temperature(1.0, float(similarities.shape[1]))
+    if not LEAST_SPREAD <= spread < np.inf:
+        expected = f"products with the query bank that differ by {LEAST_SPREAD:g} or more: scale the vectors"
+        raise InputError("targets", expected, f"a standard deviation of {spread:g}")
     low, high = np.log(spread / BRACKET), np.log(spread * BRACKET)
     most = np.log(similarities.shape[1])
     lacking = most - np.log(float(wanted))
     here, slope = float(np.clip(np.log(spread) - np.log(2 * lacking) / 2, low, high)), -2.0
     last: tuple[float, float] | None = None
-    for steps in count(1):
+    for steps in range(1, MOST_STEPS):
         entropy = mean_entropy(similarities, float(np.exp(here)))
         excess = float(np.log(max(most - entropy, SMALLEST_LACK) / lacking))
         low, high = (here, high) if excess > 0 else (low, here)

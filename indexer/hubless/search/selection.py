@@ -71,10 +71,22 @@ class Selection(NamedTuple):
         for place, value in enumerate(self.values(rows)):
             if value is None:
                 firsts.append(place)
-            elif (key := repr(value)) not in seen:  # lists and objects cannot be in sets
+            elif (key := repr(_exact(value))) not in seen:  # lists and objects cannot be in sets
                 seen.add(key)
                 firsts.append(place)
         return np.array(firsts, np.int64)
+
+
+def _exact(value: Any) -> Any:
+    """Return a value in which equal numbers look alike, as filters compare them: 3.0 as 3, and -0.0 as 0."""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case list():
+            return [_exact(each) for each in value]
+        case dict():
+            return {name: _exact(each) for name, each in value.items()}
+    return value
 
 
 def selection(
