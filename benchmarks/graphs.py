@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import thread_time
+from typing import Any
 
 import faiss
 import numpy as np
@@ -88,8 +89,9 @@ def graph_of(index):
     return faiss.downcast_index(getattr(index, "base_index", index)).hnsw
 
 
-def measured(name, targets, bank, queries, graph, sides):
+def measured(name, data, graph, sides):
     """Return a line for each index of the targets."""
+    targets, bank, queries = data
     source, bank_source = as_source(targets, "targets"), as_source(bank[:FITTED], "bank")
     offsets = centre(CORRECTIONS["auto"]().fit(bank_source, source).offsets(source))
     pivot = pivot_of(bank_source, source, offsets)
@@ -201,12 +203,13 @@ def main():
     parser.add_argument("--go-on", action="store_true", help="add to the result that is there")
     given = parser.parse_args()
     lines = list(harness.earlier("graphs", "lines")) if given.go_on else []
-    graph = replace(INDEXES[given.graph], construction=given.construction)
+    kind: Any = INDEXES[given.graph]
+    graph = replace(kind, construction=given.construction)
     for count in given.targets:
         real = {each.resolve().name: partial(jittered, each, count) for each in given.jittered}
         for name, data in (real or {"low rank": partial(harness.with_hubs, count, BANK, QUERIES, DIM)}).items():
             with openmp_threads(1):
-                lines += measured(name, *data(), graph, given.sides)
+                lines += measured(name, data(), graph, given.sides)
             harness.write("graphs", {"lines": lines}, plot, tables=tables)  # a run takes long: keep what there is
 
 

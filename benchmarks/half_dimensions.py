@@ -31,8 +31,9 @@ def built(folder, name, targets, bank, **options):
     return hubless.open(folder, name), {**told, "recall": manifest.measured.recall_at_10}
 
 
-def measured(name, targets, bank, queries, repeats):
+def measured(name, data, repeats):
     """Return the figures of both sides."""
+    targets, bank, queries = data
     lines, sides, (count, dim) = [], {}, targets.shape
     with tempfile.TemporaryDirectory() as folder, openmp_threads(1), one_blas_thread:
         for dims in (None, dim // 2):
@@ -95,9 +96,9 @@ def main():
     given = parser.parse_args()
     lines = []
     for count in given.targets:
-        lines += measured("low rank", *harness.with_hubs(count, BANK, QUERIES, DIM), given.repeats)
+        lines += measured("low rank", harness.with_hubs(count, BANK, QUERIES, DIM), given.repeats)
     for folder in given.folder:
-        lines += measured(folder.resolve().name, *open_folder(folder), given.repeats)
+        lines += measured(folder.resolve().name, open_folder(folder), given.repeats)
     harness.write("half_dimensions", {"lines": lines}, plot, tables=tables)
 
 

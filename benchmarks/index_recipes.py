@@ -29,8 +29,9 @@ GRAPHS = ("hnsw", "hnsw_fp16", "hnsw_sq8")
 MOST_FOR_GRAPHS = 20_000
 
 
-def measured(name, targets, bank, queries, kinds, recall):
+def measured(name, data, kinds, recall):
     """Yield a row for each kind."""
+    targets, bank, queries = data
     source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
     fitted = CORRECTIONS["auto"]().fit(bank_source, source)
     offsets = centre(fitted.offsets(source))
@@ -133,10 +134,10 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     lines = []
     for folder in given.folder:
-        lines += measured(folder.resolve().name, *open_folder(folder), given.kinds, given.recall)
+        lines += measured(folder.resolve().name, open_folder(folder), given.kinds, given.recall)
     for count in given.targets:
         kinds = [kind for kind in given.kinds if count <= MOST_FOR_GRAPHS or kind not in GRAPHS]
-        lines += measured("low rank", *harness.with_hubs(count, BANK, QUERIES, DIM), kinds, given.recall)
+        lines += measured("low rank", harness.with_hubs(count, BANK, QUERIES, DIM), kinds, given.recall)
     harness.write("index_recipes", {"recall": given.recall, "lines": lines}, plot, tables=tables)
 
 

@@ -99,12 +99,13 @@ def chroma(data):
                 collection.add([str(start + i) for i in range(len(block))], block)
             url = base + CHROMA_PATH.format(collection.id)
 
-            def tuned(ef):
-                if tuned.ef != ef:
-                    collection.modify(configuration={"hnsw": {"ef_search": ef}})
-                    tuned.ef = ef
+            at = None
 
-            tuned.ef = None
+            def tuned(ef):
+                nonlocal at
+                if at != ef:
+                    collection.modify(configuration={"hnsw": {"ef_search": ef}})
+                    at = ef
 
             def ask(number, ef):
                 tuned(ef)

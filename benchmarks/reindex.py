@@ -24,7 +24,8 @@ def timed(job):
     return perf_counter() - wall, process_time() - processor, done
 
 
-def row(name, seconds, processor, done, whole):
+def row(name, run, whole):
+    seconds, processor, done = run
     how = "nothing" if done.manifest is None else f"{done.manifest.job.offsets}, {done.manifest.job.built}"
     return [name, f"{seconds:.1f}", f"{processor:.1f}", f"{seconds / whole[0]:.1%}", f"{processor / whole[1]:.1%}", how]
 
@@ -51,15 +52,15 @@ def main():
         text = {"version": 1, "collection": NAME, "targets": "*.npz", "query_bank": "bank.npy"}
         job.write_text(json.dumps(text))
         whole = timed(job)
-        lines = [row("first run", *whole, whole)]
-        lines.append(row("nothing changed", *timed(job), whole))
+        lines = [row("first run", whole, whole)]
+        lines.append(row("nothing changed", timed(job), whole))
         more = low_rank(some, given.dim, 77)
         np.savez(home / "more.npz", vectors=more, ids=count + np.arange(some))
-        lines.append(row(f"{given.changed:.0%} new, in a file of its own", *timed(job), whole))
+        lines.append(row(f"{given.changed:.0%} new, in a file of its own", timed(job), whole))
         changed = targets[first].copy()
         changed[:some] = low_rank(some, given.dim, 78)
         np.savez(home / f"part-{number:03}.npz", vectors=changed, ids=first)
-        lines.append(row(f"{given.changed:.0%} changed, in an old file", *timed(job), whole))
+        lines.append(row(f"{given.changed:.0%} changed, in an old file", timed(job), whole))
     print(f"{count:,} targets of {given.dim} dimensions, a query bank of {given.bank:,}\n")
     columns = ["run", "seconds", "processor", "of the first", "of its processor time", "offsets, index"]
     print(markdown([columns, *lines]))

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +106,8 @@ def test_model_that_is_missing_or_has_other_dimensions_is_a_failure_that_tells_n
 
 def test_descriptions_on_the_page_are_some_and_have_all_fields(describe):
     blocks = map(tomllib.loads, re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE))
-    encoders = {block["type"]: load_encoder(describe(**block), dim=384).description for block in blocks}
+    loaded: dict[str, Any] = {block["type"]: load_encoder(describe(**block), dim=384) for block in blocks}
+    encoders = {kind: each.description for kind, each in loaded.items()}
     assert encoders["sentence-transformers"].prompt == encoders["onnx"].prompt == "query: "
     fields = {kind: set(type(each).model_fields) for kind, each in encoders.items()}
     fields["openai"] = set(EndpointDescription.model_fields)

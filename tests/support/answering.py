@@ -16,7 +16,6 @@ class _Silent(WSGIRequestHandler):
 def answering(app):
     """The address of an app that answers until the block ends."""
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

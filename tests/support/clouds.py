@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from support.answering import answering
-from support.processes import free_port
+from support.processes import free_port, guarded
 
 AZURITE = Path(__file__).parents[2] / ".venv-clouds" / "node_modules" / ".bin" / "azurite-blob"
 # Azurite's account, which its documentation publishes
@@ -34,9 +34,8 @@ def azurite(bucket):
     """Variables that lead to a running Azurite with an empty container."""
     port = free_port()
     command = [AZURITE, "--silent", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
-    with subprocess.Popen(
-        [*command, "--blobHost", "127.0.0.1", "--blobPort", str(port)], stdout=subprocess.DEVNULL
-    ) as process:
+    options = ["--blobHost", "127.0.0.1", "--blobPort", str(port)]
+    with guarded([*command, *options], stdout=subprocess.DEVNULL) as process:
         try:
             _wait_for(port, process)
             endpoint = f"http://127.0.0.1:{port}/{ACCOUNT}"

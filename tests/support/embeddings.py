@@ -16,6 +16,7 @@ class Embeddings:
     """
 
     def __init__(self):
+        self.url = ""
         self.asked = []
         self.headers = []
         self.answer = right

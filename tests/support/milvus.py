@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
-from support.processes import free_port
+from support.processes import free_port, guarded
 
 STANDALONE = Path(__file__).parents[2] / ".venv-milvus" / "bin" / "milvus-server"
 """A real server, of PyPI's `milvus`."""
@@ -42,7 +42,7 @@ class Double:
     def start(self):
         """Start it, with what it held when it was stopped. False if another program has taken the port."""
         with (self._folder.parent / f"{self._folder.name}.log").open("ab") as log:
-            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log)
+            self._process = guarded(self._command(), stdout=log, stderr=log)
         until = time.monotonic() + _PATIENCE
         while self._process.poll() is None and not self._answers():
             assert time.monotonic() < until, "milvus-lite did not start"
@@ -66,7 +66,9 @@ class Double:
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            pass
+        finally:
+            self._process.stdin.close()
             self._process.wait()
 
 

@@ -4,10 +4,25 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
 
+# the command, and all that it starts in turn, end with it, with the guard, or when the guard's input ends
+_GUARD = """
+import os, signal, subprocess, sys, threading
+
+def wait_for_the_owner():
+    sys.stdin.buffer.read()
+    os.killpg(0, signal.SIGKILL)
+
+signal.signal(signal.SIGTERM, lambda *_: command.terminate())
+command = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+threading.Thread(target=wait_for_the_owner, daemon=True).start()
+command.wait()
+os.killpg(0, signal.SIGKILL)
+"""
 TESTS = str(Path(__file__).parents[1])
 
 
@@ -55,6 +70,12 @@ def in_child(work):
         for key, value in line.items():
             found[key] = [*found.get(key, []), value] if key in ("acknowledged", "refused") else value
     return found
+
+
+def guarded(command, **options):
+    """Start a program that may start others. They all end with it, or with this process, even if that is killed."""
+    guard = [sys.executable, "-c", _GUARD, *command]
+    return subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True, **options)
 
 
 @contextmanager

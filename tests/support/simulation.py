@@ -27,6 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from stat import S_ISDIR
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from support import calls, rivals
@@ -287,7 +288,8 @@ class World:
         self.disk.dead, self.disk.left = False, 0
         self.disk.become(stage.template)
         self.time = datetime(2030, 1, 1, tzinfo=UTC)
-        for module in (catalogs, locks, bank_order):
+        modules: list[Any] = [catalogs, locks, bank_order]
+        for module in modules:
             module.now = self.now
         self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
         self.floors = [0] * WORKERS
@@ -632,7 +634,8 @@ class Here(Executor):
 def take_shortcuts():
     """Compute in the thread that asks, and once what follows from bytes alone: no result is another one."""
     threads.one_blas_thread.__enter__()  # as a service does while it runs
-    for module in (coupling, streaming, threads):
+    modules: list[Any] = [coupling, streaming, threads]
+    for module in modules:
         module.ThreadPoolExecutor = Here
     ast.literal_eval = lru_cache(_KEPT)(ast.literal_eval)  # NumPy reads the header of each array with it
     sealed = bundle.sealed_text

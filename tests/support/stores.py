@@ -6,6 +6,7 @@ import importlib.util
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -264,7 +265,13 @@ def evaluated(lines, names):
     return eval(compile(ast.Expression(last.value), "<query>", "eval"), names)  # noqa: S307
 
 
-STORES = {"qdrant": Qdrant, "pgvector": Pgvector, "chroma": Chroma, "lancedb": Lancedb, "milvus": Milvus}
+STORES: dict[str, Any] = {
+    "qdrant": Qdrant,
+    "pgvector": Pgvector,
+    "chroma": Chroma,
+    "lancedb": Lancedb,
+    "milvus": Milvus,
+}
 
 _SERVERS = []
 
