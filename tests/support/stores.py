@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import importlib.util
+import json
 import tempfile
 import warnings
 from pathlib import Path
@@ -32,13 +33,16 @@ def payload(row):
 
 class Qdrant:
     package = "qdrant_client"
+    vector = "image"
+    shared = None
+    """A client that is open: a folder takes one."""
 
     @staticmethod
     def changing():
         """Classes of the client, and their methods that change something."""
         from qdrant_client import QdrantClient
 
-        names = ("create_vector_name", "delete_vector_name", "update_vectors", "upsert", "update_collection", "delete")
+        names = ("create_collection", "delete_collection", "upsert", "update_collection_aliases", "delete")
         return [(QdrantClient, names)]
 
     def __init__(self, folder):
@@ -49,29 +53,60 @@ class Qdrant:
     def client(self):
         from qdrant_client import QdrantClient
 
-        client = QdrantClient(path=str(self.folder))
+        client = self.shared or QdrantClient(path=str(self.folder))
         yield client
-        client.close()
+        if client is not self.shared:
+            client.close()
 
     def listed(self):
         """All names of tables, columns, functions and so on that are there."""
         with self.client() as client:
             found = client.get_collection("photos").config
             names = [each.name for each in client.get_collections().collections]
-            return sorted(names), sorted(found.params.vectors), found.metadata or {}
+            return sorted(names), found.params, found.metadata, client.get_aliases().aliases
+
+    def named(self, vector):
+        """A vector as the owner's application gives it."""
+        return {self.vector: vector} if self.vector else vector
 
     def fill(self, first=0, last=COUNT):
         from qdrant_client import models
 
         with self.client() as client:
             if not client.collection_exists("photos"):
-                params = {"image": models.VectorParams(size=DIM, distance=models.Distance.COSINE)}
-                client.create_collection("photos", params)
+                params = models.VectorParams(size=DIM, distance=models.Distance.COSINE)
+                client.create_collection("photos", self.named(params))
             points = [
-                models.PointStruct(id=n, vector={"image": TARGETS[n].tolist()}, payload=payload(n))
+                models.PointStruct(id=n, vector=self.named(TARGETS[n].tolist()), payload=payload(n))
                 for n in range(first, last)
             ]
             client.upsert("photos", points)
+
+    def change(self, row, vector):
+        from qdrant_client import models
+
+        with self.client() as client:
+            client.update_vectors("photos", [models.PointVectors(id=row, vector=self.named(vector.tolist()))])
+
+    def rename(self, row, title):
+        with self.client() as client:
+            client.set_payload("photos", {"title": title}, [row])
+
+    def delete(self, row):
+        with self.client() as client:
+            client.delete("photos", [row])
+
+    def search(self, query):
+        """The ten rows that the owner's application finds."""
+        with self.client() as client:
+            using = {"using": self.vector} if self.vector else {}
+            return [point.id for point in client.query_points("photos", query.tolist(), limit=10, **using).points]
+
+    def corrected(self):
+        """The corrected vectors by id."""
+        with self.client() as client:
+            points, _ = client.scroll("photos-hubless", limit=1000, with_vectors=True)
+            return {point.id: point.vector for point in points}
 
     def ask(self, lines, query, below=None):
         from qdrant_client import models
@@ -82,6 +117,12 @@ class Qdrant:
         with self.client() as client:
             names = {"client": client, "q": query, "np": np, "where": where}
             return [point.id for point in evaluated(lines, names).points]
+
+
+class QdrantUnnamed(Qdrant):
+    """A collection of one vector without a name, as most are."""
+
+    vector = None
 
 
 class Pgvector:
@@ -122,6 +163,28 @@ class Pgvector:
                 row = [n, str(TARGETS[n].tolist()), n, payload(n)["title"]]
                 client.execute("INSERT INTO photos VALUES (%s, %s, %s, %s)", row)
 
+    def change(self, row, vector):
+        with self.client() as client:
+            client.execute("UPDATE photos SET embedding = %s WHERE id = %s", [str(vector.tolist()), row])
+
+    def rename(self, row, title):
+        with self.client() as client:
+            client.execute("UPDATE photos SET title = %s WHERE id = %s", [title, row])
+
+    def delete(self, row):
+        with self.client() as client:
+            client.execute("DELETE FROM photos WHERE id = %s", [row])
+
+    def search(self, query):
+        found = "SELECT id FROM photos ORDER BY embedding <=> %s::vector LIMIT 10"
+        with self.client() as client:
+            return [row for (row,) in client.execute(found, [str(query.tolist())])]
+
+    def corrected(self):
+        with self.client() as client:
+            rows = client.execute("SELECT id, hubless::text FROM photos WHERE hubless IS NOT NULL").fetchall()
+            return {row: json.loads(text) for row, text in rows}
+
     def ask(self, lines, query, below=None):
         if below is not None:
             lines = lines.replace("WHERE true", f"WHERE stock < {below}")
@@ -142,7 +205,7 @@ class Chroma:
         from chromadb import Collection
         from chromadb.api.client import Client
 
-        return [(Collection, ("upsert", "add", "modify")), (Client, ("create_collection", "delete_collection"))]
+        return [(Collection, ("add", "delete", "modify")), (Client, ("create_collection", "delete_collection"))]
 
     def client(self):
         import chromadb
@@ -159,6 +222,27 @@ class Chroma:
         )
         titles = [payload(n)["title"] for n in rows]
         collection.add([str(n) for n in rows], TARGETS[first:last], [{"stock": n} for n in rows], titles)
+
+    def photos(self):
+        return self.client().get_collection("photos", embedding_function=None)
+
+    def change(self, row, vector):
+        self.photos().update([str(row)], vector)
+
+    def rename(self, row, title):
+        self.photos().update([str(row)], TARGETS[row], documents=[title])
+
+    def delete(self, row):
+        self.photos().delete([str(row)])
+
+    def search(self, query):
+        return [int(each) for each in self.photos().query([query.tolist()], n_results=10)["ids"][0]]
+
+    def corrected(self):
+        client = self.client()
+        copy = client.get_collection("photos-hubless", embedding_function=None).metadata["hubless_current"]
+        found = client.get_collection(copy, embedding_function=None).get(include=["embeddings"])
+        return dict(zip(map(int, found["ids"]), found["embeddings"], strict=True))
 
     def ask(self, lines, query, below=None):
         where = None if below is None else {"stock": {"$lt": below}}
@@ -196,15 +280,34 @@ class Lancedb:
         for name in ("stock", "title"):
             table = table.append_column(name, [[payload(n)[name] for n in range(first, last)]])
         database = lancedb.connect(str(self.folder))
-        if first:
+        if database.list_tables().tables:
             database.open_table("photos").add(table)
         else:
             database.create_table("photos", table)
 
-    def ask(self, lines, query, below=None):
+    def photos(self):
         import lancedb
 
-        table = lancedb.connect(str(self.folder)).open_table("photos")
+        return lancedb.connect(str(self.folder)).open_table("photos")
+
+    def change(self, row, vector):
+        self.photos().update(f"id = {row}", {"vector": vector.tolist()})
+
+    def rename(self, row, title):
+        self.photos().update(f"id = {row}", {"title": title})
+
+    def delete(self, row):
+        self.photos().delete(f"id = {row}")
+
+    def search(self, query):
+        return [row["id"] for row in self.photos().search(query).distance_type("cosine").limit(10).to_list()]
+
+    def corrected(self):
+        rows = self.photos().search().limit(1000).to_list()
+        return {row["id"]: row["hubless"] for row in rows if row["hubless"] is not None}
+
+    def ask(self, lines, query, below=None):
+        table = self.photos()
         where = "true" if below is None else f"stock < {below}"
         return [row["id"] for row in evaluated(lines, {"table": table, "q": query, "np": np, "where": where})]
 
@@ -224,13 +327,16 @@ class Milvus:
         names = ("create_collection", "drop_collection", "upsert", "insert", "create_alias", "alter_alias", "delete")
         return [(MilvusClient, names)]
 
+    shared = None
+
     @contextlib.contextmanager
     def client(self):
         from pymilvus import MilvusClient
 
-        client = MilvusClient(str(self.file))
+        client = self.shared or MilvusClient(str(self.file))
         yield client
-        client.close()
+        if client is not self.shared:
+            client.close()
 
     def listed(self):
         with self.client() as client:
@@ -251,6 +357,29 @@ class Milvus:
                 client.create_collection("photos", schema=schema, index_params=index)
             rows = [{"id": n, "vector": TARGETS[n].tolist(), **payload(n)} for n in range(first, last)]
             client.upsert("photos", rows)
+
+    def change(self, row, vector):
+        with self.client() as client:
+            client.upsert("photos", [{"id": row, "vector": vector.tolist(), **payload(row)}])
+
+    def rename(self, row, title):
+        with self.client() as client:
+            client.upsert("photos", [{"id": row, "vector": TARGETS[row].tolist(), **payload(row), "title": title}])
+
+    def delete(self, row):
+        with self.client() as client:
+            client.delete("photos", ids=[row])
+
+    def search(self, query):
+        with self.client() as client:
+            client.load_collection("photos")
+            return [hit["id"] for hit in client.search("photos", [query.tolist()], limit=10)[0]]
+
+    def corrected(self):
+        with self.client() as client:
+            client.load_collection(client.describe_alias("photos_hubless")["collection_name"])
+            rows = client.query("photos_hubless", filter="id >= 0", output_fields=["id", "hubless"])
+            return {row["id"]: row["hubless"] for row in rows}
 
     def ask(self, lines, query, below=None):
         where = "" if below is None else f"stock < {below}"
@@ -273,6 +402,9 @@ STORES: dict[str, Any] = {
     "milvus": Milvus,
 }
 
+KINDS = {**STORES, "qdrant-unnamed": QdrantUnnamed}
+"""With other kinds of collections of the same databases."""
+
 _SERVERS = []
 
 
@@ -294,6 +426,47 @@ def stop():
 
 
 def made(name, folder):
-    if importlib.util.find_spec(STORES[name].package) is None:
-        pytest.skip(f"needs {STORES[name].package}: `make stores`")
-    return STORES[name](folder)
+    if importlib.util.find_spec(KINDS[name].package) is None:
+        pytest.skip(f"needs {KINDS[name].package}: `make stores`")
+    return KINDS[name](folder)
+
+
+class Kept:
+    """The rows that a store ought to have, and what a search by cosine ought to find."""
+
+    def __init__(self, store):
+        self.store = store
+        self.rows = {n: TARGETS[n] for n in range(FIRST)}
+        self._random = np.random.default_rng(7)
+
+    def insert(self):
+        row = next(n for n in range(COUNT) if n not in self.rows)
+        self.store.fill(row, row + 1)
+        self.rows[row] = TARGETS[row]
+
+    def change(self):
+        row = int(self._random.choice(list(self.rows)))
+        self.rows[row] = self._random.normal(size=DIM).astype(np.float32)
+        self.store.change(row, self.rows[row])
+
+    def delete(self):
+        row = int(self._random.choice(list(self.rows)))
+        self.store.delete(row)
+        del self.rows[row]
+
+    def found(self):
+        """What the owner's search ought to find, for each query."""
+        ids, vectors = np.array(list(self.rows)), np.array(list(self.rows.values()))
+        scores = QUERIES @ (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).T
+        return [ids[np.argsort(-line)[:10]].tolist() for line in scores]
+
+    def behind(self):
+        """Rows whose corrected vector is missing, is that of another vector, or has no row any more."""
+        corrected = self.store.corrected()
+        units = {row: vector / np.linalg.norm(vector) for row, vector in self.rows.items()}
+        wrong = [row for row, unit in units.items() if row not in corrected or not near(corrected[row][:-1], unit)]
+        return wrong + [row for row in corrected if row not in self.rows]
+
+
+def near(left, right):
+    return np.allclose(left, right, atol=1e-5)

@@ -1,6 +1,6 @@
 """Corrects vectors where they are: reads them from a database, and writes the offsets beside them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from hubless.builder.build import build
 from hubless.builder.index import open_index
-from hubless.corrections import FITTED
+from hubless.corrections import FITTED, QUERY_TIMES
+from hubless.corrections import correction as make_correction
 from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.databases.addresses import open_database
 from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked
@@ -26,6 +27,8 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource
 
 INTO = "hubless"
+_TURNS = 4
+"""Passes over the rows after a correction: each looks for what changed during the one before."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +65,23 @@ def correct(
     address : such as `qdrant://localhost:6333/photos`; see docs/your-database.md
     query_bank : (b, d) example queries
     into : name of the correction, and of the column, field or vector that it is written to
-    sync : give rows that came since an offset by the fit that is stored in the database; takes no query bank
+    sync : give rows that came or changed since an offset by the fit that is stored in the database; takes no query bank
     metric, correction, parameters : as for `hubless.build`, of which `options` has others, such as `target_bank`
     """
     _check_name(into)
-    with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
-        if sync:
-            if query_bank is not None:
-                raise InputError("query bank", "none with sync, which keeps the stored fit", "one")
-            return _sync(database, into, Path(folder))
+    if sync and query_bank is not None:
+        raise InputError("query bank", "none with sync, which keeps the stored fit", "one")
+    if not sync:
+        make_correction(correction, parameters)
+        _check_correction(correction, bool(options.get("dims")))
         if query_bank is None:
             raise InputError("query bank", "example queries", "none")
+    with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
+        if sync:
+            return _sync(database, into, Path(folder))
         database.prepare(into, metric)
         file = Path(folder) / "rows.parquet"
-        if not spool(database, file):
+        if not spool(database, file, metric=metric):
             raise InputError("address", "rows with a vector", "none")
         build(
             Path(folder) / "catalog",
@@ -91,15 +97,15 @@ def correct(
             **options,
         )
         with open_index(Path(folder) / "catalog", INTO) as index:
-            return _publish(database, index, into, progress)
+            return _publish(database, index, into, Path(folder), progress)
 
 
 def publish(collection: Collection, address: str, *, into: str = INTO, progress: bool | None = None) -> Corrected:
     """Write the offsets of a collection beside the rows of a database that have its ids. See `correct`."""
     _check_name(into)
-    with closing(open_database(address)) as database, database_errors(database):
+    with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
         database.prepare(into, collection.manifest.metric, reads=False)
-        return _publish(database, collection, into, progress)
+        return _publish(database, collection, into, Path(folder), progress, only=True)
 
 
 def undo(address: str, *, into: str | None = None) -> list[str]:
@@ -117,21 +123,22 @@ def undo(address: str, *, into: str | None = None) -> list[str]:
 
 def publish_changed(collection: Collection, address: str) -> Corrected | None:
     """Publish a collection to a database, unless its version is there already."""
-    with closing(open_database(address)) as database, database_errors(database):
+    with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
         fit = database.fit(INTO)
         if fit is not None and unpacked(fit)[1].get("of") == _of(collection):
             return None
         database.prepare(INTO, collection.manifest.metric, reads=False)
-        return _publish(database, collection, INTO, False)
+        return _publish(database, collection, INTO, Path(folder), False, only=True)
 
 
-def _publish(database: Database, index: Collection, into: str, progress: bool | None) -> Corrected:
-    if not index.parts.is_folded or index.parts.basis is not None:
-        name = "fewer dimensions" if index.parts.basis is not None else index.manifest.correction.name
-        raise InputError("correction", "one that folds into offsets, such as auto, of all dimensions", name)
+def _publish(
+    database: Database, index: Collection, into: str, folder: Path, progress: bool | None, *, only: bool = False
+) -> Corrected:
+    """Write the offsets of a collection, swap, and mend what changed meanwhile; `only` of rows with its ids."""
+    _check_correction(index.manifest.correction.name, index.parts.basis is not None)
     asking = Asking(index.manifest.metric, index.strength, index.dim + 1)
     rows = np.flatnonzero(index.parts.targets.have_vectors(np.arange(index.count)))
-    written = 0
+    fit, written = _fit_of(index, asking), 0
     with progress_bars(progress) as steps:
         advance = steps.step(f"writing to {database.title}", len(rows))
         database.begin(into, asking.width)
@@ -143,8 +150,13 @@ def _publish(database: Database, index: Collection, into: str, progress: bool | 
         if not written:
             raise InputError("address", "rows with the ids and the vectors of the collection", "none")
         steps.step("swapping")
-        database.swap(into, _fit_of(index, asking), asking)
-    return Corrected(database.title, into, written, database.count() - written, database.query_lines(into, asking))
+        database.swap(into, fit, asking)
+        steps.step("looking for rows that changed meanwhile")
+        known = {str(each) for each in index.ids(rows)} if only else None
+        written += _mend(database, into, fit, folder, known)
+    count = database.count()
+    written = min(written, count)  # a row that changed was written twice
+    return Corrected(database.title, into, written, count - written, database.query_lines(into, asking))
 
 
 def _sync(database: Database, into: str, folder: Path) -> Corrected:
@@ -152,17 +164,39 @@ def _sync(database: Database, into: str, folder: Path) -> Corrected:
     fit = database.fit(into)
     if fit is None:
         raise InputError("into", "a correction that is there; make it with a query bank first", repr(into))
-    correction, asking = _restored(fit)
-    file, written = folder / "rows.parquet", 0
-    if spool(database, file, lacking=into):
-        vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None)
-        if vectors.shape[1] != asking.width - 1:
-            raise InputError("new rows", f"{asking.width - 1} dimensions, as the correction has", vectors.shape[1])
-        for ids, block in _blocks(file, vectors):
-            augmented = np.column_stack([block, -correction.offsets(block)])
-            written += database.write(into, ids, augmented, live=True)
-    database.finish(into)
+    _, asking = _restored(fit)
+    written = _mend(database, into, fit, folder)
     return Corrected(database.title, into, written, 0, database.query_lines(into, asking))
+
+
+def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Container[str] | None = None) -> int:
+    """Give rows without a corrected vector, or with that of an older vector, a new one; remove those of deleted rows.
+
+    Rows may change meanwhile, so it looks again until a pass finds nothing. With `known` ids only those get one.
+    """
+    written = 0
+    for turn in range(_TURNS):
+        tried, file = 0, folder / f"behind-{turn}.parquet"
+        _, asking = _restored(fit)
+        if spool(database, file, lacking=into, metric=asking.metric):
+            for ids, augmented in _augmented(file, fit, known):
+                tried += len(ids)
+                written += database.write(into, ids, augmented, live=True) if ids else 0
+        database.finish(into)
+        if not tried:
+            break
+    return written
+
+
+def _augmented(file: Path, fit: bytes, known: Container[str] | None) -> Iterator[tuple[list[RowId], F32]]:
+    correction, asking = _restored(fit)
+    vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None)
+    if vectors.shape[1] != asking.width - 1:
+        raise InputError("new rows", f"{asking.width - 1} dimensions, as the correction has", vectors.shape[1])
+    for ids, block in _blocks(file, vectors):
+        rows = [row for row, each in enumerate(ids) if known is None or str(each) in known]
+        some = block[rows]
+        yield [ids[row] for row in rows], np.column_stack([some, -correction.offsets(some)])
 
 
 def _blocks(file: Path, vectors: VectorSource) -> Iterator[tuple[list[RowId], F32]]:
@@ -196,6 +230,15 @@ def _restored(fit: bytes) -> tuple[CentredCorrection, Asking]:
         return CentredCorrection(fitted, float(state[CENTRE])), Asking(**about["asking"])
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise InputError("stored fit", "one of this hubless; make the correction again", one_line(error)) from error
+
+
+def _check_correction(name: str, reduced: bool) -> None:
+    if name == "none":
+        expected = "one that corrects, such as auto: none changes no ranking, so there is nothing to write"
+        raise InputError("correction", expected, name)
+    if name in QUERY_TIMES or reduced:
+        expected = "one that folds into offsets, such as auto, of all dimensions"
+        raise InputError("correction", expected, "fewer dimensions" if reduced else name)
 
 
 def _check_name(into: str) -> None:

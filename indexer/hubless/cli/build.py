@@ -250,7 +250,7 @@ def correct_command(
         str | None, typer.Option("--into", metavar="NAME", help="Name of what is written: hubless, if you give none.")
     ] = None,
     sync: Annotated[
-        bool, typer.Option("--sync", help="Give new rows their offsets, by the fit that the database keeps.")
+        bool, typer.Option("--sync", help="Give new and changed rows offsets, by the fit that the database keeps.")
     ] = False,
     undo_: Annotated[
         bool, typer.Option("--undo", help="Take away what corrections made: all, or the one of --into.")

@@ -114,3 +114,16 @@ def check_options(address: DatabaseAddress, *known: str) -> None:
     for name in address.options:
         if name not in known:
             raise InputError(f"address, option {name}", f"one of {', '.join(known)}", name)
+
+
+def check_server(address: DatabaseAddress, names: int, key: str) -> None:
+    """Raise `InputError` if the address of a server has a user, or more than so many names before the collection.
+
+    `key`: the variable of the environment that has the key.
+    """
+    if address.user or address.password:
+        raise InputError("address", f"no user and no password; {key} has the key", "some")
+    if address.host and len(Path(address.path).parts) > names:
+        form = MODULES[address.scheme][2]
+        expected = f"{form}, with up to {names} names before the collection" if names else form
+        raise InputError("address", expected, f"/{address.path}/{address.table}")

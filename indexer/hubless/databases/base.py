@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, F64
 
 PAGE = 1_000
 
 RowId = str | int
+
+_ROUNDED, _TINY = 1e-3, 1e-300
+"""What half precision takes from a vector, as a share of its length."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Page:
     ids: list[RowId]
     vectors: F32
     payload: list[dict[str, Any]]
+
+    def only(self, rows: list[int]) -> "Page":
+        """Return some of the rows."""
+        payload = [self.payload[row] for row in rows] if self.payload else []
+        return Page([self.ids[row] for row in rows], self.vectors[rows], payload)
 
 
 @dataclass(frozen=True)
@@ -66,13 +73,19 @@ class Database(Protocol):
         """Return the number of rows."""
 
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        """Yield the rows that have a vector; with `lacking` only those without the correction of this name."""
+        """Yield the rows that have a vector.
+
+        With `lacking` only those without the correction of this name, or with one of another vector.
+        """
 
     def begin(self, into: str, width: int) -> None:
         """Make an empty place for a correction, of vectors of `width` numbers."""
 
     def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:
-        """Write vectors (r, width) to the new place, or to the current correction. Return how many ids are there."""
+        """Write vectors (r, width) to the new place, or to the current correction.
+
+        Returns how many were written: an id that is not there, or has another vector now, gets none.
+        """
 
     def swap(self, into: str, fit: bytes, asking: Asking) -> None:
         """Replace the current correction and its fit by those that are new."""
@@ -96,12 +109,35 @@ class Database(Protocol):
         """End the connection."""
 
 
+def belong(vectors: F32, augmented: F32, metric: str) -> NDArray[np.bool_]:
+    """Return for each row whether its corrected vector (r, d + 1) was made of this vector (r, d)."""
+    if vectors.shape[1] + 1 != augmented.shape[1]:
+        return np.zeros(len(vectors), np.bool_)
+    wide, written = vectors.astype(np.float64), augmented[:, :-1].astype(np.float64)
+    if metric == "cosine":
+        wide /= np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), _TINY)
+    gaps: F64 = np.linalg.norm(wide - written, axis=1)
+    same: NDArray[np.bool_] = gaps <= _ROUNDED * np.linalg.norm(written, axis=1)
+    return same
+
+
+def metric_of(fit: bytes) -> str:
+    """Return the metric of a packed fit."""
+    return str(unpacked(fit)[1]["asking"]["metric"])
+
+
+def slices(rows: Sequence[RowId]) -> Iterator[Sequence[RowId]]:
+    """Yield the ids in pages."""
+    for start in range(0, len(rows), PAGE):
+        yield rows[start : start + PAGE]
+
+
 def as_matrix(rows: Sequence[Any], what: str) -> F32:
     """Return vectors of a page (r, d). Raises `InputError` if they have different lengths."""
     lengths = {len(row) for row in rows}
     if len(lengths) > 1:
         raise InputError(what, "vectors of one length", " and ".join(map(str, sorted(lengths)[:3])))
-    return np.array(rows, np.float32)
+    return np.array(rows, np.float32).reshape(len(rows), max(lengths, default=0))
 
 
 def check_there(what: str, name: str, names: Collection[str]) -> None:
@@ -118,16 +154,6 @@ def chosen(given: str | None, among: Collection[str], kind: str, show: Callable[
         return given
     expected = f"one of {', '.join(map(show, among))}" if among else kind
     raise InputError("vector", expected, "none" if given is None else show(given))
-
-
-def following(prefix: str, current: str | None) -> str:
-    """Return the name of the correction after the current one: the prefix and the next number."""
-    return f"{prefix}{1 if current is None else 1 + int(current.removeprefix(prefix))}"
-
-
-def is_numbered(name: object, prefix: str) -> bool:
-    """Return True for a name that `following` makes."""
-    return isinstance(name, str) and re.fullmatch(rf"{re.escape(prefix)}\d+", name) is not None
 
 
 _ABOUT = "about"

@@ -1,4 +1,4 @@
-"""Chroma: a collection beside, with the documents and metadata. The metadata of the source names the current one."""
+"""Chroma: a collection beside, with the documents and metadata. The metadata of a small one names the current one."""
 
 import os
 import re
@@ -7,148 +7,141 @@ from typing import Any
 
 import chromadb
 import numpy as np
-from chromadb.config import Settings
+from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
-from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import (
-    PAGE,
-    Asking,
-    Database,
-    Page,
-    RowId,
-    as_matrix,
-    check_there,
-    following,
-    is_numbered,
-    joined,
-    pieces,
-)
+from hubless.databases.addresses import DatabaseAddress, check_options, check_server
+from hubless.databases.base import Asking, Page, RowId, as_matrix, joined, pieces, slices
+from hubless.databases.beside import DatabaseWithCopies
 from hubless.errors import InputError, one_line
-from hubless.vectors.arrays import F32
 
 _PIECE = 1 << 18
 _GRAPH = {"space": "ip", "ef_construction": 200, "ef_search": 200}
 """Inner product, as a cosine would divide by the length, and the offset with it."""
+_CURRENT = "hubless_current"
+_ALL = 1_000_000
+_NOTHING = np.zeros((1, 1), np.float32)
 
 
-class ChromaCollection(Database):
+class ChromaCollection(DatabaseWithCopies):
     """A collection of Chroma, on a server or in a folder. CHROMA_TOKEN has the key. Ids are texts."""
 
     title = "Chroma"
+    pointer = "collection"
+    most = 512
 
     def __init__(self, address: DatabaseAddress) -> None:
         check_options(address, "tls")
-        self.name = address.table
-        settings = Settings(anonymized_telemetry=False)
+        check_server(address, 2, "CHROMA_TOKEN")  # tenant/database
+        super().__init__(address.table)
         try:
-            if address.place is not None:
-                self._client: Any = chromadb.PersistentClient(str(address.place), settings)
-            else:
-                token = os.environ.get("CHROMA_TOKEN")
-                self._client = chromadb.HttpClient(
-                    str(address.host),
-                    address.port or 8000,
-                    ssl=address.url.startswith("https"),
-                    headers={"X-Chroma-Token": token} if token else None,
-                    settings=settings,
-                )
+            self._client: Any = _client(address)
         except Exception as error:
             raise InputError("address", "a Chroma that lets you in", one_line(error)) from error
 
     def find(self) -> None:
-        check_there("collection", self.name, self._names())
+        self._check_there()
+        self._owners = self._client.get_collection(self.name, embedding_function=None)
 
-    def _names(self) -> list[str]:
-        return [each.name for each in self._client.list_collections(limit=1_000_000)]
+    def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
+        if not re.search(r"[a-z0-9]$", into, re.IGNORECASE):
+            raise InputError("into", "a name that ends in a letter or a digit, as Chroma asks", repr(into))
+        super().prepare(into, metric, reads=reads)
+
+    def _listed(self) -> dict[str, str | None]:
+        """Return the names of all collections, and what those that are pointers name."""
+        return {each.name: (each.metadata or {}).get(_CURRENT) for each in self._client.list_collections(limit=_ALL)}
+
+    def _collections(self) -> list[str]:
+        return [name for name, current in self._listed().items() if current is None]
+
+    def _pointers(self) -> dict[str, str]:
+        return {name: current for name, current in self._listed().items() if current is not None}
+
+    def _point(self, pointer: str, copy: str) -> None:
+        if pointer in self._pointers():
+            self._get(pointer).modify(metadata={_CURRENT: copy})
+        else:
+            self._client.create_collection(pointer, metadata={_CURRENT: copy}, embedding_function=None)
+
+    def _drop_pointer(self, pointer: str) -> None:
+        self._drop(pointer)
 
     def _get(self, name: str) -> Any:
-        return self._client.get_collection(name, embedding_function=None)
+        return self._owners if name == self.name else self._client.get_collection(name, embedding_function=None)
 
     def count(self) -> int:
-        return int(self._get(self.name).count())
+        return int(self._owners.count())
 
-    def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        source = self._get(self.name)
-        known = set(self._ids(self._current(lacking))) if lacking is not None else set()
-        wanted = [each for each in self._ids(self.name) if each not in known]
-        for start in range(0, len(wanted), PAGE):
-            found = source.get(ids=wanted[start : start + PAGE], include=["embeddings", "metadatas", "documents"])
+    def _scan(self, *, payload: bool) -> Iterator[Page]:
+        for ids in slices(list(self._ids(self.name))):
+            page = self._read(self.name, ids, payload=payload)
+            if page.ids:
+                yield page
+
+    def _read(self, name: str, ids: Sequence[RowId], *, payload: bool) -> Page:
+        include = ["embeddings", "metadatas", "documents"] if payload else ["embeddings"]
+        found = self._get(name).get(ids=list(ids), include=include)
+        kept = []
+        if payload:
             rows = zip(found["metadatas"], found["documents"], strict=True)
-            payloads = [{**(row or {}), **({} if text is None else {"document": text})} for row, text in rows]
-            yield Page(found["ids"], as_matrix(found["embeddings"], "embeddings"), payloads if payload else [])
+            kept = [{"metadata": row or None, "document": text} for row, text in rows]
+        return Page(found["ids"], as_matrix(found["embeddings"], "embeddings"), kept)
 
-    def _ids(self, name: str | None) -> list[str]:
-        return [] if name is None else list(self._get(name).get(include=[])["ids"])
+    def _shown(self, payload: dict[str, Any]) -> dict[str, Any]:
+        text = payload["document"]
+        return {**(payload["metadata"] or {}), **({} if text is None else {"document": text})}
 
-    def _current(self, into: str) -> str | None:
-        return (self._get(self.name).metadata or {}).get(into) or None
+    def _ids(self, name: str) -> Iterator[RowId]:
+        yield from self._get(name).get(include=[])["ids"]
 
-    def _next(self, into: str) -> str:
-        return following(f"{self.name}-{into}-", self._current(into))
+    def _id(self, given: RowId) -> RowId:
+        return str(given)
 
-    def begin(self, into: str, width: int) -> None:
-        current = self._current(into)
-        if current is not None and not is_numbered(current, f"{self.name}-{into}-"):
-            raise InputError("into", "a name that the metadata of the collection does not use", repr(into))
-        self._remove_others(into)
-        self._client.create_collection(self._next(into), configuration={"hnsw": _GRAPH}, embedding_function=None)
+    def _create(self, name: str, into: str, width: int) -> None:
+        self._client.create_collection(name, configuration={"hnsw": _GRAPH}, embedding_function=None)
 
-    def _remove_others(self, into: str) -> None:
-        current = self._current(into)
-        for name in self._names():
-            of = name.removesuffix("-fit")
-            if of != current and is_numbered(of, f"{self.name}-{into}-"):
-                self._client.delete_collection(name)
+    def _put(self, name: str, into: str, page: Page) -> None:
+        metadata = [payload["metadata"] for payload in page.payload]
+        documents = [payload["document"] for payload in page.payload]
+        to = self._get(name)
+        to.delete(ids=page.ids)  # Chroma would keep what the new metadata lacks
+        to.add(page.ids, page.vectors, metadata, documents)
 
-    def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:
-        found = self._get(self.name).get(ids=[str(each) for each in ids], include=["metadatas", "documents"])
-        if not found["ids"]:
-            return 0
-        places = {str(each): row for row, each in enumerate(ids)}
-        rows = augmented[[places[each] for each in found["ids"]]]
-        to = self._get(str(self._current(into)) if live else self._next(into))
-        to.upsert(found["ids"], rows, found["metadatas"], found["documents"])
-        return len(found["ids"])
+    def _remove(self, name: str, ids: Sequence[RowId]) -> None:
+        self._get(name).delete(ids=list(ids))
 
-    def swap(self, into: str, fit: bytes, asking: Asking) -> None:
-        new, source = self._next(into), self._get(self.name)
-        kept = self._client.create_collection(f"{new}-fit", embedding_function=None)
-        for place, text in enumerate(pieces(fit, _PIECE)):
-            kept.add([str(place)], np.zeros((1, 1), np.float32), [{"text": text}])
-        others = {name: one for name, one in (source.metadata or {}).items() if not name.startswith("hnsw:")}
-        source.modify(metadata={**others, into: new})
-        self._remove_others(into)
+    def _keep(self, name: str, content: bytes) -> None:
+        kept = self._client.create_collection(name, embedding_function=None)
+        for place, text in enumerate(pieces(content, _PIECE)):
+            kept.add([str(place)], _NOTHING, [{"text": text}])
 
-    def fit(self, into: str) -> bytes | None:
-        current = self._current(into)
-        if current is None:
-            return None
-        found = self._get(f"{current}-fit").get(include=["metadatas"])
+    def _kept(self, name: str) -> bytes | None:
+        found = self._get(name).get(include=["metadatas"])
         rows = sorted(zip(map(int, found["ids"]), found["metadatas"], strict=True), key=lambda row: row[0])
         return joined([row["text"] for _, row in rows])
 
-    def finish(self, into: str) -> None:
-        current = str(self._current(into))
-        gone = sorted(set(self._ids(current)) - set(self._ids(self.name)))
-        for start in range(0, len(gone), PAGE):
-            self._get(current).delete(ids=gone[start : start + PAGE])
-
-    def undo(self, into: str | None) -> list[str]:
-        source, gone = self._get(self.name), []
-        for name in self._names():
-            found = re.fullmatch(rf"{re.escape(self.name)}-([a-z_]\w*)-\d+(-fit)?", name, re.ASCII | re.IGNORECASE)
-            if found and into in (None, found[1]):
-                self._client.delete_collection(name)
-                gone.append(f"collection {name}")
-        kept = {name: one for name, one in (source.metadata or {}).items() if not name.startswith("hnsw:")}
-        ours = [k for k, v in kept.items() if is_numbered(v, f"{self.name}-{k}-") and into in (None, k)]
-        if ours:
-            left = {name: one for name, one in kept.items() if name not in ours}
-            source.modify(metadata=left or dict.fromkeys(ours, ""))  # it takes no empty metadata
-        return [*gone, *(f"metadata {name} of {self.name}" for name in ours)]
+    def _drop(self, name: str) -> None:
+        self._client.delete_collection(name)
 
     def query_lines(self, into: str, asking: Asking) -> str:
         return (
-            f"corrected = client.get_collection({self.name!r}).metadata[{into!r}]\n"
+            f"corrected = client.get_collection({self._pointer(into)!r}).metadata[{_CURRENT!r}]\n"
             f"client.get_collection(corrected).query([{asking.vector}], n_results=10, where=where)"
         )
+
+
+def _client(address: DatabaseAddress) -> Any:
+    settings = Settings(anonymized_telemetry=False)
+    if address.place is not None:
+        return chromadb.PersistentClient(str(address.place), settings)
+    *before, database = address.path.split("/") if address.path else [DEFAULT_DATABASE]
+    token = os.environ.get("CHROMA_TOKEN")
+    return chromadb.HttpClient(
+        str(address.host),
+        address.port or 8000,
+        ssl=address.url.startswith("https"),
+        headers={"X-Chroma-Token": token} if token else None,
+        settings=settings,
+        tenant=before[0] if before else DEFAULT_TENANT,
+        database=database,
+    )

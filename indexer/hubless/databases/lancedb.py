@@ -1,18 +1,23 @@
 """LanceDB: a column beside the others, renamed by one commit. The fits stand in a table of their own."""
 
-from collections.abc import Iterator, Sequence
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import lancedb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Database, Page, RowId, check_there, chosen
+from hubless.databases.base import PAGE, Asking, Database, Page, RowId, belong, check_there, chosen, metric_of
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
 _FITS = "hubless_fits"
+_TRIES = 20
+"""A version of the table that is made meanwhile refuses ours."""
 _SCHEMA = pa.schema([("relation", pa.string()), ("name", pa.string()), ("fit", pa.large_binary())])
 
 
@@ -27,6 +32,7 @@ class LanceTable(Database):
             raise InputError("address", "lancedb:///FOLDER/TABLE, on this machine", f"a host, {address.host}")
         self.name, self._options, self._place = address.table, address.options, address.place
         self._id = self._vector = ""
+        self._metric, self._lock = "cosine", -1
         self._database: Any = None
         self._table: Any = None
 
@@ -55,17 +61,68 @@ class LanceTable(Database):
     def count(self) -> int:
         return int(self._table.count_rows())
 
+    def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
+        schema = self._table.schema
+        if into in schema.names and into not in self._written():
+            raise InputError("into", "a name that no column has yet", repr(into))
+        width = schema.field(self._vector).type.list_size + 1
+        alike = [each.name for each in schema if each.name not in self._ours() and _width(each) == width]
+        if alike:
+            expected = f"a table without another vector column of {width} numbers, by which LanceDB finds a column"
+            raise InputError("address", expected, ", ".join(alike))
+        self._hold()
+        if metric is not None:
+            self._metric = metric
+        elif (fit := self.fit(into)) is not None:
+            self._metric = metric_of(fit)
+
+    def _hold(self) -> None:
+        """Keep other runs of this machine away until this process closes the table, or ends."""
+        self._lock = os.open(self._place / f"{self.name}.lance", os.O_RDONLY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError("address", "a table that no other correction is writing to", self.name) from error
+
+    def _commit(self, step: Callable[[], Any]) -> Any:
+        """Take a step that makes a version of the table; again if somebody else made one first."""
+        for _ in range(_TRIES):
+            try:
+                self._table.checkout_latest()
+                return step()
+            except Exception as error:
+                if "conflict" not in str(error):
+                    raise
+        return step()
+
+    def close(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        others = [name for name in self._table.schema.names if name not in {*self._ours(), self._id, self._vector}]
-        where = f"{self._vector} IS NOT NULL" + ("" if lacking is None else f" AND {lacking} IS NULL")
-        query = self._table.search().select([self._id, self._vector, *(others if payload else [])]).where(where)
+        ours = self._ours()
+        others = [name for name in self._table.schema.names if name not in {*ours, self._id, self._vector}]
+        kept = [lacking] if lacking is not None else []
+        chosen = [self._id, self._vector, *kept, *(others if payload else [])]
+        self._table.checkout_latest()
+        query = self._table.search().select(chosen).where(f"{_quoted(self._vector)} IS NOT NULL")
         for batch in query.limit(self.count()).to_batches(PAGE):
-            if len(batch):
-                column = batch.column(self._vector)
-                flat = column.flatten().to_numpy(zero_copy_only=False)
-                vectors = np.ascontiguousarray(flat.reshape(len(batch), -1), np.float32)
-                rows = batch.drop_columns([self._id, self._vector]).to_pylist() if payload and others else []
-                yield Page(batch.column(self._id).to_pylist(), vectors, rows)
+            rows = np.arange(len(batch))
+            if lacking is not None:
+                rows = rows[~self._have_their_own(batch, lacking)]
+            if len(rows):
+                some = batch.take(pa.array(rows))
+                payloads = some.select(others).to_pylist() if payload and others else []
+                yield Page(some.column(self._id).to_pylist(), _matrix(some.column(self._vector)), payloads)
+
+    def _have_their_own(self, batch: Any, into: str) -> NDArray[np.bool_]:
+        """Return for each row whether it has a corrected vector, and that of its vector."""
+        written = np.asarray(batch.column(into).is_valid())
+        rows = pa.array(np.flatnonzero(written))
+        some = batch.take(rows)
+        written[written] = belong(_matrix(some.column(self._vector)), _matrix(some.column(into)), self._metric)
+        return written
 
     def _fits(self) -> Any:
         return self._database.create_table(_FITS, schema=_SCHEMA, exist_ok=True)
@@ -100,31 +157,42 @@ class LanceTable(Database):
         if new is not None:
             self._fits().delete(self._of(f"{into}_new"))
         if left := [name for name in (f"{into}_new", f"{into}_old") if name in names]:
-            self._table.drop_columns(left)
+            self._commit(lambda: self._table.drop_columns(left))
 
     def begin(self, into: str, width: int) -> None:
-        written = into in self._written()
-        if into in self._table.schema.names and not written:
-            raise InputError("into", "a name that no column has yet", repr(into))
-        if not written:
+        if into not in self._written():
             self._put(into, b"")  # first, so that the new column is known as ours
         self._settle(into)
-        self._table.add_columns(pa.field(f"{into}_new", pa.list_(pa.float32(), width)))
+        column = pa.field(f"{into}_new", pa.list_(pa.float32(), width))
+        self._commit(lambda: self._table.add_columns(column))
 
     def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:
         kind = self._table.schema.field(self._id).type
-        given = [str(each) for each in ids] if not pa.types.is_integer(kind) else [int(each) for each in ids]
-        flat = np.ascontiguousarray(augmented).reshape(-1)
-        vectors = pa.FixedSizeListArray.from_arrays(pa.array(flat), augmented.shape[1])
-        rows = pa.table({self._id: pa.array(given, kind), into if live else f"{into}_new": vectors})
-        return int(self._table.merge_insert(self._id).when_matched_update_all().execute(rows).num_updated_rows)
+        keys = pa.array([int(each) if pa.types.is_integer(kind) else str(each) for each in ids], kind)
+        self._table.checkout_latest()
+        found = self._table.search().where(f"{_quoted(self._vector)} IS NOT NULL AND {self._among(keys)}")
+        now = found.select([self._id, self._vector]).limit(len(keys)).to_arrow()
+        places = {each: row for row, each in enumerate(keys.to_pylist())}
+        rows = np.array([places[each] for each in now[self._id].to_pylist()], np.intp)
+        good = belong(_matrix(now[self._vector].combine_chunks()), augmented[rows], self._metric) if len(rows) else rows
+        if not good.any():
+            return 0
+        vectors = _as_lists(augmented[rows[good]])
+        written = pa.table({self._id: keys.take(pa.array(rows[good])), into if live else f"{into}_new": vectors})
+        merge = self._table.merge_insert(self._id).when_matched_update_all()
+        return int(self._commit(lambda: merge.execute(written)).num_updated_rows)
+
+    def _among(self, keys: pa.Array) -> str:
+        texts = not pa.types.is_integer(keys.type)
+        listed = ["'" + each.replace("'", "''") + "'" if texts else str(each) for each in keys.to_pylist()]
+        return f"{_quoted(self._id)} IN ({', '.join(listed)})"
 
     def swap(self, into: str, fit: bytes, asking: Asking) -> None:
         self._put(f"{into}_new", fit)
         renamed = [{"path": f"{into}_new", "rename": into}]
         if into in self._table.schema.names:
             renamed.insert(0, {"path": into, "rename": f"{into}_old"})
-        self._table.alter_columns(*renamed)
+        self._commit(lambda: self._table.alter_columns(*renamed))
         self._settle(into)
 
     def fit(self, into: str) -> bytes | None:
@@ -138,7 +206,7 @@ class LanceTable(Database):
         ours = {each for name in names for each in (name, f"{name}_new", f"{name}_old")}
         columns = [name for name in self._table.schema.names if name in ours]
         if columns:
-            self._table.drop_columns(columns)
+            self._commit(lambda: self._table.drop_columns(columns))
         for name in names:
             for each in (name, f"{name}_new"):
                 self._fits().delete(self._of(each))
@@ -153,3 +221,20 @@ class LanceTable(Database):
             f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type('dot')\n"
             "found.where(where).limit(10).to_list()"
         )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _width(field: pa.Field) -> int | None:
+    return int(field.type.list_size) if pa.types.is_fixed_size_list(field.type) else None
+
+
+def _matrix(column: pa.FixedSizeListArray) -> F32:
+    flat = column.flatten().to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(flat.reshape(len(column), column.type.list_size), np.float32)
+
+
+def _as_lists(rows: F32) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(rows).reshape(-1)), rows.shape[1])

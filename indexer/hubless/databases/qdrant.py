@@ -1,185 +1,167 @@
-"""Qdrant: a named vector beside the others. The collection's metadata names the current one."""
+"""Qdrant: a collection beside, with the payload and its indexes. An alias names the current one."""
 
 import os
-import uuid
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qdrant_client import QdrantClient, models
 
-from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import (
-    PAGE,
-    Asking,
-    Database,
-    Page,
-    RowId,
-    as_matrix,
-    check_there,
-    chosen,
-    following,
-    is_numbered,
-    joined,
-    pieces,
-)
+from hubless.databases.addresses import DatabaseAddress, check_options, check_server
+from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, chosen, joined, pieces
+from hubless.databases.beside import DatabaseWithCopies
 from hubless.errors import InputError, one_line
-from hubless.vectors.arrays import F32
 
 _PIECE = 1 << 20
 _WRITTEN = 256
 
 
-class QdrantCollection(Database):
-    """A collection of Qdrant, on a server or in a folder. QDRANT_API_KEY has the key."""
+class QdrantCollection(DatabaseWithCopies):
+    """A collection of Qdrant or an alias of it, on a server or in a folder. QDRANT_API_KEY has the key."""
 
     title = "Qdrant"
 
     def __init__(self, address: DatabaseAddress) -> None:
         check_options(address, "vector", "tls")
-        self.name, self._address, self._vector = address.table, address, ""
+        check_server(address, 0, "QDRANT_API_KEY")
+        super().__init__(address.table)
+        self._address, self._vector = address, ""
         if address.place is not None:
-            self._client = QdrantClient(path=str(address.place))
+            self._client = _local(str(address.place))
         else:
             key = os.environ.get("QDRANT_API_KEY")
             self._client = QdrantClient(url=address.url, api_key=key, timeout=60, check_compatibility=False)
 
     def find(self) -> None:
         try:
-            names = [each.name for each in self._client.get_collections().collections]
+            self._check_there()
+        except InputError:
+            raise
         except Exception as error:
             raise InputError("address", f"a Qdrant at {self._address.url}", one_line(error)) from error
-        check_there("collection", self.name, names)
-        self._vector = self._source(self._address.options.get("vector"))
+        params = self._info().config.params.vectors
+        vectors = params if isinstance(params, dict) else {"": params} if params is not None else {}
+        dense = {name: one for name, one in vectors.items() if one.multivector_config is None}
+        self._vector = chosen(self._address.options.get("vector"), dense, "a collection with dense vectors", repr)
+        self._on_disk = dense[self._vector].on_disk
 
-    def _source(self, given: str | None) -> str:
-        ours = [into for into, current in self._metadata().items() if _is_ours(into, current)]
-        dense = [name for name in self._vectors() if not any(is_numbered(name, f"{into}-") for into in ours)]
-        return chosen(given, dense, "a collection with dense vectors", repr)
+    def _info(self) -> models.CollectionInfo:
+        return self._client.get_collection(self.name)
 
-    def _vectors(self) -> dict[str, Any]:
-        found = self._client.get_collection(self.name).config.params.vectors
-        return found if isinstance(found, dict) else {"": found} if found is not None else {}
+    def _collections(self) -> list[str]:
+        return [each.name for each in self._client.get_collections().collections]
 
-    def _metadata(self) -> dict[str, Any]:
-        return dict(self._client.get_collection(self.name).config.metadata or {})
+    def _pointers(self) -> dict[str, str]:
+        return {each.alias_name: each.collection_name for each in self._client.get_aliases().aliases}
+
+    def _point(self, pointer: str, copy: str) -> None:
+        made = models.CreateAlias(collection_name=copy, alias_name=pointer)
+        steps: list[Any] = [models.CreateAliasOperation(create_alias=made)]
+        if pointer in self._pointers():
+            steps.insert(0, models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=pointer)))
+        self._client.update_collection_aliases(steps)  # all of them at once
+
+    def _drop_pointer(self, pointer: str) -> None:
+        gone = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=pointer))
+        self._client.update_collection_aliases([gone])
 
     def count(self) -> int:
         return int(self._client.count(self.name).count)
 
-    def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        where = models.Filter(must=[models.HasVectorCondition(has_vector=self._vector)])
-        if lacking is not None:
-            where.must_not = [models.HasVectorCondition(has_vector=self._current(lacking) or lacking)]
+    def _scan(self, *, payload: bool) -> Iterator[Page]:
+        for points in self._scrolled(self.name, self._with_vector(), payload=payload, vectors=self._named()):
+            yield self._page(points)
+
+    def _read(self, name: str, ids: Sequence[RowId], *, payload: bool) -> Page:
+        vectors: Any = self._named() if name == self.name else True
+        found = self._client.retrieve(name, ids, with_payload=payload, with_vectors=vectors)
+        return self._page([point for point in found if self._vector_of(point) is not None])
+
+    def _ids(self, name: str) -> Iterator[RowId]:
+        where = self._with_vector() if name == self.name else None
+        for points in self._scrolled(name, where, payload=False, vectors=False):
+            yield from map(_id_of, points)
+
+    def _scrolled(self, name: str, where: models.Filter | None, *, payload: bool, vectors: Any) -> Iterator[list[Any]]:
         start: Any = None
         while True:
             points, start = self._client.scroll(
-                self.name, where, PAGE, offset=start, with_payload=payload, with_vectors=[self._vector]
+                name, where, limit=PAGE, offset=start, with_payload=payload, with_vectors=vectors
             )
             if points:
-                vectors = [
-                    point.vector[self._vector] if isinstance(point.vector, dict) else point.vector for point in points
-                ]
-                ids: list[RowId] = [point.id if isinstance(point.id, int) else str(point.id) for point in points]
-                yield Page(ids, as_matrix(vectors, "vector"), [point.payload or {} for point in points])
+                yield points
             if start is None:
                 return
 
-    def _current(self, into: str) -> str | None:
-        return self._metadata().get(into) or None
+    def _with_vector(self) -> models.Filter:
+        return models.Filter(must=[models.HasVectorCondition(has_vector=self._vector)])
 
-    def _next(self, into: str) -> str:
-        return following(f"{into}-", self._current(into))
+    def _named(self) -> Any:
+        return [self._vector] if self._vector else True
 
-    def begin(self, into: str, width: int) -> None:
-        if into in self._vectors():
-            raise InputError("into", "a name that no vector has yet", repr(into))
-        metadata = self._metadata()
-        if not _is_ours(into, metadata.setdefault(into, "")):
-            raise InputError("into", "a name that the metadata of the collection does not use", repr(into))
-        self._client.update_collection(self.name, metadata=metadata)  # first, so that the new vector is known as ours
-        self._remove_others(into)
-        params = models.DenseVectorConfig(size=width, distance=models.Distance.DOT)
-        self._client.create_vector_name(self.name, self._next(into), models.DenseVectorNameConfig(dense=params))
+    def _vector_of(self, point: models.Record) -> Any:
+        return point.vector.get(self._vector) if isinstance(point.vector, dict) else point.vector
 
-    def _remove_others(self, into: str) -> None:
-        current = self._current(into)
-        for name in self._vectors():
-            if name != current and is_numbered(name, f"{into}-"):
-                self._client.delete_vector_name(self.name, name)
-        if self._client.collection_exists(self._fits):
-            others = models.Filter(
-                must=[models.FieldCondition(key="into", match=models.MatchValue(value=into))],
-                must_not=[models.FieldCondition(key="of", match=models.MatchValue(value=current or ""))],
-            )
-            self._client.delete(self._fits, models.FilterSelector(filter=others))
+    def _page(self, points: list[models.Record]) -> Page:
+        vectors = [self._vector_of(point) for point in points]
+        return Page(
+            [_id_of(point) for point in points], as_matrix(vectors, "vector"), [one.payload or {} for one in points]
+        )
 
-    def write(self, into: str, ids: Sequence[RowId], augmented: F32, *, live: bool = False) -> int:
-        name = self._current(into) or into if live else self._next(into)
-        there = {point.id for point in self._client.retrieve(self.name, ids, with_payload=False)}
+    def _create(self, name: str, into: str, width: int) -> None:
+        info = self._info()
+        params = info.config.params
+        self._client.create_collection(
+            name,
+            # without quantisation, which would round the offset
+            vectors_config=models.VectorParams(size=width, distance=models.Distance.DOT, on_disk=self._on_disk),
+            shard_number=params.shard_number,
+            replication_factor=params.replication_factor,
+            write_consistency_factor=params.write_consistency_factor,
+            on_disk_payload=params.on_disk_payload,
+        )
+        for field, index in info.payload_schema.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the local mode has no indexes
+                self._client.create_payload_index(name, field, index.params or index.data_type, wait=True)
+
+    def _put(self, name: str, into: str, page: Page) -> None:
         points = [
-            models.PointVectors(id=each, vector={name: row.tolist()})
-            for each, row in zip(ids, augmented, strict=True)
-            if each in there
+            models.PointStruct(id=each, vector=vector, payload=payload)
+            for each, vector, payload in zip(page.ids, page.vectors.tolist(), page.payload, strict=True)
         ]
         for start in range(0, len(points), _WRITTEN):
-            self._client.update_vectors(self.name, points[start : start + _WRITTEN], wait=True)
-        return len(points)
+            self._client.upsert(name, points[start : start + _WRITTEN], wait=True)
 
-    @property
-    def _fits(self) -> str:
-        return f"{self.name}-hubless-fits"
+    def _remove(self, name: str, ids: Sequence[RowId]) -> None:
+        self._client.delete(name, models.PointIdsList(points=list(ids)), wait=True)
 
-    def swap(self, into: str, fit: bytes, asking: Asking) -> None:
-        new = self._next(into)
-        if not self._client.collection_exists(self._fits):
-            self._client.create_collection(self._fits, vectors_config={})
-        for place, text in enumerate(pieces(fit, _PIECE)):
-            payload = {"into": into, "of": new, "place": place, "text": text}
-            point = models.PointStruct(
-                id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{new}/{place}")), vector={}, payload=payload
-            )
-            self._client.upsert(self._fits, [point], wait=True)
-        self._client.update_collection(self.name, metadata={**self._metadata(), into: new})
-        self._remove_others(into)
+    def _keep(self, name: str, content: bytes) -> None:
+        self._client.create_collection(name, vectors_config={})
+        for place, text in enumerate(pieces(content, _PIECE)):
+            point = models.PointStruct(id=place, vector={}, payload={"text": text})
+            self._client.upsert(name, [point], wait=True)
 
-    def fit(self, into: str) -> bytes | None:
-        current = self._current(into)
-        if current is None or not self._client.collection_exists(self._fits):
-            return None
-        where = models.Filter(must=[models.FieldCondition(key="of", match=models.MatchValue(value=current))])
-        points, _ = self._client.scroll(self._fits, where, 100_000)
-        found = sorted((point.payload["place"], point.payload["text"]) for point in points if point.payload)
-        return joined([text for _, text in found])
+    def _kept(self, name: str) -> bytes | None:
+        points = [point for some in self._scrolled(name, None, payload=True, vectors=False) for point in some]
+        return joined([point.payload["text"] for point in sorted(points, key=_id_of)])
 
-    def undo(self, into: str | None) -> list[str]:
-        found = {name: one for name, one in self._metadata().items() if _is_ours(name, one) and into in (None, name)}
-        gone = []
-        for name in found:
-            for vector in [each for each in self._vectors() if is_numbered(each, f"{name}-")]:
-                self._client.delete_vector_name(self.name, vector)
-                gone.append(f"vector {vector}")
-        if found:
-            self._client.update_collection(self.name, metadata=dict.fromkeys(found))  # null removes an entry
-            gone += [f"metadata {name} of {self.name}" for name in found]
-        if self._client.collection_exists(self._fits):
-            if not any(_is_ours(name, one) for name, one in self._metadata().items()):
-                self._client.delete_collection(self._fits)
-                gone.append(f"collection {self._fits}")
-            else:
-                where = models.FieldCondition(key="into", match=models.MatchAny(any=list(found)))
-                self._client.delete(self._fits, models.FilterSelector(filter=models.Filter(must=[where])))
-        return gone
+    def _drop(self, name: str) -> None:
+        self._client.delete_collection(name)
 
     def query_lines(self, into: str, asking: Asking) -> str:
-        return (
-            f"using = client.get_collection({self.name!r}).config.metadata[{into!r}]\n"
-            f"client.query_points({self.name!r}, {asking.vector}, using=using, query_filter=where, limit=10)"
-        )
+        return f"client.query_points({self._pointer(into)!r}, {asking.vector}, query_filter=where, limit=10)"
 
     def close(self) -> None:
         self._client.close()
 
 
-def _is_ours(into: str, current: object) -> bool:
-    """Return True if an entry of the metadata names the current vector of a correction, or says that there is none."""
-    return current == "" or is_numbered(current, f"{into}-")
+def _id_of(point: Any) -> Any:
+    return point.id if isinstance(point.id, int) else str(point.id)
+
+
+def _local(folder: str) -> QdrantClient:
+    try:
+        return QdrantClient(path=folder)
+    except RuntimeError as error:  # another process has the folder
+        raise InputError("address", "a folder of Qdrant that no other process has open", one_line(error)) from error

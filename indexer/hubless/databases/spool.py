@@ -11,12 +11,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from hubless.databases.addresses import open_database
 from hubless.databases.base import Database, Page
-from hubless.errors import EngineError, HublessError, InputError, one_line
+from hubless.errors import (
+    DimensionMismatch,
+    EngineError,
+    HublessError,
+    InputError,
+    NotFinite,
+    ZeroVector,
+    one_line,
+)
 
 ID, VECTOR = "id", "vector"
+_SHOWN = 5
 _PLAIN = (bool, int, float, str, date, datetime, type(None))
 
 
@@ -27,16 +37,20 @@ def copied_rows(address: str, folder: Path) -> Path:
         return rows_of(address, Path(beside)).replace(folder / "rows.parquet")
 
 
-def spool(database: Database, path: Path, *, lacking: str | None = None, payload: bool = False) -> int:
-    """Write the rows to a Parquet file, in pages, and return their number; 0 writes none. Mixed types become text."""
+def spool(
+    database: Database, path: Path, *, lacking: str | None = None, payload: bool = False, metric: str = "dot"
+) -> int:
+    """Write the rows to a Parquet file, in pages, and return their number; 0 writes none. Mixed types become text.
+
+    Raises `InputError` naming the ids of vectors that cannot be compared under the metric.
+    """
     folder = path.with_suffix(".pages")
     folder.mkdir()
     files: list[Path] = []
     width = None
     for page in database.pages(lacking=lacking, payload=payload):
         width = width or page.vectors.shape[1]
-        if page.vectors.shape[1] != width:
-            raise InputError("vector", f"{width} numbers, as the first rows have", page.vectors.shape[1])
+        _check(page, width, metric)
         files.append(folder / f"{len(files):06}.parquet")
         pq.write_table(_table(page), files[-1])
     if not files:
@@ -51,6 +65,22 @@ def spool(database: Database, path: Path, *, lacking: str | None = None, payload
             count += len(table)
             file.unlink()
     return count
+
+
+def _check(page: Page, width: int, metric: str) -> None:
+    if page.vectors.shape[1] != width:
+        row = f"{page.vectors.shape[1]} in the row of id {page.ids[0]}"
+        raise DimensionMismatch("vector", f"{width} numbers, as the first rows have", row)
+    if len(rows := np.flatnonzero(~np.isfinite(page.vectors).all(axis=1))):
+        raise NotFinite("vector", "finite numbers", _named(page, rows, "NaN or infinity"))
+    if metric == "cosine" and len(rows := np.flatnonzero(~page.vectors.any(axis=1))):
+        expected = "a vector of non-zero length, as the metric is cosine"
+        raise ZeroVector("vector", expected, _named(page, rows, "zeros only"))
+
+
+def _named(page: Page, rows: NDArray[np.intp], what: str) -> str:
+    ids = ", ".join(str(page.ids[row]) for row in rows[:_SHOWN])
+    return f"{what} in the rows of id {ids}{' and others' if len(rows) > _SHOWN else ''}"
 
 
 def rows_of(address: str, folder: Path) -> Path:
