@@ -94,6 +94,9 @@ class Chart:
         self._height = size[1] - 2 * TOP - LINE * bool(x.ticks) - LINE * bool(x.label)
         self._draw_frame()
 
+    def __repr__(self) -> str:
+        return f"<Chart of {self.y.label or 'rows'} by {self.x.label}>"
+
     def line(
         self, x: ArrayLike, y: ArrayLike, colour: str, name: str = "", *, width: float = 2.4, dash: str = ""
     ) -> None:

@@ -1,0 +1,25 @@
+"""The cells of the notebook give what is stored, as far as that can be seen without what runs notebooks."""
+
+import json
+import re
+from pathlib import Path
+
+from support.stores import evaluated
+
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
+KINDS = {"text/plain": "__repr__", "text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
+
+
+def without_numbers(text):
+    return re.sub(r"[-+]?[\d,.]+", "#", text)
+
+
+def test_each_cell_gives_the_value_that_is_stored():
+    names = {}
+    for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        value = evaluated("".join(cell["source"]), names)
+        [output] = cell["outputs"]
+        assert without_numbers(repr(value)) == without_numbers("".join(output["data"]["text/plain"])), cell["id"]
+        assert {kind for kind, method in KINDS.items() if hasattr(value, method)} == set(output["data"]), cell["id"]
