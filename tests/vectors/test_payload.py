@@ -64,7 +64,10 @@ def test_key_that_a_later_dict_lacks_is_null(tmp_path):
     "payload", [[{"a": 1}] * 11 + [{"a": "x"}], [1] * 12, ["x"] * 12], ids=["types", "numbers", "strings"]
 )
 def test_list_that_is_no_table_is_refused(tmp_path, payload):
-    with pytest.raises(InputError, match=r"^payload(, row 0)?: expected a (table, .*|dict), got "):
+    with pytest.raises(
+        InputError,
+        match=r"^payload(, column a, row 11|, row 0)?: expected (values of one type|a table, .*|a dict), got ",
+    ):
         build(tmp_path, payload)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from hubless.errors import InputError
 from hubless.vectors.payload import open_payload
-from hubless.vectors.payload_text import LINES
+from hubless.vectors.readers.json_rows import LINES
 
 
 def csv(folder, *values, types=None):
@@ -25,6 +25,21 @@ def jsonl(folder, *rows, types=None):
 @pytest.mark.parametrize(
     ("values", "kind", "read"),
     [
+        (["0.5", "2.5454545454545454", "1e-05"], "double", [0.5, 2.5454545454545454, 1e-05]),
+        (
+            ["0.30000000000000004", "1.7976931348623157e+308", "5e-324"],
+            "double",
+            [0.1 + 0.2, 1.7976931348623157e308, 5e-324],
+        ),
+        (["1.000000000000000056e-01", "-2.5e+00"], "double", [0.1, -2.5]),
+        (["0.1000000000000000057"], "string", ["0.1000000000000000057"]),
+        ([".5", "-.25"], "double", [0.5, -0.25]),
+        (["True", "False", "TRUE", "true", ""], "bool", [True, False, True, True, None]),
+        (["True", "yes"], "string", ["True", "yes"]),
+        (["10000000000000000000", "1.5"], "string", ["10000000000000000000", "1.5"]),
+        (["1_000"], "string", ["1_000"]),
+        (["007", "+1.0"], "string", ["007", "+1.0"]),
+        (["inf", "1.5", "2.5"], "string", ["inf", "1.5", "2.5"]),
         (["12", "-3", ""], "int64", [12, -3, None]),
         (["00123", "4"], "string", ["00123", "4"]),
         (["+4"], "string", ["+4"]),
@@ -72,7 +87,7 @@ def test_schema_that_cannot_be_is_refused_by_name(tmp_path):
     for types, said in (
         ({"c": "number"}, "payload schema, column c: expected one of string, int64"),
         ({"d": "string"}, "payload schema: expected columns of the payload, c, beside, got d"),
-        ({"c": "int64"}, "payload, column c: expected values of type int64"),
+        ({"c": "int64"}, "payload, column c, row 0: expected values of type int64"),
     ):
         with pytest.raises(InputError, match=f"^{said}"):
             csv(tmp_path, "a", types=types)
@@ -97,7 +112,9 @@ def test_texts_of_json_that_are_all_dates_or_times_become_such(tmp_path):
 
 def test_values_of_several_types_are_refused_or_as_texts_taken(tmp_path):
     rows = [{"c": 1}, {"c": "one"}]
-    with pytest.raises(InputError, match=r"column c: expected values of one type; --set payload_schema.c=string"):
+    with pytest.raises(
+        InputError, match=r"column c, row 1: expected values of one type; --set payload_schema.c=string"
+    ):
         jsonl(tmp_path, *rows)
     assert jsonl(tmp_path, *rows, types={"c": "string"}).to_pylist() == [{"c": "1"}, {"c": "one"}]
 
@@ -106,7 +123,7 @@ def test_values_of_several_types_are_refused_or_as_texts_taken(tmp_path):
 def test_line_that_is_no_object_is_refused_by_its_number(tmp_path, line):
     path = tmp_path / "payload.jsonl"
     path.write_text('{"a": 1}\n' + line)
-    with pytest.raises(InputError, match=r"payload \(payload.jsonl\), line 2: expected a JSON object"):
+    with pytest.raises(InputError, match=r"payload \(payload.jsonl\), row 1 \(line 2\): expected a JSON object"):
         open_payload(path)
 
 
@@ -115,5 +132,140 @@ def test_text_that_looks_like_lists_in_lists_without_end_stays_a_text(tmp_path):
     path = tmp_path / "payload.csv"
     path.write_text(f"a\n{deep}\n")
     assert open_payload(path).to_table().to_pylist() == [{"a": deep}]
-    with pytest.raises(InputError, match=r"payload, column a: expected values of type list<"):
+    with pytest.raises(InputError, match=r"payload, column a, row 0: expected values of type list<"):
         open_payload(path, {"a": "list<int64>"})
+
+
+def written(folder, content, name="payload.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refusal(path, types=None):
+    with pytest.raises(InputError) as caught:
+        open_payload(path, types)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+AS_PEOPLE_WRITE_IT = {
+    "semicolons": "name;price\na;1\nb;2\n",
+    "semicolons beside a comma": "name;price\na;1\nb;2\n".replace("name", '"name"'),
+    "tabs": "name\tprice\na\t1\nb\t2\n",
+    "bars": "name|price\na|1\nb|2\n",
+    "byte order mark": "\ufeffname,price\na,1\nb,2\n",
+    "byte order mark and semicolons": "\ufeffname;price\r\na;1\r\nb;2\r\n",
+    "quotes": '"name","price"\n"a","1"\n"b","2"\n',
+    "lines between": "name,price\n\na,1\n\nb,2\n\n",
+    "an index of pandas": ",name,price\n0,a,1\n1,b,2\n",
+    "an empty column at the end": "name,price,\na,1,\nb,2,\n",
+}
+
+
+@pytest.mark.parametrize("content", AS_PEOPLE_WRITE_IT.values(), ids=AS_PEOPLE_WRITE_IT)
+def test_csv_as_people_write_it_has_its_columns(tmp_path, content):
+    assert open_payload(written(tmp_path, content)).to_table().to_pylist() == [
+        {"name": "a", "price": 1},
+        {"name": "b", "price": 2},
+    ]
+
+
+def test_delimiter_in_a_name_or_in_a_quoted_value_makes_no_column(tmp_path):
+    rows = open_payload(written(tmp_path, 'name;"price, EUR"\n"a;b,c";1\n')).to_table().to_pylist()
+    assert rows == [{"name": "a;b,c", "price, EUR": 1}]
+    assert open_payload(written(tmp_path, "a,b|c\n1,x\n")).schema.names == ["a", "b|c"]
+
+
+def test_values_with_line_ends_are_kept(tmp_path):
+    content = 'a,b\n1,"x\ny"\n2,"p ""q"" r"\n'
+    assert open_payload(written(tmp_path, content)).to_table()["b"].to_pylist() == ["x\ny", 'p "q" r']
+
+
+def test_empty_line_of_a_csv_of_one_column_is_an_empty_cell(tmp_path):
+    assert open_payload(written(tmp_path, "year\n1\n\n3\n")).to_table()["year"].to_pylist() == [1, None, 3]
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        ("0.5,boat", None),
+        ("0.5,1.25", "a first line with the names of the columns, got 0.5, 1.25"),
+        ("17", "a first line with the names of the columns, got 17"),
+        ("a,a", "columns of different names, got 2 columns 'a'"),
+        (",b", "a name for each column, in the first line, got none, over values such as 'x'"),
+        ("0,1", None),
+    ],
+)
+def test_first_line_without_names_is_refused(tmp_path, header, problem):
+    path = written(tmp_path, f"{header}\n" + ",".join("xy"[: header.count(",") + 1]) + "\n")
+    if problem is None:
+        assert open_payload(path).count_rows() == 1
+    else:
+        assert problem in refusal(path)
+
+
+FAULTS = {
+    "one column too many": ("{row},y,z", "2 columns, as the first line has"),
+    "one column too few": ("{row}", "2 columns, as the first line has"),
+    "a quote that stays open": ('{row},"y', "each quote closed"),
+    "a letter of cp1252": (b"{row},caf\xe9", "iconv -f WINDOWS-1252 -t UTF-8 payload.csv > payload-utf8.csv"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_wrong_row_of_a_csv_is_named_by_its_row_and_line(tmp_path, fault):
+    line, problem = FAULTS[fault]
+    lines = [b"a,b", *(b"%d,x" % row for row in range(1000))]
+    lines[700] = line if isinstance(line, bytes) else line.encode()
+    message = refusal(written(tmp_path, b"\n".join(lines) + b"\n"))
+    assert message.startswith("payload (payload.csv), row 699 (line 701): expected ")
+    assert problem in message
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_named_with_the_command_that_converts_it(tmp_path, encoding):
+    message = refusal(written(tmp_path, "a,b\n1,2\n".encode(encoding)))
+    assert "got UTF-16" in message
+    assert "iconv -f UTF-16 -t UTF-8 payload.csv > payload-utf8.csv" in message
+
+
+@pytest.mark.parametrize("value", ["1,5", "1.234,5", "-3,25"])
+def test_decimal_comma_is_named_by_column_and_row_and_taken_as_text_if_asked_for(tmp_path, value):
+    path = written(tmp_path, "name;price\n" + "a;7\n" * 699 + f"b;{value}\n")
+    message = refusal(path)
+    assert message.startswith("payload, column price, row 699: expected numbers with a decimal point")
+    assert message.endswith(f"got '{value}'")
+    assert open_payload(path, {"price": "string"}).to_table()["price"].to_pylist()[-1] == value
+    assert refusal(path, {"price": "float64"}).startswith(
+        "payload, column price, row 699: expected values of type double"
+    )
+
+
+@pytest.mark.parametrize(("value", "kind"), [("n/a", "float64"), ("01234", "float64"), ("1.10", "float64")])
+def test_value_that_makes_a_column_text_is_logged_with_its_row(tmp_path, caplog, value, kind):
+    path = written(tmp_path, "price\n" + "".join(f"{row}.1\n" for row in range(699)) + f"{value}\n0.5\n")
+    assert str(open_payload(path).schema.field("price").type) == "string"
+    assert caplog.messages == [f"payload, column price is text, as row 699 has '{value}', which is no {kind}"]
+
+
+def test_texts_are_not_logged(tmp_path, caplog):
+    open_payload(written(tmp_path, "title,zip\nboat,01234\n1984,80331\ncar,01235\n"))
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("odd", ['"a"', "[1]", '{"x": 1}', "true"])
+def test_value_of_another_type_in_json_lines_is_named_by_its_row(tmp_path, odd):
+    for row in (699, LINES + 699):
+        lines = [f'{{"c": {number}}}' for number in range(LINES + 1000)]
+        lines[row] = f'{{"c": {odd}}}'
+        message = refusal(written(tmp_path, "\n".join(lines), "payload.jsonl"))
+        assert message.startswith(f"payload, column c, row {row}: expected values of one type; --set payload_schema.c")
+
+
+def test_line_of_json_in_another_encoding_is_named(tmp_path):
+    lines = b'{"a": 1}\n' * 699 + b'{"a": "caf\xe9"}\n'
+    message = refusal(written(tmp_path, lines, "payload.jsonl"))
+    assert "row 699 (line 700)" in message
+    assert "iconv -f WINDOWS-1252 -t UTF-8 payload.jsonl > payload-utf8.jsonl" in message
+    assert open_payload(written(tmp_path, b'\xef\xbb\xbf{"a": 1}\n', "payload.jsonl")).count_rows() == 1

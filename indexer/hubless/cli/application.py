@@ -132,7 +132,8 @@ def options(
 
 @cache
 def _print_warnings() -> None:
-    logging.getLogger("hubless.banks").addHandler(PrintedWarnings())
+    for name in ("hubless.banks", "hubless.payload"):
+        logging.getLogger(name).addHandler(PrintedWarnings())
 
 
 def main() -> None:

@@ -14,8 +14,9 @@ from hubless.errors import InputError, one_line
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array, repeated
-from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
+from hubless.vectors.payload_text import TYPES, as_type, read_csv
 from hubless.vectors.payload_types import check_depth
+from hubless.vectors.readers.json_rows import array_of, read_jsonl
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
@@ -199,7 +200,10 @@ def _table_of(payload: Any) -> pa.Table:
         return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
     if isinstance(payload, Mapping):
         return pa.table(
-            {name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in payload.items()}
+            {
+                name: array_of(name, values) if isinstance(values, list) else pa.array(values)
+                for name, values in payload.items()
+            }
         )
     rows = list(payload)
     for number, row in enumerate(rows):
@@ -207,7 +211,7 @@ def _table_of(payload: Any) -> pa.Table:
             raise InputError(f"payload, row {number}", "a dict", type(row).__name__)
     # all rows' keys, in the order in which they are first seen; pa.Table.from_pylist looks at the first row only
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+    return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
 
 
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:

@@ -1,24 +1,26 @@
-"""Payload from texts: `.csv` and `.jsonl`. A type is guessed only where no character of a column is lost by it."""
+"""Types of payload that comes as text, in CSV and JSON. A type is guessed only where no value of a column is lost."""
 
 import json
+import logging
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 
 from hubless.errors import InputError
+from hubless.vectors.readers.csv_rows import CsvFile
+from hubless.vectors.readers.places import first_refused, place
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 """Texts of a CSV that stand for no value, in columns that are not strings."""
-MOST_DIGITS = 15
-"""A float64 gives so many digits back as they were."""
-LINES = 10_000
+SURE_DIGITS = 15
+"""A float64 gives so many digits back as they were. More may be those of a float64, or not."""
+MOST_SHOWN = 60
+log = logging.getLogger("hubless.payload")
 
 TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -43,131 +45,139 @@ _DATES = {
 _LISTS = pa.list_(pa.null())
 _GUESSES = {
     pa.int64(): r"^(0|-?[1-9][0-9]{0,18})$",
-    pa.float64(): r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$",
-    pa.bool_(): r"^(true|false)$",
+    pa.float64(): r"^-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][-+]?[0-9]+)?$",
+    pa.bool_(): r"^(true|false|True|False|TRUE|FALSE)$",
     **_DATES,
     _LISTS: r"^\[.*\]$",
 }
 """Patterns of the types that a column of a CSV can get, the first that fits."""
+_DECIMAL_COMMA = r"^-?[0-9]+(\.[0-9]{3})*,[0-9]+$"
+_WHOLE = r"^-?[0-9]+$"
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return the rows of a CSV with a header. Types that are not given are guessed."""
-    with pa_csv.open_csv(path) as opened:
-        names = opened.schema.names
-    options = pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    table = pa_csv.read_csv(path, convert_options=options)
-    return pa.table(
-        [
-            as_type(name, column, types[name]) if name in types else _guessed(column)
-            for name, column in zip(names, table.columns, strict=True)
-        ],
-        names,
-    )
+    """Return the rows of a CSV with a header. Types that are not given are guessed.
+
+    A column without a name is left out if it is empty or counts the rows, as that of pandas does.
+    """
+    name = f"payload ({path.name})"
+    table = CsvFile.open(path, name).table()
+    columns = {}
+    for each, column in zip(table.column_names, table.columns, strict=True):
+        if each or not _is_unnamed_index(column, name):
+            columns[each] = as_type(each, column, types[each]) if each in types else guessed(each, column)
+    return pa.table(columns)
 
 
-def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return the rows of a file with a JSON object a line; the keys of all lines are columns."""
-    names: dict[str, list[pa.Array]] = {}
-    count = 0
-    for rows in _batches(path):
-        for name in dict.fromkeys(name for row in rows for name in row):
-            parts = names.setdefault(name, [pa.nulls(count)] if count else [])
-            parts.append(_array(name, [row.get(name) for row in rows], types.get(name)))
-        count += len(rows)
-        for parts in names.values():
-            if (missing := count - sum(map(len, parts))) > 0:
-                parts.append(pa.nulls(missing))
-    columns = {name: _together(name, parts) for name, parts in names.items()}
-    return pa.table(
-        {
-            name: as_type(name, column, types[name]) if name in types else _guessed(column, json_=True)
-            for name, column in columns.items()
-        }
-    )
+def _is_unnamed_index(column: pa.ChunkedArray, name: str) -> bool:
+    values = column.to_pylist()
+    if any(values) and values != [str(row) for row in range(len(values))]:
+        raise InputError(name, "a name for each column, in the first line", f"none, over values such as {values[0]!r}")
+    return True
 
 
 def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
-    """Return a column in a type that was asked for. Raises `InputError` naming the column."""
+    """Return a column in a type that was asked for. Raises `InputError` naming the column and the first wrong row."""
+    if column.type == wanted:
+        return column
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    given = _without_missing(column) if text else column
+
+    def read(start: int, stop: int) -> Column:
+        part = given.slice(start, stop - start)
+        return _converted(part, wanted) if text else part.cast(wanted)
+
     try:
-        if column.type == wanted:
-            return column
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            return column.cast(wanted)
-        return _converted(_without_missing(column), wanted)
+        return read(0, len(given))
     # JSON may be nested as deep, and its numbers may be as large, as somebody likes
     except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"payload, column {name}", f"values of type {wanted}", str(error).splitlines()[0]) from error
+        row = first_refused(len(given), read)
+        where = f"payload, column {name}, {place(row)}"
+        raise InputError(where, f"values of type {wanted}{_advice(given, row)}", shown(column[row])) from error
 
 
-def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
-    rows: list[dict[str, Any]] = []
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise InputError(f"payload ({path.name}), line {number}", "a JSON object", str(error)) from error
-            if not isinstance(row, dict):
-                raise InputError(f"payload ({path.name}), line {number}", "a JSON object", type(row).__name__)
-            rows.append(row)
-            if len(rows) == LINES:
-                yield rows
-                rows = []
-    if rows:
-        yield rows
+def _advice(column: Column, row: int) -> str:
+    value = column[row].as_py()
+    return " with a decimal point" if isinstance(value, str) and re.match(_DECIMAL_COMMA, value) else ""
 
 
-def _array(name: str, values: list[Any], wanted: pa.DataType | None) -> pa.Array:
-    if wanted == pa.string():
-        values = [
-            value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            for value in values
-        ]
-    with _of_one_type(name):
-        return pa.array(values)
+def shown(value: Any) -> str:
+    """Return a value for an error, cut if it is long."""
+    text = repr(value.as_py() if isinstance(value, pa.Scalar) else value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
-def _together(name: str, parts: list[pa.Array]) -> pa.ChunkedArray:
-    known = [part.type for part in parts if not pa.types.is_null(part.type)] or [pa.null()]
-    kind = pa.unify_schemas([pa.schema([("", each)]) for each in known], promote_options="permissive").field(0).type
-    with _of_one_type(name):
-        return pa.chunked_array([part.cast(kind) for part in parts], kind)
+def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Column:
+    """Return a column of texts in the first type that keeps all of its values, else as it is.
 
-
-@contextmanager
-def _of_one_type(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OverflowError) as error:
-        expected = f"values of one type; --set payload_schema.{name}=string takes all"
-        raise InputError(f"payload, column {name}", expected, str(error).splitlines()[0]) from error
-
-
-def _guessed(column: pa.ChunkedArray, *, json_: bool = False) -> Column:
+    Numbers with a decimal comma are refused. If more than half of the values are of a type, the first other one is
+    logged.
+    """
     if not pa.types.is_string(column.type):
         return column
     texts = column if json_ else _without_missing(column)
     known = pc.unique(texts.drop_null())
+    odd: tuple[pa.DataType, str] | None = None
     for kind, pattern in (_DATES if json_ else _GUESSES).items():
-        if len(known) and pc.all(pc.match_substring_regex(known, pattern)).as_py() and _fit(known, kind):
-            return _converted(texts, kind)
+        fits = pc.match_substring_regex(known, pattern)
+        some = pc.sum(fits).as_py() or 0
+        if some and some == len(known):
+            wrong = _unkept(known, kind)
+            if wrong is None:
+                return _converted(texts, kind)
+            odd = odd or (None if kind == _LISTS else (kind, wrong))
+        elif 2 * some > len(known) and kind != _LISTS:
+            odd = kind, known[pc.index(fits, False).as_py()].as_py()
+    if not json_:
+        _check_point(name, column, known)
+        if odd is not None:
+            row = pc.index(column, odd[1]).as_py()
+            kind_name = next(each for each, kind in TYPES.items() if kind == odd[0])
+            log.warning(
+                "payload, column %s is text, as %s has %s, which is no %s", name, place(row), shown(odd[1]), kind_name
+            )
     return column
 
 
-def _fit(known: pa.Array, kind: pa.DataType) -> bool:
-    """Return True if no two texts are one number, none has more digits than a float64, and all are sound."""
+def _check_point(name: str, column: Column, known: pa.Array) -> None:
+    """Refuse numbers with a comma: as texts they could not be compared."""
+    commas = pc.match_substring_regex(known, _DECIMAL_COMMA)
+    if not len(known) or not pc.any(commas).as_py():
+        return
+    if pc.all(pc.or_(commas, pc.match_substring_regex(known, _WHOLE))).as_py():
+        first = known[pc.index(commas, True).as_py()].as_py()
+        where = f"payload, column {name}, {place(pc.index(column, first).as_py())}"
+        expected = f"numbers with a decimal point, no comma; --set payload_schema.{name}=string keeps texts"
+        raise InputError(where, expected, repr(first))
+
+
+def _unkept(known: pa.Array, kind: pa.DataType) -> str | None:
+    """Return the first of some different texts that would be lost by a type; None if all are kept."""
+    texts = known.to_pylist()
     try:
         values = _converted(known, kind)
     except (pa.ArrowException, ValueError, RecursionError):  # such as the 31st of February
-        return False
+        return str(texts[first_refused(len(known), lambda start, stop: _converted(known[start:stop], kind))])
     if kind != pa.float64():
+        return None
+    seen = set[float]()
+    for text, value in zip(texts, values.to_pylist(), strict=True):
+        if value in seen or not _is_kept(text, value):
+            return str(text)
+        seen.add(value)
+    return None
+
+
+def _is_kept(text: str, value: float) -> bool:
+    """Return whether the digits of a text are those of its float64, rounded to so many digits."""
+    if repr(value) == text:
         return True
-    digits = [len(re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0")) for text in known.to_pylist()]
-    finite = bool(pc.all(pc.is_finite(values)).as_py())
-    return finite and max(digits) <= MOST_DIGITS and len(pc.unique(values)) == len(known)
+    if abs(value) == float("inf"):
+        return False
+    digits = re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0")
+    if len(digits) <= SURE_DIGITS:
+        return True
+    return not text.lstrip("-").isdigit() and Decimal(f"{value:.{len(digits) - 1}e}") == Decimal(text)
 
 
 def _converted(texts: Column, kind: pa.DataType) -> Column:

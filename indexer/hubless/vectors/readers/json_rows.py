@@ -1,0 +1,117 @@
+"""Rows of a file with a JSON object a line."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from hubless.errors import InputError, one_line
+from hubless.vectors.payload_text import Column, as_type, guessed, shown
+from hubless.vectors.readers.places import first_refused, no_utf8, place
+
+LINES = 10_000
+_BOM = b"\xef\xbb\xbf"
+
+
+def objects(path: Path, name: str, rows: int = LINES) -> Iterator[list[dict[str, Any]]]:
+    """Yield the objects of a file, so many at a time. Raises `InputError` naming the line that is none."""
+    found: list[dict[str, Any]] = []
+    row = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            text = line.removeprefix(_BOM) if number == 1 else line
+            if not text.strip():
+                continue
+            found.append(_object(text, path, f"{name}, {place(row, number)}"))
+            row += 1
+            if len(found) == rows:
+                yield found
+                found = []
+    if found:
+        yield found
+
+
+def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
+    try:
+        row = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        try:
+            text.decode()
+        except UnicodeDecodeError as wrong:
+            raise no_utf8(wrong, path, where) from error
+        raise InputError(where, "a JSON object", one_line(error)) from error
+    if not isinstance(row, dict):
+        raise InputError(where, "a JSON object", f"{type(row).__name__} {shown(row)}")
+    return row
+
+
+def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
+    """Return the rows of a file with a JSON object a line; the keys of all lines are columns."""
+    names: dict[str, list[pa.Array]] = {}
+    count = 0
+    for rows in objects(path, f"payload ({path.name})"):
+        for name in dict.fromkeys(name for row in rows for name in row):
+            parts = names.setdefault(name, [pa.nulls(count)] if count else [])
+            parts.append(_array(name, [row.get(name) for row in rows], types.get(name), count))
+        count += len(rows)
+        for parts in names.values():
+            if (missing := count - sum(map(len, parts))) > 0:
+                parts.append(pa.nulls(missing))
+    columns = {name: _together(name, parts) for name, parts in names.items()}
+    return pa.table(
+        {
+            name: as_type(name, column, types[name]) if name in types else guessed(name, column, json_=True)
+            for name, column in columns.items()
+        }
+    )
+
+
+def _array(name: str, values: list[Any], wanted: pa.DataType | None, start: int) -> pa.Array:
+    if wanted == pa.string():
+        values = [
+            value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for value in values
+        ]
+    return array_of(name, values, start, _takes_all(name))
+
+
+def array_of(name: str, values: list[Any], start: int = 0, advice: str = "") -> pa.Array:
+    """Return values of a column. Raises `InputError` naming the first row whose value is of another type."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop]))
+        raise _other_type(name, start + row, advice, values[row]) from error
+
+
+def _together(name: str, parts: list[pa.Array]) -> Column:
+    """Return the parts of a column in a type that all have, such as float64 for whole numbers and others."""
+    kind, start = pa.null(), 0
+    for part in parts:
+        try:
+            schemas = [pa.schema([("", each)]) for each in (kind, part.type)]
+            kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+        except pa.ArrowException as error:
+            row = part.is_valid().index(True).as_py()
+            raise _other_type(name, start + row, _takes_all(name), part[row]) from error
+        start += len(part)
+    start = 0
+    for part in parts:
+        try:
+            part.cast(kind)
+        except pa.ArrowException as error:
+            row = first_refused(len(part), lambda first, stop, part=part: part[first:stop].cast(kind))
+            raise _other_type(name, start + row, _takes_all(name), part[row]) from error
+        start += len(part)
+    return pa.chunked_array([part.cast(kind) for part in parts], kind)
+
+
+def _takes_all(name: str) -> str:
+    return f"; --set payload_schema.{name}=string takes all"
+
+
+def _other_type(name: str, row: int, advice: str, got: Any) -> InputError:
+    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{advice}", shown(got))
