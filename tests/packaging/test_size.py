@@ -9,7 +9,7 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 238_000,
+    "library": 244_500,
     "service": 65_000,
     "tests": 358_000,
     "words": 34_000,

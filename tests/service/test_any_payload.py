@@ -14,7 +14,7 @@ from support.serving import serving_catalog
 from support.small import DIM
 
 import hubless
-from hubless.vectors.payload_text import TYPES
+from hubless.vectors.readers.payload_text import TYPES
 from hubless_service.http.arrow import ARROW
 
 NAME, VECTOR = "anything", [1.0] * DIM

@@ -1,3 +1,4 @@
+import gzip
 import zipfile
 
 import numpy as np
@@ -10,6 +11,7 @@ from support.problems import normal
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
 from hubless.vectors.files import open_items
+from hubless.vectors.readers.formats import Use, endings_of
 from hubless.vectors.sources import as_source, under_metric
 
 ROWS = normal(30, 4, seed=1)
@@ -178,18 +180,19 @@ class TestParquet:
     @pytest.mark.parametrize(
         ("columns", "got"),
         [
-            ({"vector": [[1, 2]]}, "columns ['vector'], none of them a list of floats"),
-            ({"vector": [1.0]}, "columns ['vector'], none of them a list of floats"),
-            ({"vector": [["1.0"]]}, "columns ['vector'], none of them a list of floats"),
-            ({"vector": [[[1.0]]]}, "columns ['vector'], none of them a list of floats"),
-            ({}, "columns [], none of them a list of floats"),
-            ({"a": [[1.0]], "b": [[1.0]]}, "list columns ['a', 'b']"),
+            ({"other": [[1, 2]]}, "columns other, none of them a list of floats"),
+            ({"vector": [1.0]}, "columns vector, none of them a list of floats"),
+            ({"vector": [["1.0"]]}, "columns vector, none of them a list of floats"),
+            ({"vector": [[[1.0]]]}, "columns vector, none of them a list of floats"),
+            ({}, "columns none, none of them a list of floats"),
+            ({"a": [[1.0]], "b": [[1.0]]}, "list columns a, b"),
         ],
     )
     def test_no_column_that_must_be_the_vectors(self, tmp_path, columns, got):
         pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
-        expected = "expected one list<float> column, or one named vector or embedding, got "
-        assert refusal(tmp_path / "rows.parquet").endswith(expected + got)
+        told = refusal(tmp_path / "rows.parquet")
+        assert "expected one list<float> column, or one named vector or embedding" in told
+        assert told.endswith(f", got {got}")
 
     @pytest.mark.parametrize("ids", [[1.5, 2.5], [None, 1], [True, False]])
     def test_id_column_of_the_wrong_type(self, tmp_path, ids):
@@ -199,7 +202,7 @@ class TestParquet:
     def test_two_columns_of_one_name(self, tmp_path):
         lists = pa.array([[1.0, 2.0]])
         pq.write_table(pa.Table.from_arrays([lists, lists], ["vector", "vector"]), tmp_path / "rows.parquet")
-        assert "got columns ['vector', 'vector']" in refusal(tmp_path / "rows.parquet")
+        assert "got columns vector, vector" in refusal(tmp_path / "rows.parquet")
 
 
 def bare(at):
@@ -207,7 +210,7 @@ def bare(at):
 
 
 SHARDS = {
-    "nothing": ([], "expected a folder of .npy, .npz, .parquet files, got a folder without any"),
+    "nothing": ([], ".safetensors files, got a folder without any"),
     "two kinds": (
         [lambda at: write_npy(at / "a.npy", ROWS), bare],
         "expected shards of one kind, got .npy and .parquet",
@@ -228,7 +231,7 @@ SHARDS = {
             lambda at: write_parquet(at / "a.parquet", ROWS, title=["x"] * 30),
             lambda at: write_parquet(at / "b.parquet", ROWS, year=[1] * 30),
         ],
-        "b.parquet: expected the payload columns ['title'], got ['year']",
+        "b.parquet: expected the payload columns title, got year",
     ),
 }
 
@@ -251,14 +254,56 @@ class TestFolders:
         assert message == f"{second}: expected 4 dimensions, as {first} has, got 3 dimensions"
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"), [("rows.csv", " (targets are vectors; "), ("rows", ", "), ("rows.NPY.gz", ", ")]
-)
-def test_file_of_an_unknown_ending_is_refused_naming_the_known_ones(tmp_path, name, hint):
+CONVERTED = {
+    "rows": ("got no ending", ""),
+    "rows.NPY.gz": ("got .gz, gzip", "gunzip -k rows.NPY.gz"),
+    "rows.h5": ("got .h5, HDF5", "numpy.save('rows.npy', h5py.File('rows.h5')['NAME'][:])"),
+    "rows.pkl": ("got .pkl, pickle", "numpy.load('rows.pkl', allow_pickle=True)"),
+    "rows.pt": ("got .pt, torch", "torch.load('rows.pt')"),
+    "rows.ivecs": ("got .ivecs, row numbers of TEXMEX", "numpy.fromfile('rows.ivecs', 'i4')"),
+    "rows.json": ("got .json, JSON", "> rows.jsonl"),
+    "rows.txt": ("got .txt, text", "numpy.loadtxt('rows.txt')"),
+    "rows.xlsx": ("got .xlsx, Excel", "pandas.read_excel('rows.xlsx')"),
+}
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_file_of_an_ending_that_is_not_read_is_refused_with_the_line_that_converts_it(tmp_path, name):
     (tmp_path / name).write_text("1,2,3")
     told = refusal(tmp_path / name)
-    assert f"expected a file ending in .npy, .npz or .parquet{hint}" in told
-    assert ", got " in told
+    assert f"expected a file ending in {', '.join(endings_of(Use.VECTORS))}" in told
+    assert all(each in told for each in CONVERTED[name])
+
+
+def test_texts_are_no_vectors(tmp_path):
+    (tmp_path / "rows.csv").write_text("title,year\nboat,1984\n")
+    assert "texts have to be encoded first, and other fields are --payload, got columns title, year" in refusal(
+        tmp_path / "rows.csv"
+    )
+
+
+BEGINNINGS = {
+    "Parquet; name it rows.parquet": lambda folder: write_parquet(folder / "x.parquet", ROWS).read_bytes(),
+    "NumPy; name it rows.npy": lambda folder: write_npy(folder / "x.npy", ROWS).read_bytes(),
+    "gzip; convert it: gunzip -k rows": lambda folder: gzip.compress(b"1,2"),
+    "HDF5; convert it": lambda folder: b"\x89HDF\r\n\x1a\n" + b"\0" * 100,
+    "zip; convert it: unzip rows": lambda folder: write_npz(folder / "x.npz", ROWS).read_bytes(),
+    """b'{"error": "not found"}'""": lambda folder: b'{"error": "not found"}',
+}
+
+
+@pytest.mark.parametrize("ending", [*WRITERS, ".csv", ".jsonl", ".tsv", ".feather", ".faiss", ""])
+@pytest.mark.parametrize("said", BEGINNINGS)
+def test_file_that_is_another_than_its_ending_says_is_named(tmp_path, said, ending):
+    path = tmp_path / f"rows{ending}"
+    path.write_bytes(BEGINNINGS[said](tmp_path))
+    same = {"Parquet": ".parquet", "NumPy": ".npy", "zip": ".npz", "b'{": ".jsonl"}.get(said.partition(";")[0][:7])
+    same = ".jsonl" if said.startswith("b'{") else same
+    if ending == same:
+        return
+    told = refusal(path)
+    assert said in told
+    assert not ending or f"expected a readable {ending} file" in told
 
 
 class TestArraysInMemory:

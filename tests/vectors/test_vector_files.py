@@ -1,8 +1,14 @@
+import csv
+import json
 import os
 import tracemalloc
 
+import faiss
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 from support.files import read_all, write_npy, write_npz, write_parquet
 from support.problems import normal
@@ -156,3 +162,160 @@ def test_npy_that_is_cut_while_it_is_read_is_refused(tmp_path):
         list(blocks)
     with pytest.raises(InputError, match=expected):
         found.take(np.array([1, 99_999]))
+
+
+def rows_of(path):
+    """The same rows in a table: ids, vectors, and a title."""
+    return pa.table({"id": [f"t{row}" for row in NUMBERS], "vector": ROWS.tolist(), "title": ["x"] * 53})
+
+
+def arrow_stream_file(path):
+    with pa.ipc.new_stream(str(path), rows_of(path).schema) as writer:
+        writer.write_table(rows_of(path), max_chunksize=11)
+    return path
+
+
+def parquet_of_all(path):
+    pq.write_table(rows_of(path), path, row_group_size=11)
+    return path
+
+
+def feather(path, **options):
+    pa.feather.write_feather(rows_of(path), str(path), chunksize=11, **options)
+    return path
+
+
+def lines_of_json(path):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows_of(path).to_pylist()))
+    return path
+
+
+def csv_of_lists(path, delimiter=";"):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(["id", "vector", "title"])
+        writer.writerows([row["id"], json.dumps(row["vector"]), row["title"]] for row in rows_of(path).to_pylist())
+    return path
+
+
+TABLES = {
+    "parquet": lambda folder: parquet_of_all(folder / "t.parquet"),
+    "arrow stream": lambda folder: arrow_stream_file(folder / "t.arrow"),
+    "feather": lambda folder: feather(folder / "t.feather"),
+    "feather not compressed": lambda folder: feather(folder / "t.feather", compression="uncompressed"),
+    "lines of json": lambda folder: lines_of_json(folder / "t.jsonl"),
+    "csv": lambda folder: csv_of_lists(folder / "t.csv"),
+    "tsv": lambda folder: csv_of_lists(folder / "t.tsv", "\t"),
+}
+
+
+@pytest.mark.usefixtures("chunk_rows")
+@pytest.mark.parametrize("kind", TABLES)
+def test_table_of_every_format_has_vectors_ids_and_payload(tmp_path, kind):
+    items = open_items(TABLES[kind](tmp_path), "targets")
+    np.testing.assert_array_equal(read_all(items.vectors), ROWS)
+    np.testing.assert_array_equal(items.vectors.take(np.array([52, 0, 20])), ROWS[[52, 0, 20]])
+    assert items.ids.to_pylist() == [f"t{row}" for row in NUMBERS]
+    assert items.payload.to_table(columns=list(items.payload_columns)).to_pylist() == [{"title": "x"}] * 53
+
+
+@pytest.mark.parametrize("kind", ["arrow stream", "feather"])
+def test_shards_of_arrow_are_one_table(tmp_path, kind):
+    ending = TABLES[kind](tmp_path).suffix
+    (tmp_path / f"t{ending}").rename(tmp_path / f"data-00001-of-00002{ending}")
+    (tmp_path / f"data-00000-of-00002{ending}").write_bytes((tmp_path / f"data-00001-of-00002{ending}").read_bytes())
+    (tmp_path / "state.json").write_text("{}")
+    items = open_items(tmp_path, "targets")
+    np.testing.assert_array_equal(read_all(items.vectors), np.concatenate([ROWS, ROWS]))
+    assert (len(items.ids), items.payload.count_rows()) == (106, 106)
+
+
+def test_folder_of_several_data_sets_is_refused(tmp_path):
+    (tmp_path / "dataset_dict.json").write_text('{"splits": ["train"]}')
+    with pytest.raises(InputError, match="expected one of its splits, such as its folder train"):
+        open_items(tmp_path, "targets")
+
+
+WIDE = normal(53, 16, seed=2)
+
+
+def wide(path, first=0, stem="e", **more):
+    table = pa.table({"id": NUMBERS, **{f"{stem}{first + column}": WIDE[:, column] for column in range(16)}, **more})
+    if path.suffix == ".csv":
+        pa.csv.write_csv(table, str(path))
+    else:
+        pq.write_table(table, path)
+    return path
+
+
+@pytest.mark.usefixtures("chunk_rows")
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize(("first", "stem"), [(0, "e"), (1, "dim_"), (0, "")])
+def test_numbered_columns_are_the_dimensions(tmp_path, ending, first, stem):
+    items = open_items(wide(tmp_path / f"t{ending}", first, stem, title=["x"] * 53), "targets")
+    np.testing.assert_array_equal(read_all(items.vectors), WIDE)
+    assert items.ids.to_pylist() == NUMBERS
+    assert items.payload_columns == ("title",)
+
+
+def test_many_columns_of_numbers_are_not_all_named(tmp_path):
+    pq.write_table(pa.table({f"f_{row}_x": [1.0] for row in range(512)}), tmp_path / "t.parquet")
+    with pytest.raises(InputError) as caught:
+        open_items(tmp_path / "t.parquet", "targets")
+    assert caught.value.received.startswith("512 columns of numbers: f_0_x, ")
+    assert "if they are a dimension each, name them e0 to e511" in caught.value.expected
+    assert len(str(caught.value)) < 400
+
+
+def vecs(path, rows, dim=None):
+    lengths = np.full((len(rows), 1), rows.shape[1] if dim is None else dim, "<i4")
+    np.hstack([lengths.view("u1").reshape(len(rows), 4), rows.view("u1").reshape(len(rows), -1)]).tofile(path)
+    return path
+
+
+@pytest.mark.parametrize(("ending", "dtype"), [(".fvecs", "<f4"), (".bvecs", "u1")])
+@pytest.mark.parametrize("dim", [4, 640])  # 640 begins like a pickle
+def test_vecs_are_read(tmp_path, ending, dtype, dim):
+    rows = (100 * np.abs(normal(20, dim, seed=3))).astype(dtype)
+    found = open_items(vecs(tmp_path / f"t{ending}", rows), "targets").vectors
+    np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
+    np.testing.assert_array_equal(found.take(np.array([7, 1])), rows[[7, 1]].astype(np.float32))
+    vecs(tmp_path / f"t{ending}", rows, dim=np.where(np.arange(20) == 9, 3, dim)[:, None])
+    with pytest.raises(InputError, match=rf"row 9: expected {dim} numbers, as row 0 has, got 3"):
+        open_items(tmp_path / f"t{ending}", "targets")
+    with (tmp_path / f"t{ending}").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(InputError, match="rows of one length"):
+        open_items(tmp_path / f"t{ending}", "targets")
+
+
+@pytest.mark.parametrize("factory", ["Flat", "HNSW8", "IDMap,Flat", "IDMap2,HNSW8"])
+def test_faiss_index_gives_the_vectors_it_was_given_and_its_ids(tmp_path, factory):
+    index = faiss.index_factory(4, factory)
+    numbers = np.arange(53) * 2 + 5
+    index.add_with_ids(ROWS, numbers) if "IDMap" in factory else index.add(ROWS)
+    faiss.write_index(index, str(tmp_path / "t.faiss"))
+    items = open_items(tmp_path / "t.faiss", "targets")
+    np.testing.assert_array_equal(read_all(items.vectors), ROWS)
+    assert (items.ids is None) == ("IDMap" not in factory)
+    assert items.ids is None or items.ids.to_pylist() == numbers.tolist()
+
+
+def test_faiss_index_that_rounds_vectors_is_refused(tmp_path):
+    index = faiss.index_factory(4, "SQ8")
+    index.train(ROWS)
+    faiss.write_index(index, str(tmp_path / "t.faiss"))
+    with pytest.raises(InputError, match=r"an index that keeps vectors as they are .*, got IndexScalarQuantizer"):
+        open_items(tmp_path / "t.faiss", "targets")
+
+
+def test_safetensors_are_read(tmp_path):
+    save_file = pytest.importorskip("safetensors.numpy").save_file
+    save_file({"emb": ROWS, "scale": np.ones(3, np.float32)}, tmp_path / "t.safetensors")
+    np.testing.assert_array_equal(read_all(open_items(tmp_path / "t.safetensors", "targets").vectors), ROWS)
+    save_file({"a": ROWS, "b": ROWS}, tmp_path / "t.safetensors")
+    with pytest.raises(InputError, match="expected a matrix named vectors, or a single matrix, got matrices a, b"):
+        open_items(tmp_path / "t.safetensors", "targets")
+    (tmp_path / "t.safetensors").write_bytes(b"\x80\x04" + b"x" * 50)
+    with pytest.raises(InputError, match=r"a readable .safetensors file"):
+        open_items(tmp_path / "t.safetensors", "targets")

@@ -35,7 +35,7 @@ from hubless.vectors.basis import as_compared, check_dims
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.ids import IdTable
-from hubless.vectors.payload_text import TYPES
+from hubless.vectors.readers.payload_text import TYPES
 from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}

@@ -1,9 +1,9 @@
-"""Opening files of vectors: `.npy`, `.npz`, Parquet, and folders of such shards."""
+"""Opening files of vectors in the formats of `hubless.vectors.readers.formats`, and folders of such shards."""
 
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +11,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 
-from hubless.errors import InputError, StorageError, one_line
-from hubless.vectors.arrays import as_float32, is_list, matrix_of
+from hubless.errors import InputError, StorageError, names_of, one_line
+from hubless.vectors.arrays import as_float32
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
+from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
+from hubless.vectors.readers.formats import Use, endings_of, format_of
+from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
+from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, matrices
+from hubless.vectors.readers.text_tables import open_csv, open_jsonl
 from hubless.vectors.sources import (
     ArrayVectors,
     Chunks,
@@ -31,21 +35,17 @@ from hubless.vectors.sources import (
     block_rows,
 )
 
-_VECTOR_COLUMNS = ("vector", "embedding")
-SHARDS = (".npy", ".npz", ".parquet")
+SHARDS = endings_of(Use.SHARDS)
 """Endings of files of vectors, which may stand in a folder together."""
-_OF_JSON = (
-    " (targets are vectors; if the lines have some, make them Parquet: python -c "
-    '\'from pyarrow import json, parquet; parquet.write_table(json.read_json("{0}.jsonl"), "{0}.parquet")\'; '
-    "texts have to be encoded first, and other fields are --payload)"
-)
-_OF_TEXT = " (targets are vectors; texts have to be encoded first, and other fields are --payload)"
-_HINTS = {".jsonl": _OF_JSON, ".ndjson": _OF_TEXT, ".json": _OF_TEXT, ".csv": _OF_TEXT, ".txt": _OF_TEXT}
+_IDS = 65_536
+"""Ids that are read at a time."""
+_SPLITS = "dataset_dict.json"
+"""What Hugging Face writes into a folder of several data sets."""
 
 
 @dataclass(frozen=True)
 class Items:
-    """Contents of a file of vectors: the vectors, and ids and payload if it is Parquet (or `.npz`, for ids)."""
+    """Contents of a file of vectors: the vectors, and ids and payload if it is a table (or `.npz`, for ids)."""
 
     vectors: VectorSource
     ids: pa.Array | None = None
@@ -68,9 +68,9 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
 def open_items(path: str | Path, parameter: str) -> Items:
     """Open a file of vectors, or a folder of such files: shards, in `natural_order`.
 
-    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A `.parquet` has a list column
-    `vector` or `embedding`, or one only, perhaps a column `id`, and the rest is payload. `parameter` says what the file
-    is for.
+    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A table has vectors as
+    `hubless.vectors.readers.tabular.columns_of_vectors` says, perhaps a column `id`, and the rest is payload.
+    `parameter` says what the file is for.
     """
     path = Path(path)
     name = f"{parameter} ({path.name})"
@@ -81,12 +81,9 @@ def open_items(path: str | Path, parameter: str) -> Items:
             return _open_folder(path, name)
     if fetched_file(path, parameter).stat().st_size == 0:
         raise InputError(name, "a file of vectors", "an empty file")
-    openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
-    if ending_of(path) not in openers:
-        expected = f"a file ending in .npy, .npz or .parquet{_HINTS.get(path.suffix, '').format(path.with_suffix(''))}"
-        raise InputError(name, expected, path.suffix or "no ending")
+    opener = _OPENERS[format_of(path, name, Use.VECTORS).name]
     with _reading(path, name):
-        items = openers[ending_of(path)](path, name)
+        items = opener(path, name)
     if min(items.vectors.shape) < 1:
         raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
     return items
@@ -108,6 +105,8 @@ def _reading(path: Path, name: str) -> Iterator[None]:
 def _open_folder(path: Path, name: str) -> Items:
     files = files_in(path, SHARDS)
     if not files:
+        if (path / _SPLITS).exists():
+            raise InputError(name, "one of its splits, such as its folder train", "a folder of several data sets")
         raise InputError(name, f"a folder of {', '.join(SHARDS)} files", "a folder without any")
     if len(kinds := sorted({ending_of(file) for file in files})) > 1:
         raise InputError(name, "shards of one kind", " and ".join(kinds))
@@ -121,12 +120,12 @@ def _open_folder(path: Path, name: str) -> Items:
     for file, shard in zip(files, shards, strict=True):
         if shard.payload_columns != columns:
             raise InputError(
-                f"{name}, {file.name}", f"the payload columns {list(columns)}", list(shard.payload_columns)
+                f"{name}, {file.name}", f"the payload columns {names_of(columns)}", names_of(shard.payload_columns)
             )
     return Items(
         StackedVectors([shard.vectors for shard in shards], name),
         pa.concat_arrays(with_ids) if with_ids else None,
-        open_dataset([str(file) for file in files]) if columns else None,
+        _together(shards) if columns else None,
         columns,
         tuple(files),
     )
@@ -182,49 +181,52 @@ def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> No
     as_float32(np.empty((0, shape[1]), dtype), name)
 
 
-def _open_parquet(path: Path, name: str) -> Items:
-    schema = pq.read_schema(path)
-    column = _vector_column(schema, name)
-    dim = _list_size(schema.field(column).type, path, column, name)
-    shape = (pq.read_metadata(path).num_rows, dim)
-    vectors = StreamedVectors(lambda: _parquet_chunks(path, column, dim, name), shape, name)
-    ids = None
-    if ID_COLUMN in schema.names:
-        found = pq.read_table(path, columns=[ID_COLUMN]).column(0).combine_chunks()
-        ids = id_array(found, f"{name}, column id")
-    payload = tuple(field for field in schema.names if field not in (column, ID_COLUMN))
-    return Items(vectors, ids, open_dataset(str(path)) if payload else None, payload, (path,))
+def _together(shards: Sequence[Items]) -> Dataset:
+    """Return the payload of shards as one data set."""
+    return open_dataset([shard.payload for shard in shards])
 
 
-def _vector_column(schema: pa.Schema, name: str) -> str:
-    if len(set(schema.names)) < len(schema.names):
-        raise InputError(name, "columns of different names", f"columns {schema.names}")
-    lists = [field.name for field in schema if is_list(field.type) and pa.types.is_floating(field.type.value_type)]
-    named = [column for column in _VECTOR_COLUMNS if column in lists]
-    if named:
-        return str(named[0])
-    if len(lists) != 1:
-        got = f"list columns {lists}" if lists else f"columns {schema.names}, none of them a list of floats"
-        raise InputError(name, f"one list<float> column, or one named {' or '.join(_VECTOR_COLUMNS)}", got)
-    return str(lists[0])
+def _of_table(open_table: Callable[[Path, str], TableFile]) -> Callable[[Path, str], Items]:
+    """Return what opens a table with vectors, and perhaps ids and payload."""
+
+    def opened(path: Path, name: str) -> Items:
+        table = open_table(path, name)
+        columns = columns_of_vectors(table)
+        dim = dimensions(table, columns)
+
+        def chunks() -> Chunks:
+            with _reading(path, name):
+                yield from matrices(table, columns, dim, block_rows(dim))
+
+        ids = None
+        if ID_COLUMN in table.schema.names:
+            found = pa.Table.from_batches(table.batches([ID_COLUMN], _IDS)).column(0).combine_chunks()
+            ids = id_array(found, f"{name}, column id")
+        payload = tuple(field for field in table.schema.names if field not in (*columns, ID_COLUMN))
+        vectors = StreamedVectors(chunks, (table.count, dim), name)
+        return Items(vectors, ids, table.payload(payload) if payload else None, payload, (path,))
+
+    return opened
 
 
-def _list_size(kind: pa.DataType, path: Path, column: str, name: str) -> int:
-    if pa.types.is_fixed_size_list(kind):
-        return int(kind.list_size)
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(1, columns=[column]):
-            first = batch.column(column)[0]
-            if not first.is_valid:
-                raise InputError(f"{name}, row 0", "a vector", "a null")
-            return len(first)
-    return 0
+def _of_vectors(open_vectors: Callable[[Path, str], VectorSource]) -> Callable[[Path, str], Items]:
+    return lambda path, name: Items(open_vectors(path, name), files=(path,))
 
 
-def _parquet_chunks(path: Path, column: str, dim: int, name: str) -> Chunks:
-    start = 0
-    with _reading(path, name), pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(block_rows(dim), columns=[column]):
-            lists = batch.column(column)
-            yield matrix_of(lists, name, dim, start)
-            start += len(lists)
+def _open_faiss(path: Path, name: str) -> Items:
+    vectors, ids = open_faiss(path, name)
+    return Items(vectors, ids, files=(path,))
+
+
+_OPENERS: dict[str, Callable[[Path, str], Items]] = {
+    "NumPy": _open_npy,
+    "NumPy archive": _open_npz,
+    "Parquet": _of_table(open_parquet),
+    "Arrow IPC": _of_table(open_arrow),
+    "CSV": _of_table(open_csv),
+    "JSON lines": _of_table(open_jsonl),
+    "vecs of TEXMEX": _of_vectors(open_vecs),
+    "safetensors": _of_vectors(open_safetensors),
+    "Faiss index": _open_faiss,
+}
+"""What opens the formats that may hold vectors."""

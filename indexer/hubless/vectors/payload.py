@@ -10,23 +10,28 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError, names_of, one_line
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array, repeated
-from hubless.vectors.payload_text import TYPES, as_type, read_csv
 from hubless.vectors.payload_types import check_depth
+from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
+from hubless.vectors.readers.formats import Use, format_of
 from hubless.vectors.readers.json_rows import array_of, read_jsonl
+from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
 PayloadTypes: TypeAlias = Mapping[str, str]
-"""Names of types by column: see `hubless.vectors.payload_text.TYPES`."""
+"""Names of types by column: see `hubless.vectors.readers.payload_text.TYPES`."""
 
 
 Dataset: TypeAlias = Any
 """A `pyarrow.dataset.Dataset`: rows that are read batch by batch, from files or a table."""
 
+_TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
+_TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
+"""What reads the formats that may hold payload: those of texts, whose types are guessed, and others."""
 _PANDAS_INDEX = "__index_level_"
 
 
@@ -132,7 +137,7 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
     """Return payload of any kind, one row a target: a file, a list of dicts, a dict of columns, or a table.
 
     A dict that lacks a key of another has null there. An index of pandas without a name is left out. `types` are names
-    of `hubless.vectors.payload_text.TYPES` by column. Raises `StorageError` and `InputError`.
+    of `hubless.vectors.readers.payload_text.TYPES` by column. Raises `StorageError` and `InputError`.
     """
     if isinstance(payload, str | Path):
         return open_payload(payload, types)
@@ -146,8 +151,7 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
         raise
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
         raise InputError("payload", expected, one_line(error)) from error
-    if len(set(names)) < len(names):
-        raise InputError("payload", "columns of different names", names)
+    _check_names(names, "payload")
     return typed_payload(opened, types)
 
 
@@ -181,7 +185,7 @@ def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequen
     names = list(opened.schema.names if columns is None else columns)
     for name in wanted:
         if name not in names:
-            raise InputError("payload schema", f"columns of the payload, {', '.join(names)}", name)
+            raise InputError("payload schema", f"columns of the payload, {names_of(names)}", name)
     if all(opened.schema.field(name).type == kind for name, kind in wanted.items()):
         return opened
     table = opened.to_table(columns=names)
@@ -214,16 +218,25 @@ def _table_of(payload: Any) -> pa.Table:
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
 
 
+def _check_names(names: Sequence[str], where: str) -> None:
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(where, "columns of different names", f"columns {names_of(twice)}")
+
+
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
-    """Return payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`, in some types by column."""
+    """Return payload, one row a target, from a file, in some types by column.
+
+    `hubless.vectors.readers.formats` says which files may hold payload.
+    """
     path = fetched_file(Path(path), "payload")
     name = f"payload ({path.name})"
-    readers = {".jsonl": read_jsonl, ".csv": read_csv}
-    if path.suffix not in (".parquet", *readers):
-        raise InputError(name, "a file ending in .parquet, .jsonl or .csv", path.suffix or "no ending")
+    kind = format_of(path, name, Use.PAYLOAD).name
     try:
-        table = readers[path.suffix](path, _known(types)) if path.suffix in readers else None
-        opened = open_dataset(str(path), format="parquet") if table is None else open_dataset(table)
+        if kind in _TEXTS:
+            opened = open_dataset(_TEXTS[kind](path, _known(types)))
+        else:
+            opened = _TABLES[kind](path, name).payload(())
+        _check_names(opened.schema.names, name)
         return typed_payload(opened, types)
     except (OSError, UnicodeError, pa.ArrowException) as error:
         raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error

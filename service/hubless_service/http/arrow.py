@@ -13,7 +13,7 @@ from hubless.search.delta.writes import Put
 from hubless.vectors.arrays import F32, matrix_of
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import UNREADABLE, check_values
-from hubless.vectors.tabular import is_vectors, vector_columns
+from hubless.vectors.readers.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 
 ARROW = "application/vnd.apache.arrow.stream"

@@ -24,7 +24,7 @@ from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
 from hubless.store.names import check_name
-from hubless.vectors.payload_text import TYPES
+from hubless.vectors.readers.payload_text import TYPES
 
 JOB_VERSION = 1
 MOST_GONE = 0.2

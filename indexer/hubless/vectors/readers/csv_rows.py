@@ -60,29 +60,25 @@ class CsvFile:
         opened._check_quotes()
         return opened
 
-    def table(self) -> pa.Table:
-        """Return all rows."""
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return all rows, of all columns or some."""
         with self._placed():
-            return pa_csv.read_csv(self.path, _READING, self._parsing(len(self.columns)), self._texts)
+            return pa_csv.read_csv(self.path, _READING, self._parsing(len(self.columns)), self._texts(columns))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some columns, a part of the file at a time."""
-        options = self._texts
-        options.include_columns = list(columns)
-        with (
-            self._placed(),
-            pa_csv.open_csv(self.path, _READING, self._parsing(len(self.columns)), options) as reader,
-        ):
+        parsing, options = self._parsing(len(self.columns)), self._texts(columns)
+        with self._placed(), pa_csv.open_csv(self.path, _READING, parsing, options) as reader:
             yield from reader
 
     def _parsing(self, columns: int) -> Any:
         # where there is one column, an empty line is an empty cell
         return pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=columns > 1)
 
-    @property
-    def _texts(self) -> Any:
-        types = dict.fromkeys(self.columns, pa.string())
-        return pa_csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+    def _texts(self, columns: Sequence[str] | None) -> Any:
+        wanted = list(self.columns if columns is None else columns)
+        types = dict.fromkeys(wanted, pa.string())
+        return pa_csv.ConvertOptions(column_types=types, strings_can_be_null=False, include_columns=wanted)
 
     @contextmanager
     def _placed(self) -> Iterator[None]:

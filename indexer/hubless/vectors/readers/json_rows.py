@@ -1,7 +1,7 @@
 """Rows of a file with a JSON object a line."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +9,15 @@ import orjson
 import pyarrow as pa
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.payload_text import Column, as_type, guessed, shown
+from hubless.vectors.objects import shown
+from hubless.vectors.readers.payload_text import Column, as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
 _BOM = b"\xef\xbb\xbf"
 
 
-def objects(path: Path, name: str, rows: int = LINES) -> Iterator[list[dict[str, Any]]]:
+def json_objects(path: Path, name: str, rows: int = LINES) -> Iterator[list[dict[str, Any]]]:
     """Yield the objects of a file, so many at a time. Raises `InputError` naming the line that is none."""
     found: list[dict[str, Any]] = []
     row = 0
@@ -48,12 +49,12 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
     return row
 
 
-def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return the rows of a file with a JSON object a line; the keys of all lines are columns."""
+def read_jsonl(path: Path, types: Mapping[str, pa.DataType], keys: Container[str] | None = None) -> pa.Table:
+    """Return the rows of a file with a JSON object a line; the keys of all lines are columns, or some of them."""
     names: dict[str, list[pa.Array]] = {}
     count = 0
-    for rows in objects(path, f"payload ({path.name})"):
-        for name in dict.fromkeys(name for row in rows for name in row):
+    for rows in json_objects(path, f"payload ({path.name})"):
+        for name in dict.fromkeys(name for row in rows for name in row if keys is None or name in keys):
             parts = names.setdefault(name, [pa.nulls(count)] if count else [])
             parts.append(_array(name, [row.get(name) for row in rows], types.get(name), count))
         count += len(rows)
@@ -96,17 +97,21 @@ def _together(name: str, parts: list[pa.Array]) -> Column:
             kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
         except pa.ArrowException as error:
             row = part.is_valid().index(True).as_py()
-            raise _other_type(name, start + row, _takes_all(name), part[row]) from error
+            raise _other_type(name, start + row, _takes_all(name), part[row].as_py()) from error
         start += len(part)
-    start = 0
+    cast, start = [], 0
     for part in parts:
-        try:
-            part.cast(kind)
-        except pa.ArrowException as error:
-            row = first_refused(len(part), lambda first, stop, part=part: part[first:stop].cast(kind))
-            raise _other_type(name, start + row, _takes_all(name), part[row]) from error
+        cast.append(_cast(name, part, kind, start))
         start += len(part)
-    return pa.chunked_array([part.cast(kind) for part in parts], kind)
+    return pa.chunked_array(cast, kind)
+
+
+def _cast(name: str, part: pa.Array, kind: pa.DataType, start: int) -> pa.Array:
+    try:
+        return part.cast(kind)
+    except pa.ArrowException as error:
+        row = first_refused(len(part), lambda first, stop: part[first:stop].cast(kind))
+        raise _other_type(name, start + row, _takes_all(name), part[row].as_py()) from error
 
 
 def _takes_all(name: str) -> str:

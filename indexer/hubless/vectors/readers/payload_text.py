@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
+from hubless.vectors.objects import shown
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.places import first_refused, place
 
@@ -19,7 +20,6 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 """Texts of a CSV that stand for no value, in columns that are not strings."""
 SURE_DIGITS = 15
 """A float64 gives so many digits back as they were. More may be those of a float64, or not."""
-MOST_SHOWN = 60
 log = logging.getLogger("hubless.payload")
 
 TYPES: dict[str, pa.DataType] = {
@@ -55,13 +55,13 @@ _DECIMAL_COMMA = r"^-?[0-9]+(\.[0-9]{3})*,[0-9]+$"
 _WHOLE = r"^-?[0-9]+$"
 
 
-def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """Return the rows of a CSV with a header. Types that are not given are guessed.
+def read_csv(path: Path, types: Mapping[str, pa.DataType], names: Sequence[str] | None = None) -> pa.Table:
+    """Return the rows of a CSV with a header, all columns or some. Types that are not given are guessed.
 
     A column without a name is left out if it is empty or counts the rows, as that of pandas does.
     """
     name = f"payload ({path.name})"
-    table = CsvFile.open(path, name).table()
+    table = CsvFile.open(path, name).table(names)
     columns = {}
     for each, column in zip(table.column_names, table.columns, strict=True):
         if each or not _is_unnamed_index(column, name):
@@ -93,18 +93,12 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
     except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
         row = first_refused(len(given), read)
         where = f"payload, column {name}, {place(row)}"
-        raise InputError(where, f"values of type {wanted}{_advice(given, row)}", shown(column[row])) from error
+        raise InputError(where, f"values of type {wanted}{_advice(given, row)}", shown(column[row].as_py())) from error
 
 
 def _advice(column: Column, row: int) -> str:
     value = column[row].as_py()
     return " with a decimal point" if isinstance(value, str) and re.match(_DECIMAL_COMMA, value) else ""
-
-
-def shown(value: Any) -> str:
-    """Return a value for an error, cut if it is long."""
-    text = repr(value.as_py() if isinstance(value, pa.Scalar) else value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Column:

@@ -1,0 +1,68 @@
+"""Rows of Parquet and of Arrow's own files, which are streamed from the disk."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hubless.vectors.readers.tabular import TableFile
+
+_FILE = b"ARROW1"
+
+
+def open_parquet(path: Path, name: str) -> TableFile:
+    """Return the rows of a Parquet file."""
+
+    def batches(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(rows, columns=list(columns)):
+                yield batch.select(list(columns))
+
+    count = pq.read_metadata(path).num_rows
+    return TableFile(name, pq.read_schema(path), count, batches, lambda columns: _dataset(path, "parquet"))
+
+
+def open_arrow(path: Path, name: str) -> TableFile:
+    """Return the rows of an Arrow file or stream, such as Feather, or a shard of a data set of Hugging Face.
+
+    They are mapped into memory, and read as they are needed.
+    """
+
+    def batches(columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        for batch in _stored(path):
+            for start in range(0, len(batch), rows):
+                yield batch.select(list(columns)).slice(start, rows)
+
+    with path.open("rb") as file:
+        in_file = file.read(len(_FILE)) == _FILE
+
+    def payload(columns: Sequence[str]) -> Any:
+        if in_file:
+            return _dataset(path, "ipc")
+        from pyarrow.dataset import dataset
+
+        return dataset(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
+
+    with pa.memory_map(str(path)) as mapped:
+        schema = (pa.ipc.open_file if in_file else pa.ipc.open_stream)(mapped).schema
+    return TableFile(name, schema, sum(map(len, _stored(path))), batches, payload)
+
+
+def _stored(path: Path) -> Iterator[pa.RecordBatch]:
+    with path.open("rb") as file:
+        in_file = file.read(len(_FILE)) == _FILE
+    mapped = pa.memory_map(str(path))
+    if not in_file:
+        yield from pa.ipc.open_stream(mapped)
+        return
+    reader = pa.ipc.open_file(mapped)
+    for number in range(reader.num_record_batches):
+        yield reader.get_batch(number)
+
+
+def _dataset(path: Path, kind: str) -> Any:
+    from pyarrow.dataset import dataset
+
+    return dataset(str(path), format=kind)
