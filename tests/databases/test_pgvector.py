@@ -105,7 +105,7 @@ def test_text_ids_halfvec_odd_names_and_rows_without_a_vector(table):
         ("a int PRIMARY KEY, v vector(16), w vector(16)", "", "vector: expected one of v, w, got none"),
         ("a int PRIMARY KEY, v vector(16), hubless int", "", "into: expected a name that no column has yet"),
         ("a int PRIMARY KEY, v vector(16)", "", "expected rows with a vector, got none"),
-        ("a int PRIMARY KEY, v vector", "", "v: expected vectors of one length, got 3 and 16"),
+        ("a int PRIMARY KEY, v vector", "", "vectors of one length, 16 as most have, got 3 at a 0"),
     ],
 )
 def test_wrong_tables_are_named(table, columns, option, said):
