@@ -139,7 +139,8 @@ class Pgvector:
         host = self.uri.partition("host=")[2]
         self.address = f"pgvector://postgres@/postgres/photos?host={host}"
         with self.client() as client:
-            client.execute("DROP TABLE IF EXISTS photos, wrong, hubless_fits, hubless_bank")
+            client.execute("DROP SCHEMA IF EXISTS public CASCADE")
+            client.execute("CREATE SCHEMA public")
 
     def client(self):
         import psycopg

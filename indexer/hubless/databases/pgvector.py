@@ -195,22 +195,6 @@ class PgvectorTable(Database):
             raise InputError("undo", "a role that owns the table, and nothing that uses what goes", said) from error
         return gone
 
-    def undo(self, into: str | None) -> list[str]:
-        gone, bare = [], self.name.rpartition(".")[2]
-        for name in [each for each in self._written() if into in (None, each)]:
-            with self._connection.transaction():
-                for column in (name, f"{name}_new"):
-                    if column in self._read_columns():
-                        self._run("ALTER TABLE {table} DROP COLUMN {column}", column=column)
-                        gone.append(f"column {column}")
-                self._run("DROP FUNCTION IF EXISTS {one}() CASCADE", one=f"{bare}_{name}_stale")
-                self._run("DROP FUNCTION IF EXISTS {one}()", one=f"{bare}_{name}_refresh")
-                self._run("DELETE FROM {fits} WHERE relation = %s AND name = %s", [self.name, name], fits=_FITS)
-                if self._run("SELECT to_regclass(%s)", [BANK]).fetchone() != (None,):
-                    self._run("DELETE FROM {bank} WHERE relation = %s AND name = %s", [self.name, name], bank=BANK)
-            gone.append(f"functions {bare}_{name}_stale and {bare}_{name}_refresh, and the stored fit of {name}")
-        return gone
-
     def query_lines(self, into: str, asking: Asking) -> str:
         session, table = self._session, self._table
         run = table.current(into)
