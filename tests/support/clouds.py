@@ -58,6 +58,7 @@ def _make_container(endpoint, name):
     answer = httpx.put(
         f"{endpoint}/{name}?restype=container",
         headers={"x-ms-date": date, "x-ms-version": "2021-08-06", "authorization": f"SharedKey {ACCOUNT}:{signature}"},
+        timeout=60,
     )
     answer.raise_for_status()
 
@@ -104,7 +105,7 @@ def google(bucket):
     empty = dict.fromkeys(("client_email", "private_key", "private_key_id"), "")
     with answering(generations) as url:
         account = {"gcs_base_url": url, "disable_oauth": True} | empty
-        httpx.put(f"{url}/{bucket}").raise_for_status()
+        httpx.put(f"{url}/{bucket}", timeout=60).raise_for_status()
         yield {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account), "STORAGE_EMULATOR_HOST": url}
 
 
