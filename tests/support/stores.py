@@ -33,6 +33,7 @@ def payload(row):
 
 class Qdrant:
     package = "qdrant_client"
+    separator = "-"
     vector = "image"
     shared = None
     """A client that is open: a folder takes one."""
@@ -64,6 +65,20 @@ class Qdrant:
             found = client.get_collection("photos").config
             names = [each.name for each in client.get_collections().collections]
             return sorted(names), found.params, found.metadata, client.get_aliases().aliases
+
+    def make(self, name):
+        """An empty collection of the owner."""
+        from qdrant_client import models
+
+        with self.client() as client:
+            client.create_collection(name, self.named(models.VectorParams(size=DIM, distance=models.Distance.COSINE)))
+
+    def alias(self, name):
+        from qdrant_client import models
+
+        made = models.CreateAlias(collection_name="photos", alias_name=name)
+        with self.client() as client:
+            client.update_collection_aliases([models.CreateAliasOperation(create_alias=made)])
 
     def named(self, vector):
         """A vector as the owner's application gives it."""
@@ -196,6 +211,7 @@ class Pgvector:
 
 class Chroma:
     package = "chromadb"
+    separator = "-"
 
     def __init__(self, folder):
         self.folder = folder
@@ -223,6 +239,9 @@ class Chroma:
         )
         titles = [payload(n)["title"] for n in rows]
         collection.add([str(n) for n in rows], TARGETS[first:last], [{"stock": n} for n in rows], titles)
+
+    def make(self, name):
+        self.client().create_collection(name, embedding_function=None)
 
     def photos(self):
         return self.client().get_collection("photos", embedding_function=None)
@@ -315,6 +334,7 @@ class Lancedb:
 
 class Milvus:
     package = "milvus_lite"
+    separator = "_"
 
     def __init__(self, folder):
         folder.mkdir()
@@ -342,6 +362,14 @@ class Milvus:
     def listed(self):
         with self.client() as client:
             return sorted(client.list_collections()), client.list_aliases().get("aliases", [])
+
+    def make(self, name):
+        with self.client() as client:
+            client.create_collection(name, DIM)
+
+    def alias(self, name):
+        with self.client() as client:
+            client.create_alias("photos", name)
 
     def fill(self, first=0, last=COUNT):
         from pymilvus import DataType
@@ -385,7 +413,7 @@ class Milvus:
     def ask(self, lines, query, below=None):
         where = "" if below is None else f"stock < {below}"
         with self.client() as client:
-            client.load_collection("photos_" + lines.partition("'photos_")[2].partition("'")[0])
+            client.load_collection(lines.partition("'")[2].partition("'")[0])
             return [hit["id"] for hit in evaluated(lines, {"client": client, "q": query, "np": np, "where": where})[0]]
 
 

@@ -9,6 +9,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,8 @@ class DatabaseWithCopies(Database):
 
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
         for page in self._scan(payload=payload or lacking is not None):
-            found = page if lacking is None else self._behind(page)
+            with self._alone():
+                found = page if lacking is None else self._behind(page)
             if found.ids:
                 yield Page(found.ids, found.vectors, [self._shown(one) for one in found.payload if payload])
 
@@ -162,15 +164,17 @@ class DatabaseWithCopies(Database):
         whole = Page(page.ids, rows, page.payload)
         good = whole.only(np.flatnonzero(belong(page.vectors, rows, self._metric)).tolist())
         if good.ids:
-            self._put(str(self._copy), into, good)
+            with self._alone():
+                self._put(str(self._copy), into, good)
         return len(good.ids)
 
     def swap(self, into: str, fit: bytes, asking: Asking) -> None:
         copy = str(self._copy)
-        self._keep(self._fit_of(copy), fit)
-        if copy not in self._collections():
-            raise InputError("into", "one correction at a time; a later one has begun, and goes on", repr(into))
-        self._point(self._pointer(into), copy)
+        with self._alone():
+            self._keep(self._fit_of(copy), fit)
+            if copy not in self._collections():
+                raise LookupError(copy)  # a pointer may take the name of what is not there
+            self._point(self._pointer(into), copy)
         self._remove_others(into)
 
     def fit(self, into: str) -> bytes | None:
@@ -179,10 +183,22 @@ class DatabaseWithCopies(Database):
 
     def finish(self, into: str) -> None:
         copy = str(self._copy)
-        written = set(self._ids(copy))
-        # the owner's ids last: what came meanwhile is there
-        for some in slices(sorted(written.difference(self._ids(self.name)), key=str)):
-            self._remove(copy, some)
+        with self._alone():
+            written = set(self._ids(copy))
+            # the owner's ids last: what came meanwhile is there
+            for some in slices(sorted(written.difference(self._ids(self.name)), key=str)):
+                self._remove(copy, some)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Name a later run as the reason of an error, if that has removed the copy of this one."""
+        try:
+            yield
+        except Exception as error:
+            if self._copy in self._collections():
+                raise
+            expected = "no other run meanwhile: a later one has removed what this one wrote, and goes on"
+            raise InputError("into", expected, "another run") from error
 
     def undo(self, into: str | None) -> list[str]:
         gone, ours = [], self._ours(into)

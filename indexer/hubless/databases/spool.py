@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from hubless.databases.addresses import open_database
-from hubless.databases.base import Database, Page
+from hubless.databases.base import Database, Page, RowId
 from hubless.errors import (
     DimensionMismatch,
     EngineError,
@@ -47,12 +46,23 @@ def spool(
     folder = path.with_suffix(".pages")
     folder.mkdir()
     files: list[Path] = []
+    odd: list[RowId] = []
+    zero: list[RowId] = []
     width = None
     for page in database.pages(lacking=lacking, payload=payload):
         width = width or page.vectors.shape[1]
-        _check(page, width, metric)
+        if page.vectors.shape[1] != width:
+            row = f"{page.vectors.shape[1]} in the row of id {page.ids[0]}"
+            raise DimensionMismatch("vector", f"{width} numbers, as the first rows have", row)
+        odd += [page.ids[row] for row in np.flatnonzero(~np.isfinite(page.vectors).all(axis=1))]
+        zero += [page.ids[row] for row in np.flatnonzero(~page.vectors.any(axis=1))]
         files.append(folder / f"{len(files):06}.parquet")
         pq.write_table(_table(page), files[-1])
+    if odd:
+        raise NotFinite("vector", "finite numbers", _named("NaN or infinity", odd))
+    if zero and metric == "cosine":
+        expected = "a vector of non-zero length, as the metric is cosine"
+        raise ZeroVector("vector", expected, _named("zeros only", zero))
     if not files:
         return 0
     schemas = [pq.read_schema(file) for file in files]
@@ -67,20 +77,11 @@ def spool(
     return count
 
 
-def _check(page: Page, width: int, metric: str) -> None:
-    if page.vectors.shape[1] != width:
-        row = f"{page.vectors.shape[1]} in the row of id {page.ids[0]}"
-        raise DimensionMismatch("vector", f"{width} numbers, as the first rows have", row)
-    if len(rows := np.flatnonzero(~np.isfinite(page.vectors).all(axis=1))):
-        raise NotFinite("vector", "finite numbers", _named(page, rows, "NaN or infinity"))
-    if metric == "cosine" and len(rows := np.flatnonzero(~page.vectors.any(axis=1))):
-        expected = "a vector of non-zero length, as the metric is cosine"
-        raise ZeroVector("vector", expected, _named(page, rows, "zeros only"))
-
-
-def _named(page: Page, rows: NDArray[np.intp], what: str) -> str:
-    ids = ", ".join(str(page.ids[row]) for row in rows[:_SHOWN])
-    return f"{what} in the rows of id {ids}{' and others' if len(rows) > _SHOWN else ''}"
+def _named(what: str, ids: list[RowId]) -> str:
+    more = f" and {len(ids) - _SHOWN:,} others" if len(ids) > _SHOWN else ""
+    return (
+        f"{what} in {'a row' if len(ids) == 1 else f'{len(ids):,} rows'}, id {', '.join(map(str, ids[:_SHOWN]))}{more}"
+    )
 
 
 def rows_of(address: str, folder: Path) -> Path:
