@@ -17,7 +17,7 @@ from hubless.errors import DuplicateIds, InputError, PointNotFound, one_line
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import read_npy
-from hubless.vectors.objects import shown, unmasked
+from hubless.vectors.object_rows import brief, unmasked
 
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
 
@@ -69,17 +69,17 @@ def _read_one_by_one(values: Any, name: str) -> pa.Array:
     for row, each in enumerate(ids):
         if type(each) is not type(ids[0]):
             expected = "a string" if isinstance(ids[0], str) else "a whole number"
-            raise InputError(f"{name}, row {row}", f"{expected}, as row 0 has", shown(each))
+            raise InputError(f"{name}, row {row}", f"{expected}, as row 0 has", brief(each))
     return pa.array(ids, pa.int64() if isinstance(ids[0], int) else pa.large_string())
 
 
 def _id(value: Any, place: str) -> str | int:
     """Return an id as text or as a whole number. Raises `InputError` naming the place of what is neither."""
     if isinstance(value, bool | np.bool_):
-        raise InputError(place, _EXPECTED, shown(value))
+        raise InputError(place, _EXPECTED, brief(value))
     if isinstance(value, int | np.integer):
         if not -_BEYOND <= value < _BEYOND:
-            raise InputError(place, "a whole number below 2^63, or a string", shown(value))
+            raise InputError(place, "a whole number below 2^63, or a string", brief(value))
         return int(value)
     if value is None or value != value:  # NaN, or what pandas has in its place
         raise InputError(place, "an id for each row", "none")
@@ -89,8 +89,8 @@ def _id(value: Any, place: str) -> str | int:
             text.encode()
             return str(text)
     except UnicodeError as error:
-        raise InputError(place, "text in UTF-8", shown(value)) from error
-    raise InputError(place, _EXPECTED, shown(value))
+        raise InputError(place, "text in UTF-8", brief(value)) from error
+    raise InputError(place, _EXPECTED, brief(value))
 
 
 def as_ids(ids: "Ids") -> pa.Array:

@@ -40,7 +40,7 @@ class TargetFiles(_Section):
     """Files of targets."""
 
     path: str = Field(min_length=1, description="A file, a folder, a pattern such as items/*.parquet, or a database.")
-    ids: str | None = Field(default=None, description="File with the ids of a file that has none.")
+    ids: str | None = Field(default=None, description="File with the ids of a file that has none, or a column.")
     payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
 
 
@@ -204,6 +204,7 @@ class ReindexJob(_Section):
     dims: int | Literal["auto"] | None = Field(default=None, description="Reduce vectors to so many dimensions.")
     keep_full: bool = Field(default=False, description="Only the index has `dims` dimensions; whole vectors rank.")
     seed: int = Field(default=0, ge=0)
+    skip_bad_rows: bool = Field(default=False, description="Leave rows that are no vectors out.")
 
     @field_validator("collection")
     @classmethod
