@@ -191,4 +191,5 @@ pin-base:  ## pin the Dockerfile's base by digest; needs docker, the network
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-generators .venv-milvus .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
+		$(TYPESCRIPT)/node_modules
