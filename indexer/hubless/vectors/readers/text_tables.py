@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
-from hubless.vectors.objects import shown
+from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.json_rows import json_objects, read_jsonl
 from hubless.vectors.readers.payload_text import MISSING, read_csv
@@ -69,7 +69,7 @@ def _typed(texts: pa.Array, kind: pa.DataType, where: str, start: int) -> pa.Arr
     except (pa.ArrowException, ValueError, TypeError) as error:
         row = first_refused(len(texts), read)
         expected = "a JSON list of numbers, such as [0.5, 1]" if kind == _VECTORS else "a number"
-        raise InputError(f"{where}, {place(start + row)}", expected, shown(texts[row].as_py())) from error
+        raise InputError(f"{where}, {place(start + row)}", expected, brief(texts[row].as_py())) from error
 
 
 def open_jsonl(path: Path, name: str) -> TableFile:
@@ -113,7 +113,7 @@ def _array(values: list[Any], kind: pa.DataType, where: str, start: int) -> pa.A
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop], kind))
         expected = "a list of numbers" if kind == _VECTORS else f"a value of {kind}"
-        raise InputError(f"{where}, {place(start + row)}", expected, shown(values[row])) from error
+        raise InputError(f"{where}, {place(start + row)}", expected, brief(values[row])) from error
 
 
 def _dataset(table: pa.Table) -> Any:
