@@ -20,7 +20,7 @@ from hubless.vectors.readers.tabular import TableFile
 _VECTORS = pa.list_(pa.float64())
 _NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
-_LIST = r"^\["
+_LIST = r"^\[\s*[-+.0-9]"
 _ID = "id"
 
 
@@ -47,10 +47,12 @@ def open_csv(path: Path, name: str) -> TableFile:
 
 
 def _kind(name: str, texts: pa.Array) -> pa.DataType:
+    """Return the type of most values, so that another one is an error at its row; ids are numbers only if all are."""
     known = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
     patterns = {pa.int64(): _WHOLE} if name == _ID else {pa.float64(): _NUMBER, _VECTORS: _LIST}
     for kind, pattern in patterns.items():
-        if len(known) and pc.all(pc.match_substring_regex(known, pattern)).as_py():
+        some = pc.sum(pc.match_substring_regex(known, pattern)).as_py() or 0
+        if some and (some == len(known) if name == _ID else 2 * some > len(known)):
             return kind
     return pa.string()
 
