@@ -17,6 +17,7 @@ from hubless.store.durable import make_folder
 from hubless.store.query_sample import SampleWriter
 from hubless.store.remote.objects import Objects
 from hubless_service.access.keys import Keys
+from hubless_service.needs import unmet
 from hubless_service.observing.logs import configure
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
@@ -29,6 +30,8 @@ log = logging.getLogger("hubless")
 
 def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
     """Serve until a signal ends it, with options of the command line beside the settings of the environment."""
+    if wrong := unmet():
+        _fail(wrong, FAILED)
     try:
         settings = _settings(options)
         open_to_all = _is_open_to_all(settings)

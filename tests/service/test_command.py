@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from importlib import metadata
 from unittest.mock import patch
 
 import httpx
@@ -12,6 +13,7 @@ from support.server_process import served
 from typer.testing import CliRunner
 
 import hubless
+from hubless_service import needs
 from hubless_service.command import serve
 
 
@@ -69,7 +71,8 @@ def test_impossible_setting_is_told_in_a_line(catalog, arguments, environment, s
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104
-def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
+def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host, monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port: [])  # all names are known
     ended = run("--catalog", catalog, "--host", host)
     assert ended.exit_code == 2
     assert ended.stderr.startswith(f"error: host {host} lets other machines in: set HUBLESS_READ_KEYS")
@@ -161,3 +164,31 @@ def test_misspelt_variable_is_named_beside_the_setting_that_is_missing():
     ended = run(HUBLESS_CATALGO="c")
     assert "did you mean HUBLESS_CATALOG?" in ended.stderr
     assert ended.stderr.endswith("error: --catalog (HUBLESS_CATALOG) is required\n")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("0.32.0", "error: uvicorn 0.32.0 is installed, with which the server may not answer: pip install 'uvicorn"),
+        ("99.0", "error: uvicorn 99.0 is installed, with which the server may not answer: pip install 'uvicorn"),
+        (None, "error: uvicorn is not installed: pip install 'uvicorn"),
+    ],
+)
+def test_start_with_a_server_that_would_not_answer_is_refused(tmp_path, monkeypatch, found, said):
+    def version(name):
+        if name != "uvicorn":
+            return metadata.version(name)
+        if found is None:
+            raise metadata.PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(needs, "version", version)
+    ended = run("--catalog", tmp_path)
+    assert ended.exit_code == 1
+    assert ended.stderr.startswith(said)
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_what_is_installed_here_is_what_is_needed():
+    assert needs.unmet() is None
+    assert needs.unmet("a-package-that-nobody-has") is None

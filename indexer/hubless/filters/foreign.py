@@ -19,7 +19,7 @@ from hubless.filters.expression import read_expression
 from hubless.filters.words import COMBINATIONS, FIELD, OPERATORS
 
 Json = dict[str, Any]
-Test = Callable[[str, Any], Json]
+_Asking = Callable[[str, Any], Json]
 
 _DEEPEST = 20
 
@@ -49,7 +49,7 @@ def _each(joined: str, key: str, value: Any) -> Json:
     return {joined: [{"field": key, "contains": one} for one in _listed(value)]}
 
 
-TESTS: dict[str, Test] = {
+TESTS: dict[str, _Asking] = {
     **dict.fromkeys(("eq", "=", "==", "value"), _equal),
     **dict.fromkeys(("ne", "!=", "<>"), lambda key, value: {"not": _equal(key, value)}),
     **dict.fromkeys(("gt", ">"), lambda key, value: {"field": key, "gt": value}),
@@ -163,7 +163,7 @@ def _all(parts: list[Json]) -> Json:
 
 
 def _is_ours(given: Any) -> bool:
-    """Whether a filter has our form already, so that something else is wrong with it."""
+    """Return whether a filter has our form already, so that something else is wrong with it."""
     if not isinstance(given, dict):
         return False
     if FIELD in given:
