@@ -119,6 +119,23 @@ def test_ids_payload_prior_and_labels_stay_with_their_rows(tmp_path):
     assert manifest.confidence == other.confidence
 
 
+@pytest.mark.parametrize("first", [None, [], [np.nan] * DIM])
+def test_first_row_may_be_bad(tmp_path, first):
+    path = write_parquet(tmp_path / "t.parquet", [first, *rows((1, 1, 1))[1:].tolist()])
+    assert fit(path, skip_bad_rows=True).count == COUNT - 1
+
+
+def test_empty_cells_of_numbered_columns_are_bad(tmp_path):
+    lines = [",".join(map(str, row)) for row in np.random.default_rng(0).normal(size=(COUNT, 8))]
+    lines[5] = "," + lines[5].partition(",")[2]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join([",".join(f"e{place}" for place in range(8)), *lines]))
+    bank = np.random.default_rng(1).normal(size=(40, 8))
+    with pytest.raises(InputError, match=r"row 5.*; 1 of 60 rows are no vectors: 5\. skip_bad_rows"):
+        fit(path, bank)
+    assert fit(path, bank, skip_bad_rows=True).count == COUNT - 1
+
+
 def job(folder, **more):
     np.save(folder / "bank.npy", rows((np.nan, 0, np.nan), seed=7))
     settings = {"version": 1, "collection": "photos", "targets": "items", "query_bank": "bank.npy"}

@@ -42,6 +42,7 @@ from hubless.vectors.files import SHARDS, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, IdTable, write_ids
 from hubless.vectors.listing import ending_of
+from hubless.vectors.npy import split_member
 from hubless.vectors.payload import (
     Dataset,
     Payload,
@@ -71,7 +72,7 @@ class InputStamps:
     """The files and folders among some inputs, as they were when this was made, before anything was read."""
 
     def __init__(self, **inputs: object) -> None:
-        self._paths = {name: Path(given) for name, given in inputs.items() if isinstance(given, str | Path)}
+        self._paths = {name: split_member(given)[0] for name, given in inputs.items() if isinstance(given, str | Path)}
         self._stamps = {name: _stamps(path) for name, path in self._paths.items()}
 
     @contextmanager
@@ -207,7 +208,9 @@ class Inputs:
                 prior_column=column,
                 bank_given=self.query_bank is not None,
                 records={
-                    name: files_record(_files(Path(at))) for name, at in paths.items() if isinstance(at, str | Path)
+                    name: files_record(_files(split_member(at)[0]))
+                    for name, at in paths.items()
+                    if isinstance(at, str | Path)
                 },
                 relevant=relevant,
                 files={name: each.files for name, each in given.items() if each.files},

@@ -14,6 +14,7 @@ from hubless.vectors.bad_rows import good_rows, rows_left, with_count
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import ID_COLUMN, ID_FILES, Ids, as_ids, id_array, repeated
 from hubless.vectors.listing import ending_of
+from hubless.vectors.npy import split_member
 from hubless.vectors.payload import (
     Dataset,
     PayloadLike,
@@ -71,7 +72,7 @@ def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64 | None]:
 
 def column_of_ids(ids: "Ids | None") -> str | None:
     """Return the name of the column that has the ids, if they are given as one: a text that names no file of ids."""
-    given = isinstance(ids, str | Path) and ending_of(ids) not in ID_FILES
+    given = isinstance(ids, str | Path) and ending_of(split_member(ids)[0]) not in ID_FILES
     return str(ids) if given else None
 
 

@@ -29,6 +29,7 @@ from hubless.vectors.arrays import I64
 from hubless.vectors.files import SHARDS, Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
+from hubless.vectors.npy import split_member
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.payload_types import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
@@ -58,7 +59,7 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
         paths = found_files(entry.path, folder, name)
         column = column_of_ids(entry.ids)
         more = [None if each is None else folder / each for each in (None if column else entry.ids, entry.payload)]
-        if missing := [path for path in more if path is not None and not (is_there(path) and not is_folder(path))]:
+        if missing := [path for path in more if path is not None and not _is_file(path)]:
             raise StorageError(missing[0], f"{name}: there is no such file")
         if len(paths) > 1 and any(more):
             expected = "a single file, as it has a file with ids or payload"
@@ -68,6 +69,11 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
                 raise InputError(f"{name}.path", "files that no other entry names", path.name)
             found[path] = SourceFile(path, more[0], more[1], column)
     return list(found.values())
+
+
+def _is_file(path: Path) -> bool:
+    file, _ = split_member(path)
+    return is_there(file) and not is_folder(file)
 
 
 def found_files(given: str, folder: Path, name: str) -> list[Path]:
@@ -80,6 +86,9 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
     if _ADDRESS.match(given):
         raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given
+    file, member = split_member(path)
+    if member is not None and is_there(file):
+        return [path]
     if is_there(path):
         found = files_in(path, SHARDS) if is_folder(path) else [path]
     else:
@@ -106,7 +115,7 @@ def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
     for path in paths:
         with storage_errors(path):
             name = os.fsencode(os.path.relpath(path, folder)).decode("utf-8", "replace")
-            found.append(FileStamp(path=name, **record_of(path).model_dump()))
+            found.append(FileStamp(path=name, **record_of(split_member(path)[0]).model_dump()))
     return found
 
 
