@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import small
+from support.copies import COPIES
 from support.hubs import unit
 from support.problems import centred, with_hubs
 
@@ -323,3 +325,20 @@ def test_signature_names_every_setting(function, kind, without):
     """A setting is taken from the argument of its name: under another one it would keep its default without a word."""
     parameters = inspect.signature(function).parameters
     assert {each.name for each in fields(kind)} - parameters.keys() == without
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_index_that_is_copied_or_pickled_says_how_to_open_it_elsewhere(copied, tmp_path):
+    index = hubless.Index(metric="cosine").fit(small.vectors(50, 1), small.vectors(9, 2))
+    with pytest.raises(TypeError, match=r"Index cannot be copied or pickled: save it with index.save\('catalog', "):
+        copied(index)
+    index.save(tmp_path, "songs")
+    with pytest.raises(TypeError, match=rf"use hubless.open\('{tmp_path}', 'songs'\)"):
+        copied(index)
+
+
+def test_results_can_be_copied_and_pickled():
+    index = hubless.Index(metric="cosine").fit(small.vectors(50, 1), small.vectors(9, 2))
+    found = index.query(small.vectors(3, 3))
+    for copied in COPIES:
+        assert [hit.id for hit in copied(found)[0]] == [hit.id for hit in found[0]]

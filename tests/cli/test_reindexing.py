@@ -3,11 +3,12 @@ import pytest
 from support import jobs
 from support.answering import answering, statuses
 from support.jobs import NAME, names, write_targets
+from support.proxies import proxies_set
 from support.serving import serving_catalog
 from support.writing import writable
 
 import hubless
-from hubless.builder.reindex import run as waiting
+from hubless.builder.reindex import waiting
 from hubless.errors import InputError
 from hubless.store.locks import lease
 
@@ -105,6 +106,42 @@ def test_service_that_refuses_the_key_ends_the_wait_at_once_and_the_variable_is_
     assert ended.code == 5
     assert f"it said status {status}: set HUBLESS_API_KEY" in ended.err
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "url", "said"),
+    [
+        ("ALL_PROXY", "socks5://me:hunter2@127.0.0.1:9", "http://hubless.test", "pip install 'httpx[socks]'"),
+        ("HTTPS_PROXY", "nonsense://proxy.test", "https://hubless.test", "got nonsense://proxy.test"),
+        ("SSL_CERT_FILE", "/not/there.pem", "https://hubless.test", "got /not/there.pem"),
+        ("HUBLESS_API_KEY", "schlüssel", "http://hubless.test", "printable ASCII"),
+        ("wait_for", "", "hubless.test:8000", "expected http:// or https:// and a host, got hubless.test:8000"),
+    ],
+)
+def test_what_would_keep_a_job_from_asking_the_service_is_said_before_it_works(
+    reindex, job, monkeypatch, variable, value, url, said
+):
+    proxies_set(monkeypatch, {})
+    monkeypatch.setenv(variable, value)
+    ended = reindex("--set", f"wait_for={url}")
+    assert (ended.code, f"{variable}: " in ended.err, said in ended.err) == (1, True, True), ended.err
+    assert "hunter2" not in ended.err
+    assert not (job.parent / "catalog").exists()
+
+
+def test_service_on_this_machine_is_waited_for_without_the_proxy_and_another_failure_names_it(
+    reindex, job, monkeypatch
+):
+    monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
+    proxies_set(monkeypatch, {"HTTP_PROXY": "http://me:hunter2@127.0.0.1:1"})
+    ended = reindex("--set", "wait_for=http://hubless.invalid", "--set", "timeout=0.1")
+    assert "by the proxy http://127.0.0.1:1 of HTTP_PROXY for 0.1 seconds" in ended.err
+    proxies_set(monkeypatch, {})
+    with serving_catalog(job.parent / "catalog", poll_seconds=0.02) as url:
+        proxies_set(monkeypatch, {"HTTP_PROXY": "http://127.0.0.1:1"})
+        ended = reindex("--set", "full=true", "--set", f"wait_for={url}", "--json")
+        proxies_set(monkeypatch, {})
+    assert (ended.code, ended.json["switched"]) == (0, True)
 
 
 def test_catalog_is_asked_for_where_neither_command_nor_job_names_one(run, job, tmp_path, monkeypatch):

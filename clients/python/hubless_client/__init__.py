@@ -1,7 +1,5 @@
 """HTTP client for hubless, vector search without hubs: sync and async."""
 
-from importlib.metadata import version
-
 from hubless_client.aliases import AliasInfo
 from hubless_client.bank import BankInfo
 from hubless_client.client import AsyncClient, Client
@@ -93,7 +91,6 @@ from hubless_client.versions import (
 )
 from hubless_client.writing import Deleted, Written
 
-__version__ = version("hubless-client")
 __all__ = [
     "AccessInfo",
     "AliasInfo",

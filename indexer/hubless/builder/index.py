@@ -19,6 +19,7 @@ from hubless.builder.recipe import Metric, Recipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
+from hubless.forks import in_each_process
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.labels import MOST_PAIRS, LabelledPairs, RelevantIds, relevant_rows
@@ -72,6 +73,10 @@ class Index(Collection):
         self.filter_cache = filter_cache
         self._written: WritableCollection | None = None
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
+        in_each_process(self)
+
+    def renew(self) -> None:
+        """Make the lock of changes anew, in a process that was forked while a thread changed the index."""
         self._changing = RLock()
 
     if not TYPE_CHECKING:
@@ -100,7 +105,6 @@ class Index(Collection):
         live_queries: Vectors | None = None,
         target_prior: PriorLike | None = None,
         relevant: RelevantIds | None = None,
-        skip_bad_rows: bool = False,
         progress: bool | None = False,
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
@@ -122,7 +126,7 @@ class Index(Collection):
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
-                opened, held = given.open(recipe.metric)
+                opened, held = given.open()
                 rows = None
                 table = IdTable.of(held.ids)
                 if held.payload is not None:

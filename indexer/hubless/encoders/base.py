@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import EncoderFailed, InputError, storage_errors
+from hubless.forks import in_each_process
 from hubless.vectors.arrays import F32
 
 ENCODER_FILE = "encoder.json"
@@ -99,6 +100,10 @@ class DescribedEncoder(Encoder):
 
     def __init__(self, description: Any) -> None:
         self.description = description
+        in_each_process(self)
+
+    def renew(self) -> None:
+        """Make what no other process can use. An encoder that adds something calls this first."""
         self._lock = threading.Lock()
 
     @property

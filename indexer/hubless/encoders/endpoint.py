@@ -14,7 +14,9 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
+from hubless.encoders.http import WEB_SCHEMES, by, http_client
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, TextRefused
+from hubless.forks import in_each_process, left_to_parent
 from hubless.vectors.arrays import F32
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ log = logging.getLogger("hubless.encoders")
 
 _AGAIN = (429, 500, 502, 503, 504)
 _OURS = "HUBLESS_"
-_THIS_MACHINE = ("all://localhost", "all://*.localhost", "all://127.0.0.1", "all://[::1]")
-"""Hosts that are reached without a proxy, as httpx writes them."""
 _LONGEST_WAIT = 2.0  # seconds between two attempts
 _BYTES_A_NUMBER = 32
 _BYTES_BESIDE = 2**20
@@ -70,7 +70,7 @@ class EndpointDescription(EncoderDescription):
     @classmethod
     def _check_url(cls, url: str) -> str:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        if parts.scheme not in WEB_SCHEMES or not parts.hostname or parts.query or parts.fragment:
             raise ValueError("http:// or https://, a host and a path")
         if parts.username or parts.password:
             raise ValueError("no password in it: name a variable in api_key_env")
@@ -84,6 +84,9 @@ class Breaker:
         self._most = failures
         self._seconds = seconds
         self._clock = clock
+        in_each_process(self)
+
+    def renew(self) -> None:
         self._lock = threading.Lock()
         self._failures = 0
         self._closes = 0.0  # while it is open: when it lets the next call through
@@ -119,12 +122,16 @@ class Endpoint(DescribedEncoder):
     """Sends texts as they are, in batches, and takes the vectors as they come."""
 
     def __init__(self, description: EndpointDescription) -> None:
+        super().__init__(description)
+        self._breaker = Breaker(description.breaker_failures, description.breaker_seconds)
+
+    def renew(self) -> None:
         from cachetools import LRUCache
 
-        super().__init__(description)
-        self._recent: LRUCache[str, F32] = LRUCache(description.cache)
-        self._breaker = Breaker(description.breaker_failures, description.breaker_seconds)
-        self._http = _client(description)
+        super().renew()
+        self._recent: LRUCache[str, F32] = LRUCache(self.description.cache)
+        left_to_parent(self.__dict__.get("_http"))
+        self._http = _client(self.description)
         weakref.finalize(self, self._http.close)
 
     described = EndpointDescription
@@ -209,9 +216,9 @@ class Endpoint(DescribedEncoder):
         except httpx.TimeoutException as error:
             raise late("it did not answer in time") from error
         except httpx.ProxyError as error:
-            raise EncoderFailed("the proxy before it refuses") from error
+            raise EncoderFailed(f"the proxy before it refuses{by(self.description.url)}") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise EncoderFailed("it cannot be reached") from error
+            raise EncoderFailed(f"it cannot be reached{by(self.description.url)}") from error
         return bytes(content)
 
     def _refusal(self, response: "httpx.Response", texts: int) -> HublessError:
@@ -268,18 +275,6 @@ def _client(description: EndpointDescription) -> "httpx.Client":
     import httpx
     from httpx_retries import Retry, RetryTransport
 
-    class ByClient(httpx.BaseTransport):
-        """Sends by a client of its own, which picks the proxy. A client with a given transport does not."""
-
-        def __init__(self, client: httpx.Client) -> None:
-            self._client = client
-
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return self._client.send(request, stream=True)
-
-        def close(self) -> None:
-            self._client.close()
-
     retry = Retry(
         total=description.retries,
         allowed_methods=["POST"],
@@ -291,16 +286,19 @@ def _client(description: EndpointDescription) -> "httpx.Client":
         total_timeout=description.timeout,
     )
     limits = httpx.Limits(max_connections=description.connections, max_keepalive_connections=description.connections)
-    try:
-        transport = ByClient(httpx.Client(limits=limits, mounts=dict.fromkeys(_THIS_MACHINE)))
-    except (ValueError, ImportError) as error:
-        # do not show the proxy's URL: it may hold a password
-        raise InputError(
-            "encoder, url", "a proxy of http:// or https:// in the environment", type(error).__name__
-        ) from None
-    return httpx.Client(
-        base_url=f"{description.url}/", transport=RetryTransport(transport, retry), follow_redirects=False
-    )
+    sender = http_client("encoder, url", description.url, limits=limits)
+
+    class BySender(httpx.BaseTransport):
+        """Sends by a client that knows the proxy. A client with a transport of ours does not."""
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return sender.send(request, stream=True)
+
+        def close(self) -> None:
+            sender.close()
+
+    transport = RetryTransport(BySender(), retry)
+    return httpx.Client(base_url=f"{description.url}/", transport=transport, follow_redirects=False)
 
 
 def _said(content: bytes) -> tuple[object, object]:

@@ -10,6 +10,7 @@ from pydantic import Field
 from hubless.encoders import folder_model
 from hubless.encoders.folder_model import wrong_file
 from hubless.errors import InputError, one_line
+from hubless.forks import left_to_parent
 from hubless.vectors.arrays import F32
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
@@ -75,6 +76,11 @@ class OnnxModel(folder_model.FolderModel):
     quick_when_loaded = False
 
     description: OnnxDescription
+
+    def renew(self) -> None:
+        super().renew()
+        left_to_parent(self._loaded)  # its threads are gone in a forked process
+        self._loaded = None
 
     def _read(self) -> "OnnxGraph":
         return OnnxGraph(self.description)

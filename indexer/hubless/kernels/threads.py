@@ -8,9 +8,11 @@ from contextvars import ContextVar
 from functools import cache
 from threading import Event, Lock, Thread
 from types import TracebackType
+from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from hubless.forks import in_each_process
 from hubless.kernels.quota import core_limit
 
 
@@ -61,17 +63,25 @@ def blas_has_avx512() -> bool:
 class _OneBlasThread:
     """Holds BLAS to one thread, as the workers are the threads. One thread does, as only it can undo the setting."""
 
+    _limits: Any = None  # while they are held
+
     def __init__(self) -> None:
+        in_each_process(self)
+
+    def renew(self) -> None:
         self._lock = Lock()
         self._inside = 0
         self._release = Event()
         self._holder: Thread | None = None
+        if self._limits is not None:  # the thread that would undo them is gone
+            self._limits.restore_original_limits()
+            self._limits = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._holder is None:
                 held, self._release = Event(), Event()
-                self._holder = Thread(target=_hold, args=(held, self._release), name="hubless-blas", daemon=True)
+                self._holder = Thread(target=self._hold, args=(held, self._release), name="hubless-blas", daemon=True)
                 self._holder.start()
                 held.wait()
             self._inside += 1
@@ -86,14 +96,14 @@ class _OneBlasThread:
                 self._holder.join()
                 self._holder = None
 
-
-def _hold(held: Event, release: Event) -> None:
-    try:
-        with _libraries().limit(limits=1, user_api="blas"):
-            held.set()
-            release.wait()
-    finally:
-        held.set()  # also if the setting fails: products are right with any number of threads
+    def _hold(self, held: Event, release: Event) -> None:
+        try:
+            with _libraries().limit(limits=1, user_api="blas") as self._limits:
+                held.set()
+                release.wait()
+        finally:
+            self._limits = None
+            held.set()  # also if the setting fails: products are right with any number of threads
 
 
 @cache

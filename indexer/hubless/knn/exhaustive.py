@@ -5,14 +5,16 @@ vectors are cut into parts, of which a thread that is done with one takes the ne
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import TypeVar
 
 import faiss
 import numpy as np
 
+from hubless.forks import in_each_child, in_each_process, left_to_parent
 from hubless.kernels.threads import blas_has_avx512, cores, one_blas_thread
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
@@ -106,7 +108,7 @@ def in_turn(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]
 
     more = min(faiss.omp_get_max_threads(), len(parts)) - 1
     with openmp_threads(1):
-        others = [_helpers().submit(take) for _ in range(more)]
+        others = [_helpers.submit(take) for _ in range(more)]
         try:
             take()
         finally:
@@ -115,9 +117,39 @@ def in_turn(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]
     return [done[i] for i in range(len(parts))]
 
 
-@cache
-def _helpers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, cores() - 1), "hubless-scan", faiss.omp_set_num_threads, (1,))
+class _Helpers:
+    """The threads beside the one that asks."""
+
+    threads: ThreadPoolExecutor | None = None
+
+    def __init__(self) -> None:
+        in_each_process(self)
+
+    def renew(self) -> None:
+        left_to_parent(self.threads)
+        self.threads = None
+        self.making = Lock()
+
+    def submit(self, work: Callable[[], None]) -> Future[None]:
+        with self.making:
+            if self.threads is None:
+                name = "hubless-scan"
+                self.threads = ThreadPoolExecutor(max(1, cores() - 1), name, faiss.omp_set_num_threads, (1,))
+        return self.threads.submit(work)
+
+
+_helpers = _Helpers()
+
+
+def _forked() -> None:
+    """Use one thread of OpenMP where this process was forked: its others are gone, and Faiss would wait for them.
+
+    Threads that are made later have others of their own.
+    """
+    faiss.omp_set_num_threads(1)
+
+
+in_each_child(_forked)
 
 
 def _one_by_one(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,13 @@ class Collection:
     def __repr__(self) -> str:
         shown = f" {self.manifest}" if "parts" in self.__dict__ else ", closed"
         return f"<{type(self).__name__}{shown}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: a copy would share what changes, and no file of hubless is a pickle."""
+        catalog, name = self.__dict__.get("_home") or ("catalog", "name")
+        where = f"{str(catalog)!r}, {name!r}"
+        how = f"save it with index.save({where}), and use hubless.open({where}) where it is needed"
+        raise TypeError(f"{type(self).__name__} cannot be copied or pickled: {how}")
 
     def __enter__(self) -> Self:
         return self
@@ -373,9 +380,8 @@ def _check_thresholds(parts: Parts, min_confidence: float, min_presence: float) 
     for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
         check_between(name, value, 0, 1)
         if value and parts.confidence is None:
-            of = parts.manifest
-            bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
-            raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
+            without = f"0, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
+            raise InputError(name, without, value)
 
 
 def _explanations(

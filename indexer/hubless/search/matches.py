@@ -7,6 +7,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.forks import in_each_process
 from hubless.vectors.arrays import I64
 from hubless.vectors.payload import Masks, PayloadRows
 
@@ -107,6 +108,9 @@ class MatchesCache:
     def __init__(self, payload: PayloadRows, room: int) -> None:
         self._payload = payload
         self._room = room
+        in_each_process(self)
+
+    def renew(self) -> None:
         self._held: OrderedDict[str, Matches] = OrderedDict()
         self._taken = 0
         self._lock = Lock()

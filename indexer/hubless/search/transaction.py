@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import LogDamaged, VersionReplaced, one_line
+from hubless.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
 from hubless.search.delta.changes import Delta
 from hubless.search.delta.memtable import NewTargets
@@ -45,8 +46,11 @@ class WritableCollection:
         self.current = base
         self.log = log
         self.error: Exception | None = None
-        self.changing = RLock()
         self._state: State | None = None
+        in_each_process(self)
+
+    def renew(self) -> None:
+        self.changing = RLock()
 
     @property
     def changes(self) -> Delta | None:

@@ -222,11 +222,10 @@ class FileStamp(_Record):
 
 
 class SourceRecord(_Record):
-    """A source of targets: its file, those with its ids and payload, and the column of ids, if one was named."""
+    """A source of targets: its file, and those with its ids and payload."""
 
     files: list[FileStamp]
     rows: int
-    ids: str | None = None
 
 
 class JobRecord(_Record):

@@ -61,9 +61,14 @@ def make_folder(path: Path) -> None:
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a file's lock; the lock of a dead process is free. Without `wait` raise `BlockingIOError` if it is taken."""
+    owner = os.getpid()
     with path.open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        try:
+            yield
+        finally:
+            if os.getpid() == owner:  # a process that was forked meanwhile has the file open, and would keep the lock
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 @contextmanager
@@ -91,6 +96,7 @@ def is_locked(path: Path) -> bool:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
+        fcntl.flock(lock, fcntl.LOCK_UN)
         return False
 
 

@@ -32,6 +32,7 @@ from threading import RLock
 from typing import NamedTuple
 
 from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
+from hubless.forks import in_each_process, left_to_parent
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
 
@@ -83,13 +84,18 @@ class Log:
         self.path = home / LOG
         self._merged = merged
         self._until = until
-        self._connection: sqlite3.Connection | None = None
         self._noted_at = str(home / LOG_LAST)
         self._paths = self.path, home / f"{LOG}-wal"
         with storage_errors(self.path):
             self._home = _opened(self, home, os.O_DIRECTORY)
             self._files = self._found_files()
         self._notes: int | None = None
+        in_each_process(self)
+
+    def renew(self) -> None:
+        """Begin without a connection. SQLite takes none over a fork, and to close the parent's would end its locks."""
+        left_to_parent(self.__dict__.get("_connection"))
+        self._connection: sqlite3.Connection | None = None
         self._using = RLock()
 
     @property

@@ -1,10 +1,9 @@
 """A run: plan → work → gates → publish → keep what is to be kept."""
 
 import logging
-import os
 import shutil
 import time
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
 from hubless.builder.reindex.source_files import same, write_table
+from hubless.builder.reindex.waiting import AwaitedService, ServiceWait
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
@@ -41,51 +41,6 @@ from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
-
-ENOUGH = 3
-"""Answers in a row that have to name the version: each may come from another worker."""
-PAUSE_SECONDS = 0.5
-KEY_VARIABLE = "HUBLESS_API_KEY"
-_REFUSED = (401, 403)
-"""Statuses that another try does not change."""
-
-
-@dataclass(frozen=True)
-class ServiceWait:
-    """`switched` says whether a service serves a version, and `said` the last it answered if it does not."""
-
-    switched: bool
-    said: str = ""
-
-
-def wait_for_service(url: str, collection: str, version: str, timeout: float) -> ServiceWait:
-    """Ask a service for the version of a collection until it is this one or a newer one."""
-    import httpx  # takes a tenth of a second, and few runs wait
-
-    end, seen, said = time.monotonic() + timeout, 0, "nothing"
-    headers = {"Authorization": f"Bearer {key}"} if (key := os.environ.get(KEY_VARIABLE)) else {}
-    address = f"{url.rstrip('/')}/v1/collections/{collection}"
-    while time.monotonic() < end:
-        served = None
-        try:
-            # a connection each: one connection is answered by one worker
-            answer = httpx.get(address, headers=headers, timeout=min(10.0, max(0.1, end - time.monotonic())))
-            if answer.status_code in _REFUSED:
-                said = f"status {answer.status_code}: set {KEY_VARIABLE} to an API key that may read {collection!r}"
-                return ServiceWait(False, said)
-            served = answer.json().get("version") if answer.is_success else None
-            said = f"version {served}" if served else f"status {answer.status_code}"
-        except (httpx.HTTPError, ValueError, AttributeError) as error:
-            said = str(error) or type(error).__name__
-        except httpx.InvalidURL as error:
-            return ServiceWait(False, f"{url} is no address ({error})")
-        seen = seen + 1 if served and served >= version else 0
-        if seen == ENOUGH:
-            return ServiceWait(True)
-        if not seen:
-            time.sleep(min(PAUSE_SECONDS, max(0.0, end - time.monotonic())))
-    return ServiceWait(False, f"{said} for {timeout:g} seconds")
-
 
 log = logging.getLogger("hubless.banks")
 
@@ -151,7 +106,9 @@ def reindex(
     """
     started = time.monotonic()
     job, folder, where = opened(job_file, catalog)
+    service = None if wait_for is None else AwaitedService(wait_for, job.collection)
     with (
+        nullcontext() if service is None else closing(service),
         working(where, job.collection, pull=True) as work,
         lease(work.catalog.path / job.collection, "hubless reindex"),
         progress_bars(progress) as steps,
@@ -166,10 +123,9 @@ def reindex(
         if done.published and done.manifest is not None:
             work.publish()
             follow(done.manifest)
-            if wait_for is not None:
+            if service is not None:
                 steps.step("waiting for the service")
-                waited = wait_for_service(wait_for, job.collection, done.manifest.version, timeout)
-                done = replace(done, waited=waited)
+                done = replace(done, waited=service.wait(done.manifest.version, timeout))
             if done.waited is None or done.waited.switched:
                 keep = job.retention.versions
                 deleted = [] if keep is None else prune(home, job.collection, keep)

@@ -1,0 +1,48 @@
+"""Make anew what a forked process cannot share: locks of other threads, threads that are gone, connections.
+
+`os.fork` copies the memory and one thread. A lock that another thread held is never released in the child, and two
+processes on one connection read each other's answers. So whoever has such things makes them in `renew`.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any, Protocol
+from weakref import WeakSet
+
+
+class Renewable(Protocol):
+    """An owner of locks, threads or connections."""
+
+    def renew(self) -> None:
+        """Make them, without a look at those that may be there: the parent, or a thread that is gone, has them."""
+
+
+_owners: "WeakSet[Renewable]" = WeakSet()
+_left: list[Any] = []
+"""Things of the parent that a child must not end, as that would reach into the parent."""
+
+
+def in_each_process(owner: Renewable) -> None:
+    """Renew an owner now, and in each process that is forked while the owner lives."""
+    owner.renew()
+    _owners.add(owner)
+
+
+def in_each_child(work: Callable[[], object]) -> None:
+    """Call a function in each process that is forked from now on."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=work)
+
+
+def left_to_parent(thing: object) -> None:
+    """Keep a thing of the parent, unused, until this process ends."""
+    if thing is not None:
+        _left.append(thing)
+
+
+def _renew_all() -> None:
+    for owner in list(_owners):
+        owner.renew()
+
+
+in_each_child(_renew_all)
