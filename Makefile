@@ -52,6 +52,7 @@ $(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus))
 $(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python))
 $(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,.))
+$(eval $(call ENVIRONMENT,.venv-lowest,lowest,. clients/python))
 $(eval $(call ENVIRONMENT,.venv-generators,generators))
 $(eval $(call ENVIRONMENT,.venv-milvus,milvus))
 $(eval $(call ENVIRONMENT,.venv-audit,audit))
@@ -64,11 +65,11 @@ setup: $(VENV)/.ready  ## a .venv with locked dependencies; nothing to do when n
 demo: .venv-demo/.ready  ## search in plain English, raw beside corrected; ARGS=--once ends
 	.venv-demo/bin/hubless demo $(ARGS)
 
-test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint, types, import contracts, tests
+test: setup typescript .venv-langchain/.ready .venv-lowest/.ready  ## everything that CI runs: lint, types, import contracts, tests
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-generators/.ready .venv-milvus/.ready  ## test, and the slow checks too
+test-all: setup typescript .venv-lowest/.ready $(ADAPTERS:%=.venv-%/.ready) .venv-generators/.ready .venv-milvus/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 	$(MAKE) --no-print-directory extras
@@ -176,6 +177,7 @@ lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest
 	$(foreach engine,$(IMAGE_ENGINES),$(LOCK) -c requirements/image.txt engines/$(engine)/pyproject.toml \
 		--no-emit-package hubless $(IN_SERVICE) -o requirements/image-$(engine).txt$(newline))
 	rm requirements/image.txt requirements/together.txt
+	$(LOCK) --resolution lowest-direct pyproject.toml clients/python/pyproject.toml --group build -o requirements/lowest.txt
 	$(foreach group,audit node generators milvus,$(LOCK) --group $(group) -o requirements/$(group).txt$(newline))
 	$(foreach name,$(ADAPTERS),$(LOCK) clients/$(name)/pyproject.toml --group clients/$(name)/pyproject.toml:test \
 		--no-emit-package hubless-client -o requirements/$(name).txt$(newline))
@@ -191,4 +193,5 @@ pin-base:  ## pin the Dockerfile's base by digest; needs docker, the network
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-generators .venv-milvus .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis \
+		$(TYPESCRIPT)/node_modules

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hubless.store.remote.mirror import RemoteCatalog as RemoteCatalog
 
     open = open_index
+    __version__: str
 
 _PLACES = {
     "Alias": "store.aliases.Alias",
@@ -82,6 +83,8 @@ __all__ = list(_PLACES)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("hubless")
     if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     module, _, attribute = _PLACES[name].rpartition(".")

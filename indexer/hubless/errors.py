@@ -9,8 +9,8 @@ from typing import Any
 
 
 def how_to_install(extra: str) -> str:
-    """Return how to install an extra. It works without a package index that has hubless."""
-    return f"pip install '.[{extra}]' in the repository"
+    """Return how to install an extra. pip takes hubless as it is installed, so no package index needs to have it."""
+    return f"pip install 'hubless[{extra}]'"
 
 
 _SECRETS = (

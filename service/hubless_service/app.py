@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
+LICENCE = {"name": "Apache 2.0", "identifier": "Apache-2.0"}
+_HOST, _PORT = (Settings.model_fields[name].default for name in ("host", "port"))
+SERVERS: list[dict[str, Any]] = [
+    {"url": "/", "description": "The server that this document comes from."},
+    {"url": f"http://{_HOST}:{_PORT}", "description": "Where `hubless serve` listens by default."},
+]
 ROUTERS = (
     *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes, versions.router),
     *(catalogs.aliases, health.router),
@@ -119,6 +125,8 @@ def create_app(
         title="hubless",
         version=version("hubless"),
         description=DESCRIPTION,
+        license_info=LICENCE,
+        servers=SERVERS,
         separate_input_output_schemas=False,
         docs_url=None,
         redoc_url=None,

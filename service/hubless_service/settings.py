@@ -5,6 +5,7 @@ from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -25,6 +26,11 @@ SECRETS = [*KEYS, "encoders"]
 SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
 
+OTHERS = ("API_KEY", "COLLECTION", "EXTRAS", "INPUT", "MOUNT", "PUBLISH", "SOAK_SECONDS", "URL")
+"""Variables without their prefix that clients, commands, docker-compose.yml and make read."""
+PREFIX = "HUBLESS_"
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _ORIGIN = re.compile(r"https?://[^/\s]+")
 
 
@@ -41,9 +47,7 @@ def is_loopback(host: str | None) -> bool:
 class Settings(BaseSettings):
     """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="HUBLESS_", frozen=True, env_ignore_empty=True, hide_input_in_errors=True
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
 
     catalog: Path = Field(
         description="Folder with the collections to serve, or an address such as s3://bucket/catalog."
@@ -172,6 +176,11 @@ class Settings(BaseSettings):
         """`cors_origins` one by one."""
         return frozenset(split(self.cors_origins or ""))
 
+    @field_validator("host")
+    @classmethod
+    def _address(cls, host: str) -> str:
+        return check_host(host)
+
     @field_validator("catalog")
     @classmethod
     def _absolute(cls, catalog: Path) -> Path:
@@ -218,6 +227,28 @@ class Settings(BaseSettings):
             except ImportError as error:
                 raise ValueError(f"traces need the extra otel: {how_to_install('otel')}") from error
         return traces
+
+
+def check_host(host: str) -> str:
+    """Return an address or a name to listen on, without the brackets of a URL. Raise `ValueError` for anything else."""
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    try:
+        ip_address(bare)
+    except ValueError:
+        if not _HOST_NAME.fullmatch(host):
+            raise ValueError(_meant(host)) from None
+    return bare
+
+
+def _meant(host: str) -> str:
+    """Return what to write in place of what is no host: of a URL, or of an address with a port, its parts."""
+    expected = "expected an address such as 127.0.0.1 or ::1, without scheme and port; 0.0.0.0 is all addresses"
+    try:
+        parts = urlsplit(host if "//" in host else f"//{host}")
+        name, port = check_host(parts.hostname or ""), parts.port
+    except (ValueError, RecursionError):
+        return expected
+    return f"expected an address alone: write {name}" + (f", and --port {port}" if port is not None else "")
 
 
 def split(listed: str) -> list[str]:

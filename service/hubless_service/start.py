@@ -17,10 +17,12 @@ from hubless.store.durable import make_folder
 from hubless.store.query_sample import SampleWriter
 from hubless.store.remote.objects import Objects
 from hubless_service.access.keys import Keys
+from hubless_service.needs import unmet
 from hubless_service.observing.logs import configure
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
 from hubless_service.settings import KEYS, SECRETS, Settings, is_loopback
+from hubless_service.variables import misspelt
 
 FAILED, WRONG_USAGE = 1, 2
 log = logging.getLogger("hubless")
@@ -28,10 +30,14 @@ log = logging.getLogger("hubless")
 
 def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
     """Serve until a signal ends it, with options of the command line beside the settings of the environment."""
+    if wrong := unmet():
+        _fail(wrong, FAILED)
     try:
         settings = _settings(options)
         open_to_all = _is_open_to_all(settings)
         configure(settings.log_level, settings.log_format)
+        for line in misspelt(os.environ):
+            log.warning(line)
         if settings.address is None:
             _make_catalog(settings.catalog)
         if settings.encoders:
@@ -64,6 +70,8 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         if settings.query_sample:
             SampleWriter(settings.query_sample)
     except ValidationError as error:
+        for line in misspelt(os.environ):
+            typer.echo(f"warning: {line}", err=True)
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError:
         raise
@@ -86,6 +94,10 @@ def _is_open_to_all(settings: Settings) -> bool:
     """Return whether other machines may ask without a key. Fail unless the settings allow it."""
     if Keys(settings).wanted or is_loopback(settings.host):
         return False
+    try:
+        socket.getaddrinfo(settings.host, None)
+    except OSError as error:  # before advice that opens doors
+        _fail(f"--host (HUBLESS_HOST): no machine is called {settings.host}: {error.strerror}", WRONG_USAGE)
     if not settings.insecure:
         keys = " or ".join(f"HUBLESS_{name.upper()}" for name in [*KEYS, "keys_file"])
         _fail(f"host {settings.host} lets other machines in: set {keys}, or HUBLESS_INSECURE=1", WRONG_USAGE)

@@ -91,7 +91,7 @@ def test_new_changed_and_gone_targets_are_taken_over_and_get_their_offsets_from_
     write_targets(built / "items" / "b.parquet", names(45, 60), seed=0)
     write_targets(built / "items" / "c.parquet", ["item-45x-70", "item-71"])
     write_targets(built / "items" / "a.parquet", ["item-3"], seed=5)
-    jobs.rewrite(built, refit={"frozen": 1}, index={"type": "flat", "grown": 1})
+    jobs.rewrite(built, refit={"frozen": 1}, index={"type": "flat", "grown": 1}, gates={"rows": {"max_gone": 1}})
     fit = hubless.open(built / "catalog", NAME).correction()
     done = run(built)
     states = {each.path: (each.state, each.new, each.changed, each.gone) for each in done.plan.rows.files}

@@ -164,3 +164,14 @@ def test_bash_is_offered_commands_and_options(line, offered):
     ended = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.split() == [offered]
+
+
+def test_completion_is_installed_for_the_shell_that_asks(tmp_path):
+    command = ["bash", "-c", f"{sys.executable} -m hubless --install-completion; exit $?"]
+    ended = subprocess.run(
+        command, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert "bash completion installed" in ended.stdout
+    [script] = (tmp_path / ".bash_completions").iterdir()
+    assert str(script) in (tmp_path / ".bashrc").read_text()
+    assert "_HUBLESS_COMPLETE=complete_bash" in script.read_text()

@@ -51,3 +51,11 @@ def test_address_that_is_none_is_named_with_its_line(tmp_path):
     path.write_text(path.read_text().partition("publish")[0])
     with pytest.raises(InputError, match=r"expected a path.*got oracle://me:…@h/t"):
         hubless.reindex(path)
+
+
+@pytest.mark.parametrize("line", ["correction: {name: none}", "correction: {name: gc}", "dims: 8"])
+def test_job_that_could_not_publish_is_refused_before_it_runs(tmp_path, line):
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.format(address="qdrant://localhost/photos") + line)
+    with pytest.raises(InputError, match=r"(one that folds into offsets|no dims beside publish)"):
+        hubless.reindex(path)

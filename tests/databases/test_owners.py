@@ -9,7 +9,6 @@ import hubless
 from hubless.builder import correct as correcting
 from hubless.databases import addresses
 
-WITHOUT_TRIGGERS = [name for name in stores.KINDS if name != "pgvector"]
 EVERY = pytest.mark.parametrize("store", stores.KINDS, indirect=True)
 
 
@@ -58,7 +57,7 @@ def test_sync_brings_changed_payload_to_the_copy(store):
     assert [store.ask(lines, query) for query in stores.QUERIES] == before
 
 
-@pytest.mark.parametrize("store", WITHOUT_TRIGGERS, indirect=True)
+@EVERY
 @pytest.mark.parametrize("sync", [False, True])
 def test_no_row_that_changes_during_a_run_keeps_an_old_vector(store, sync, monkeypatch):
     kept, works = stores.Kept(store), itertools.cycle(["change", "insert", "change", "delete"])

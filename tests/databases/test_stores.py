@@ -174,5 +174,5 @@ def test_missing_folder_is_refused_and_not_made(scheme, tmp_path):
 def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
     monkeypatch.setitem(sys.modules, stores.STORES[scheme].package.replace("milvus_lite", "pymilvus"), None)
     monkeypatch.delitem(sys.modules, f"hubless.databases.{scheme}", raising=False)
-    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install '.\[{scheme}\]'"):
+    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install 'hubless\[{scheme}\]'"):
         open_database(f"{scheme}:///tmp/a/b")

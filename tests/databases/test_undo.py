@@ -42,3 +42,13 @@ def test_command_prints_what_went_or_that_there_is_nothing(store, tmp_path):
     assert (said.exit_code, said.output) == (0, "nothing to undo\n")
     said = CliRunner().invoke(app, ["correct", store.address, "--undo", "--sync"])
     assert "cannot be combined with --undo" in said.output
+
+
+@pytest.mark.parametrize("store", ["qdrant", "chroma", "milvus"], indirect=True)
+def test_copies_of_the_version_before_go_too_and_those_of_other_collections_stay(store):
+    join = store.separator.join
+    store.make(join(["photos", "big"]))
+    mine = [join(["photos", "hubless", "1"]), join(["photos", "hubless", "1", "fit"])]
+    for name in [*mine, join(["photos", "big", "hubless", "1"]), join(["photos", "big", "hubless", "1", "fit"])]:
+        store.make(name)
+    assert hubless.undo(store.address) == [f"collection {name}" for name in mine]

@@ -34,3 +34,11 @@ def test_help_lists_every_command_within_80_columns():
     [phony] = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text())
     assert {line.split()[0] for line in shown.splitlines()} == set(phony.split()) == TARGETS
     assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
+def test_clean_removes_what_git_does_not_keep_but_no_data_of_users():
+    command = ["make", "-s", "--no-print-directory", "--dry-run", "clean"]
+    shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    removed = {word.rstrip("/") for word in shown.replace("\\\n", " ").split()[2:]}
+    ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()}
+    assert ignored - removed == {"__pycache__", "*.egg-info", "catalog", "benchmarks/results", "hubless.env"}

@@ -38,7 +38,7 @@ for _ in range(10):
         ({"year": 2000, "eq": 3}, "filter", ["field with its operators", "year, eq"]),
         ({"year": "2000"}, "filter.year", ["a whole number", 'field "year" is int32', '"2000"']),
         ({"year": None}, "filter.year", ["exists", "null"]),
-        ({"year": {"gte": 3}}, "filter.year", ["a list of values", '"field": name', "an object"]),
+        ({"year": {"gte": {}}}, "filter.year", ["a list of values", '"field": name', "an object"]),
         ({"title": "a", "year": [1, "2"]}, "filter.year[1]", ["a whole number", '"2"']),
         ({"tags": "x"}, "filter.tags", ["contains or exists", "list"]),
         ({"year": [1] * 10_001}, "filter.year", ["at most 10000 values"]),

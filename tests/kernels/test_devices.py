@@ -22,7 +22,7 @@ def test_unknown_device_is_refused_naming_the_known_ones(name):
 
 def test_device_without_torch_is_refused_saying_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(InputError, match=r"device: expected cpu, or torch: pip install '\.\[torch\]'"):
+    with pytest.raises(InputError, match=r"device: expected cpu, or torch: pip install 'hubless\[torch\]'"):
         build(tmp_path, "name", PROBLEM.targets, PROBLEM.bank, device="cuda")
     assert not list(tmp_path.iterdir())
 

@@ -3,10 +3,13 @@ import subprocess
 import sys
 import tomllib
 from email import message_from_bytes
+from importlib import import_module
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
+from hubless.errors import how_to_install
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "clients"
@@ -88,6 +91,19 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
     systems = [each for each in metadata.get_all("Classifier") if each.startswith("Operating System")]
     posix = ["Operating System :: MacOS", "Operating System :: POSIX", "Operating System :: POSIX :: Linux"]
     assert systems == (posix if distribution == "hubless" else [])
+
+
+@pytest.mark.parametrize("name", ["hubless", "hubless_client", "hubless_milvus"])
+def test_package_says_its_version(name):
+    stated = tomllib.loads((PROJECTS[name][0] / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert import_module(name).__version__ == stated
+
+
+def test_extra_is_added_to_what_is_installed_without_an_index_that_has_hubless():
+    [wanted] = re.findall(r"pip install '(.+)'", how_to_install("otel"))
+    command = [sys.executable, "-m", "pip", "install", "--no-index", "--dry-run", "--disable-pip-version-check", wanted]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "already satisfied: opentelemetry-sdk" in done.stdout
 
 
 def test_first_use_says_on_which_systems_it_runs_where_there_are_no_locks_of_posix():

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from importlib import metadata
 from unittest.mock import patch
 
 import httpx
@@ -12,6 +13,7 @@ from support.server_process import served
 from typer.testing import CliRunner
 
 import hubless
+from hubless_service import needs
 from hubless_service.command import serve
 
 
@@ -69,7 +71,8 @@ def test_impossible_setting_is_told_in_a_line(catalog, arguments, environment, s
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104
-def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
+def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host, monkeypatch):
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port: [])  # all names are known
     ended = run("--catalog", catalog, "--host", host)
     assert ended.exit_code == 2
     assert ended.stderr.startswith(f"error: host {host} lets other machines in: set HUBLESS_READ_KEYS")
@@ -111,3 +114,81 @@ def test_help_imports_nothing_heavy():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
     assert not loaded & {"faiss", "fastapi", "hubless", "numpy", "pydantic", "uvicorn"}
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("127.0.0.1:8080", "write 127.0.0.1, and --port 8080"),
+        ("[::1]:8080", "write ::1, and --port 8080"),
+        ("http://[::1]:8080/", "write ::1, and --port 8080"),
+        ("http://localhost", "write localhost"),
+        ("unix:x.sock", "expected an address such as 127.0.0.1 or ::1"),
+        ("", "expected an address such as 127.0.0.1 or ::1"),
+        ("*", "0.0.0.0 is all addresses"),
+        ("[::1", "expected an address such as 127.0.0.1 or ::1"),
+        ("[localhost]", "expected an address such as 127.0.0.1 or ::1"),
+        ("a b", "expected an address such as 127.0.0.1 or ::1"),
+        ("-x", "expected an address such as 127.0.0.1 or ::1"),
+        ("::1::2", "expected an address such as 127.0.0.1 or ::1"),
+        ("127.0.0.1.5", "no machine is called 127.0.0.1.5"),
+        ("nowhere.invalid", "no machine is called nowhere.invalid"),
+    ],
+)
+def test_host_that_is_none_is_refused_without_advice_that_opens_doors(tmp_path, host, said):
+    ended = run("--catalog", tmp_path, f"--host={host}")
+    assert ended.exit_code == 2
+    assert ended.stderr.startswith("error: --host (HUBLESS_HOST): ")
+    assert said in ended.stderr
+    assert "HUBLESS_INSECURE" not in ended.stderr
+
+
+@pytest.mark.parametrize("host", ["[::1]", "::1", "localhost"])
+def test_host_of_this_machine_is_served_without_keys(tmp_path, host):
+    with served(tmp_path, "--host", host, ready=False) as server:
+        assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
+
+
+def test_misspelt_variables_are_named_with_the_nearest_and_the_server_starts(tmp_path):
+    odd = {"HUBLESS_PROT": "1", "HUBLESS_READ_KEY": "secret-secret-secret", "HUBLESS_ZZZ": "1"}
+    with served(tmp_path, before=f"import os; os.environ |= {odd}", ready=False) as server:
+        assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
+        log = "".join(server.log)
+    assert "secret" not in log
+    assert "nothing reads the variable HUBLESS_PROT: did you mean HUBLESS_PORT?" in log
+    assert "nothing reads the variable HUBLESS_READ_KEY: did you mean HUBLESS_READ_KEYS?" in log
+    assert "nothing reads the variable HUBLESS_ZZZ: docs/settings.md lists" in log
+
+
+def test_misspelt_variable_is_named_beside_the_setting_that_is_missing():
+    ended = run(HUBLESS_CATALGO="c")
+    assert "did you mean HUBLESS_CATALOG?" in ended.stderr
+    assert ended.stderr.endswith("error: --catalog (HUBLESS_CATALOG) is required\n")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("0.32.0", "error: uvicorn 0.32.0 is installed, with which the server may not answer: pip install 'uvicorn"),
+        ("99.0", "error: uvicorn 99.0 is installed, with which the server may not answer: pip install 'uvicorn"),
+        (None, "error: uvicorn is not installed: pip install 'uvicorn"),
+    ],
+)
+def test_start_with_a_server_that_would_not_answer_is_refused(tmp_path, monkeypatch, found, said):
+    def version(name):
+        if name != "uvicorn":
+            return metadata.version(name)
+        if found is None:
+            raise metadata.PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(needs, "version", version)
+    ended = run("--catalog", tmp_path)
+    assert ended.exit_code == 1
+    assert ended.stderr.startswith(said)
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_what_is_installed_here_is_what_is_needed():
+    assert needs.unmet() is None
+    assert needs.unmet("a-package-that-nobody-has") is None

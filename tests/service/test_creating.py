@@ -7,8 +7,9 @@ from collections import Counter
 import httpx
 import pyarrow as pa
 import pytest
-from support import writing
+from support import catalogs, writing
 from support.contract import problem
+from support.embeddings import embeddings
 from support.files import arrow_stream
 from support.server_process import served
 from support.serving import serving_catalog
@@ -208,3 +209,65 @@ def test_every_answer_is_right_while_a_collection_comes_and_goes(tmp_path):
         for thread in threads:
             thread.join()
     assert {*seen} <= RIGHT, {found: (seen[found], details[found]) for found in seen.keys() - RIGHT}
+
+
+@pytest.fixture
+def endpoint():
+    with embeddings() as server:
+        yield server
+
+
+def described(endpoint, **more):
+    dim = catalogs.encoder().dim
+    return FREE | {"dim": dim, "encoder": {"type": "openai", "url": endpoint.url, "model": "words"} | more}
+
+
+def test_collection_is_created_with_an_encoder_and_takes_texts(client, endpoint):
+    created = client.put(NOTES, json=described(endpoint))
+    assert (created.status_code, created.json()["text"]) == (201, True)
+    points = [{"id": "a", "text": "amber birch"}, {"id": "b", "text": "cedar delta"}]
+    assert client.put(f"{NOTES}/points", json={"points": points}).json()["inserted"] == 2
+    assert client.post(f"{NOTES}/query", json={"text": "amber birch"}).json()["hits"][0]["id"] == "a"
+
+
+def test_empty_collection_is_given_an_encoder_later_and_another_one(client, endpoint):
+    plain = described(endpoint)
+    del plain["encoder"]
+    assert client.put(NOTES, json=plain).json()["text"] is False
+    given = client.put(NOTES, json=described(endpoint))
+    assert (given.status_code, given.json()["text"]) == (200, True)
+    version = given.json()["version"]
+    assert client.put(NOTES, json=described(endpoint)).json()["version"] == version
+    assert client.put(NOTES, json=plain).json()["version"] == version
+    assert client.put(NOTES, json=described(endpoint, model="others")).json()["version"] != version
+    client.put(f"{NOTES}/points", json={"points": [{"id": "a", "text": "amber birch"}]})
+    assert endpoint.asked[-1][1]["model"] == "others"
+    refused = problem(client.put(NOTES, json=described(endpoint)), 409, "collection_exists")
+    assert "only an empty one takes an encoder" in refused
+    assert client.put(NOTES, json=described(endpoint, model="others")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("changed", "parameter"),
+    [
+        ({"type": "onnx", "path": "/etc"}, "encoder.type"),
+        ({"api_key_env": "PATH"}, "encoder.api_key_env"),
+        ({"url": "file:///etc/passwd"}, "encoder.url"),
+        ({"url": 3}, "encoder.url"),
+        ({"dim": 2}, "encoder.dim"),
+        ({"modle": "x"}, "encoder.modle"),
+    ],
+)
+def test_encoder_that_a_request_may_not_describe_is_refused_and_nothing_is_made(client, endpoint, changed, parameter):
+    answer = client.put(NOTES, json=described(endpoint, **changed))
+    assert answer.json()["parameter"] == parameter
+    assert answer.status_code == 422
+    assert client.get(NOTES).status_code == 404
+
+
+def test_encoder_needs_a_key_of_role_admin(tmp_path, contract, endpoint):
+    keys = {f"{role}_keys": key for role, key in KEYS.items()}
+    with serving_catalog(tmp_path, **keys) as url, contract.client(url, timeout=60) as client:
+        writer, admin = ({"Authorization": f"Bearer {KEYS[role]}"} for role in ("write", "admin"))
+        problem(client.put(NOTES, json=described(endpoint), headers=writer), 403, "forbidden")
+        assert client.put(NOTES, json=described(endpoint), headers=admin).status_code == 201

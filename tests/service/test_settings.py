@@ -1,7 +1,15 @@
+import subprocess
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from hubless_service.settings import Settings
+from hubless_service.variables import misspelt
+
+ROOT = Path(__file__).parents[2]
+NOT_READ = {"HUBLESS_KEY", "HUBLESS_CACHE_BYTES", "HUBLESS_PROT"}
+"""Of tests, of an old version, and misspelt, in the changelog."""
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +71,48 @@ def test_limits_hold_for_queries(serve, words, vector):
         assert (refused["code"], refused["expected"], refused["received"]) == ("invalid_input", "1 to 2 queries", "3")
         binary = client.post(batch, content=vector.tobytes() * 3, headers={"content-type": "application/octet-stream"})
         assert binary.json()["expected"] == "1 to 2 queries"
+
+
+def test_variables_of_all_documents_and_programs_are_known():
+    listed = subprocess.run(
+        [
+            "git",
+            "grep",
+            "-hoE",
+            r"\bHUBLESS_[A-Z_]+[A-Z]\b",
+            "--",
+            "*.md",
+            "*.yml",
+            "*.yaml",
+            "clients",
+            "docker",
+            "deploy",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = set(listed.stdout.split()) - NOT_READ
+    assert {"HUBLESS_CATALOG", "HUBLESS_URL", "HUBLESS_MILVUS_URI"} <= names
+    assert misspelt(names) == []
+
+
+def test_no_setting_is_misspelt_in_small_letters_and_kubernetes_is_left_alone():
+    kubernetes = ["HUBLESS_SERVICE_HOST", "HUBLESS_SERVICE_PORT_HTTP", "HUBLESS_PORT_8000_TCP_ADDR"]
+    assert misspelt(["hubless_port", "HUBLESS_MILVUS_URI", "PATH", "HUB_PORT", *kubernetes]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("HUBLESS_PROT", "HUBLESS_PORT"),
+        ("HUBLES_PORT", "HUBLESS_PORT"),
+        ("HUBBLESS_ADMIN_KEYS", "HUBLESS_ADMIN_KEYS"),
+        ("HUBLESS_TIMEOUT_MS", "HUBLESS_DEFAULT_TIMEOUT_MS"),
+        ("hubless_max_bodybytes", "HUBLESS_MAX_BODY_BYTES"),
+        ("HUBLESS_APIKEY", "HUBLESS_API_KEY"),
+    ],
+)
+def test_misspelt_variable_is_told_with_the_nearest(name, nearest):
+    assert misspelt([name]) == [f"nothing reads the variable {name}: did you mean {nearest}?"]

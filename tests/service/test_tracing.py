@@ -119,7 +119,7 @@ def test_collector_that_the_environment_names_gets_the_spans_before_the_end(cata
 def test_without_the_extra_the_setting_says_what_to_install(catalog, monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     assert Settings(catalog=catalog).traces is False
-    with pytest.raises(ValidationError, match=r"pip install '\.\[otel\]'"):
+    with pytest.raises(ValidationError, match=r"pip install 'hubless\[otel\]'"):
         Settings(catalog=catalog, traces=True)
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,12 @@ class AdapterTests:
         counts = {what: int(number) for number, what in re.findall(r"(\d+) (passed|skipped)", printed)}
         assert counts["passed"] >= self.least
         assert counts.get("skipped", 0) <= self.skipped
+
+    def test_package_says_its_version(self):
+        module = next(iter(self.packages))
+        stated = tomllib.loads((ROOT / "clients" / self.name / "pyproject.toml").read_text("utf-8"))
+        said = run_in_environment(self.name, "python", "-c", f"import {module}; print({module}.__version__)")
+        assert said.strip() == stated["project"]["version"]
 
     def test_types_are_strict(self):
         named = [option for package in self.packages for option in ("-p", package)]

@@ -132,8 +132,11 @@ class TestNpz:
     @pytest.mark.parametrize(
         ("write", "problem"),
         [
-            (lambda path: np.savez(path, a=ROWS, b=ROWS), "a single array, got arrays ['a', 'b']"),
-            (lambda path: np.savez(path, ids=np.arange(3)), "an array named vectors, or a single array, got arrays []"),
+            (lambda path: np.savez(path, a=ROWS, b=ROWS), "a single array, or FILE.npz:NAME, got arrays ['a', 'b']"),
+            (
+                lambda path: np.savez(path, ids=np.arange(3)),
+                "an array named vectors, a single array, or FILE.npz:NAME, got arrays []",
+            ),
             (lambda path: archive(path, vectors=b"abc"), "got arrays []"),
             (lambda path: archive(path, vectors_npy=npy_bytes(path.parent)[:-16]), "as its header says, got 464"),
             (lambda path: archive(path, vectors_npy=npy_bytes(path.parent) + b"1234"), "as its header says, got 484"),

@@ -10,8 +10,10 @@ import json
 import re
 import uuid
 
+import faiss
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from support.files import write_npy, write_npz, write_parquet
@@ -74,6 +76,32 @@ def table(path, **columns):
     return path
 
 
+def numbered(values):
+    return {f"e{column}": values for column in range(8)}
+
+
+def jsonl(path, value):
+    return lines(path, [json.dumps(each) for each in among([{"vector": each} for each in LISTS], value)])
+
+
+def feather(path, values):
+    pa.feather.write_feather(pa.table({"vector": values}), str(path), chunksize=64)
+    return path
+
+
+def fvecs(path, rows, dims=DIM):
+    lengths = np.broadcast_to(np.array(dims, "<i4"), len(rows))[:, None].copy()
+    np.hstack([lengths.view("<f4"), rows]).tofile(path)
+    return path
+
+
+def indexed(path, rows):
+    index = faiss.IndexFlatIP(DIM)
+    index.add(rows)
+    faiss.write_index(index, str(path))
+    return path
+
+
 def parquet(path, **columns):
     pq.write_table(pa.table(columns), path, row_group_size=64)
     return path
@@ -108,6 +136,9 @@ NAMES = [f"id-{row}" for row in range(ROWS)]
 NUMBERS = list(range(ROWS))
 TITLES = [{"n": row} for row in range(ROWS)]
 
+LISTS = good().tolist()
+WIDE = np.ones((40, 8), np.float32)
+
 READERS = {
     # vectors
     "nan in an array": lambda folder: fit(wrong(np.nan)),
@@ -132,6 +163,25 @@ READERS = {
     "parquet nan": lambda folder: fit(write_parquet(folder / "t.parquet", wrong(np.nan))),
     "parquet null": lambda folder: fit(write_parquet(folder / "t.parquet", listed(None))),
     "parquet ragged": lambda folder: fit(write_parquet(folder / "t.parquet", listed([1.0]))),
+    "parquet of numbered columns": lambda folder: fit(
+        parquet(folder / "t.parquet", **numbered(among(NUMBERS, None))), WIDE
+    ),
+    "csv of numbered columns": lambda folder: fit(table(folder / "t.csv", **numbered(among(NUMBERS, "x"))), WIDE),
+    "csv of lists": lambda folder: fit(table(folder / "t.csv", id=NAMES, vector=listed("[0.1 0.2"))),
+    "csv of ragged lists": lambda folder: fit(table(folder / "t.csv", id=NAMES, vector=listed("[1.0]"))),
+    "csv of vectors, a cell too many": lambda folder: fit(
+        lines(folder / "t.csv", ["id,vector", *among([f'{row},"{each}"' for row, each in enumerate(LISTS)], "1,2,3")])
+    ),
+    "jsonl of vectors, a text among them": lambda folder: fit(jsonl(folder / "t.jsonl", {"vector": [0, "x", 0, 0]})),
+    "jsonl of vectors, one ragged": lambda folder: fit(jsonl(folder / "t.jsonl", {"vector": [1.0]})),
+    "jsonl of vectors, one missing": lambda folder: fit(jsonl(folder / "t.jsonl", {"title": "x"})),
+    "jsonl of vectors, no object": lambda folder: fit(jsonl(folder / "t.jsonl", [1])),
+    "feather null": lambda folder: fit(feather(folder / "t.feather", listed(None))),
+    "feather ragged": lambda folder: fit(feather(folder / "t.feather", listed([1.0]))),
+    "feather null within": lambda folder: fit(feather(folder / "t.feather", listed([1.0, 2.0, None, 4.0]))),
+    "fvecs nan": lambda folder: fit(fvecs(folder / "t.fvecs", wrong(np.nan))),
+    "fvecs ragged": lambda folder: fit(fvecs(folder / "t.fvecs", good(), among([DIM] * ROWS, 3))),
+    "faiss zeros": lambda folder: fit(indexed(folder / "t.faiss", wrong(0))),
     "shards": lambda folder: fit(shards(folder)),
     "query bank": lambda folder: fit(bank=wrong(np.nan)),
     "query bank in a file": lambda folder: fit(bank=write_npz(folder / "b.npz", wrong(0))),

@@ -146,7 +146,9 @@ class TestFiles:
 
     def test_unknown_ending_and_missing_file_are_refused(self, tmp_path):
         (tmp_path / "ids.csv").write_text("1")
-        with pytest.raises(InputError, match=r"^ids \(ids.csv\): expected a file ending in .npy, .txt or .parquet"):
+        with pytest.raises(
+            InputError, match=r"^ids \(ids.csv\): expected a file ending in .npy, .txt, .parquet or .npz"
+        ):
             read_ids(tmp_path / "ids.csv")
         with pytest.raises(StorageError, match=r"nowhere\.txt: ids: there is no such file"):
             read_ids(tmp_path / "nowhere.txt")

@@ -1,7 +1,10 @@
 """hubless in LangChain: a vector store whose ranking is corrected for hubness, and a retriever."""
 
+from importlib.metadata import version
+
 from langchain_hubless.errors import HublessError
 from langchain_hubless.retrievers import HublessRetriever
 from langchain_hubless.vectorstores import HublessVectorStore
 
+__version__ = version("langchain-hubless")
 __all__ = ["HublessError", "HublessRetriever", "HublessVectorStore"]

@@ -16,7 +16,7 @@ class HublessRetriever(BaseRetriever):
     ----------
     store : where to search
     k : number of documents
-    filter : JSON filter of hubless
+    filter : such as {"year": {"$gte": 2000}}, or a JSON filter of hubless
     strength : how much of the correction is applied: 0 is the raw ranking; None is the collection's
     """
 

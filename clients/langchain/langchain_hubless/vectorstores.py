@@ -17,6 +17,7 @@ from hubless_client.documents import BATCH, WAIT, Documents
 from hubless_client.steps import BothClients, Program, Step, arun, run
 from langchain_hubless.documents import document_of, payload_of
 from langchain_hubless.errors import translated
+from langchain_hubless.filters import filter_of
 
 EXTREME = 700.0  # math.exp overflows above
 
@@ -267,7 +268,7 @@ class HublessVectorStore(VectorStore):
 
     def _delete(self, ids: list[str] | None, filter: Filter) -> Program[bool]:
         with suppress(ApiCollectionNotFound):
-            yield from self._documents.delete(ids, filter)
+            yield from self._documents.delete(ids, filter_of(filter))
         return True
 
     def _add_bank(self, queries: list[str], replace: bool, wait: float) -> Program[BankInfo]:
@@ -299,6 +300,7 @@ class HublessVectorStore(VectorStore):
         if not (yield from self._is_made()):
             return []
         vector = (yield self._vector_of(query)) if isinstance(query, str) else query
+        options = options | {"filter": filter_of(options.get("filter"))}
         given = {name: value for name, value in options.items() if value is not None}
         return (yield from self._documents.query(vector, **{"limit": k, "strength": self.strength, **given}))
 

@@ -95,6 +95,36 @@ def test_filter_searches_only_documents_that_meet_it(plane):
     assert ids(plane.similarity_search("east", k=1, filter={"field": "tags", "contains": "a"})) == ["nearer"]
 
 
+@pytest.mark.parametrize(
+    ("filter", "found"),
+    [
+        ({"rank": {"$gte": 1}}, ["nearer", "north"]),
+        ({"rank": {"$gte": 1, "$lt": 2}}, ["nearer"]),
+        ({"$or": [{"rank": {"$eq": 2}}, {"tags": {"$contains": 1}}]}, ["nearer", "north"]),
+        ({"$and": [{"rank": {"$in": [0, 1]}}, {"rank": {"$ne": 0}}]}, ["nearer"]),
+        ({"$not": {"rank": {"$lt": 2}}}, ["north"]),
+        ({"rank": {"$between": [1, 2]}, "tags": {"$exists": True}}, ["nearer", "north"]),
+        ({"not": {"rank": {"$nin": [2]}}}, ["north"]),
+    ],
+)
+def test_filter_with_the_operators_of_langchain_is_taken(plane, filter, found):
+    assert [name for name in ids(plane.similarity_search("east", filter=filter)) if name in found] == found
+    assert set(ids(plane.similarity_search("east", filter=filter))) == set(found)
+
+
+@pytest.mark.parametrize(
+    ("filter", "words"),
+    [
+        ({"rank": {"$regex": "a"}}, r"\$eq, \$ne.*got '\$regex' of 'rank'"),
+        (lambda document: True, "expected a dict.*function"),
+        ({"rank": {"$between": 3}}, "two values"),
+    ],
+)
+def test_filter_without_a_counterpart_is_refused_before_it_is_sent(plane, filter, words):
+    with pytest.raises(HublessError, match=words):
+        plane.similarity_search("east", filter=filter)
+
+
 def test_filter_in_the_short_form_of_other_stores(store):
     store.add_texts([f"text {number}" for number in range(8)], [{"mod": number % 4} for number in range(8)])
     assert {found.metadata["mod"] for found in store.similarity_search("text 1", k=8, filter={"mod": 3})} == {3}

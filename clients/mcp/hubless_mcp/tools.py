@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
 
 from hubless_client import AsyncClient, ClientError
 from hubless_client.connection import DEFAULT_URL
@@ -16,6 +17,8 @@ URL, KEY = "HUBLESS_URL", "HUBLESS_API_KEY"
 """Environment variables: the address of the server, and its key."""
 MOST = 100
 """Hits of a search, at most."""
+READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+"""What a program that calls tools may know of each before: it changes nothing, and asks one server only."""
 INSTRUCTIONS = (
     "Search collections of a hubless server. Answers are corrected for hubs: items that turn up for too many queries. "
     "A score is similarity - strength * offset; compare scores within one answer only."
@@ -32,12 +35,12 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
 
     server: MCPServer[None] = MCPServer("hubless", instructions=INSTRUCTIONS, lifespan=lifespan)
 
-    @server.tool()
+    @server.tool(title="List collections", annotations=READS)
     async def collections() -> list[dict[str, Any]]:
         """List the collections: name, number of targets, whether they are found by text, and payload columns."""
         return [_shown(each) for each in await _asked(client.collections())]
 
-    @server.tool()
+    @server.tool(title="Search a collection", annotations=READS)
     async def search(
         collection: str,
         text: str,
@@ -72,13 +75,13 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
             ],
         }
 
-    @server.tool()
+    @server.tool(title="Show one target", annotations=READS)
     async def point(collection: str, id: str | int) -> dict[str, Any]:
         """Return one target: its offset (positive marks a hub) and its payload."""
         found = await _asked(client.point(collection, id))
         return {"id": found.id, "offset": found.offset, "payload": dict(found.payload or {})}
 
-    @server.tool()
+    @server.tool(title="Show planted targets", annotations=READS)
     async def scan(collection: str) -> dict[str, Any] | None:
         """Return the last scan for targets that real queries find too often, which may be planted; null without one."""
         kept = await _asked(client.kept_scan(collection))

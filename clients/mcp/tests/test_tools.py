@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from hubless_client import AsyncClient
+from hubless_client import ApiInvalidInput, AsyncClient
 from hubless_client import Client as HublessClient
 from hubless_mcp import make_server
 
@@ -34,7 +34,15 @@ async def test_tools_are_those_that_read():
     async with Client(make_server(AsyncClient(URL, api_key=KEY))) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == ["collections", "search", "point", "scan"]
-    assert all(tool.description for tool in tools)
+    assert all(tool.description and tool.title for tool in tools)
+    for tool in tools:
+        said = tool.annotations.model_dump(by_alias=True, exclude_none=True)
+        assert said == {
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        }
 
 
 async def test_collections_and_points_are_shown(books):
@@ -54,6 +62,13 @@ async def test_wrong_calls_are_told_in_words(books, arguments, message):
     answer = await called("search", collection=books, **arguments)
     assert answer.is_error
     assert message in answer.content[0].text
+
+
+async def test_filter_of_another_program_is_told_in_its_right_form(books):
+    async with AsyncClient(URL, api_key=KEY) as client:
+        with pytest.raises(ApiInvalidInput) as refused:
+            await client.query(books, [1.0, 0.0], filter={"year": {"$gte": 2000}})
+    assert '{"field": "year", "gte": 2000}' in str(refused.value)
 
 
 async def test_program_serves_on_standard_input_and_output(books):

@@ -1,5 +1,7 @@
 """HTTP client for hubless, vector search without hubs: sync and async."""
 
+from importlib.metadata import version
+
 from hubless_client.aliases import AliasInfo
 from hubless_client.bank import BankInfo
 from hubless_client.client import AsyncClient, Client
@@ -91,6 +93,7 @@ from hubless_client.versions import (
 )
 from hubless_client.writing import Deleted, Written
 
+__version__ = version("hubless-client")
 __all__ = [
     "AccessInfo",
     "AliasInfo",

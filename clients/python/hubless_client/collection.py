@@ -113,6 +113,7 @@ class CollectionMethods:
         *,
         dims: int | None = None,
         keep_full: bool = False,
+        encoder: Mapping[str, Any] | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[CollectionInfo]:
@@ -125,6 +126,8 @@ class CollectionMethods:
         id_type : "string" or "int64"
         payload_schema : names of types by column; None takes any JSON objects
         dims, keep_full : dimensions of the index, with `keep_full=True`; whole vectors rank the targets that it finds
+        encoder : the description of an endpoint that turns texts into vectors; an empty collection that is there takes
+            it, too. Needs a key of role admin
         request_id, timeout : as in every call
         """
         document: dict[str, Any] = {"dim": dim, "metric": metric, "id_type": id_type}
@@ -132,6 +135,8 @@ class CollectionMethods:
             document["payload_schema"] = dict(payload_schema)
         if dims is not None or keep_full:
             document |= {"dims": dims, "keep_full": keep_full}
+        if encoder is not None:
+            document["encoder"] = dict(encoder)
         path, body = in_collection(name), in_json(document)
         return Call("PUT", path, CollectionInfo.from_json, body, request_id=request_id, timeout=timeout)
 

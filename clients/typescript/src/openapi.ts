@@ -233,6 +233,10 @@ export interface components {
             dim: number;
             /** @description Dimensions of the index, below dim. Needs keep_full. */
             dims?: number | null;
+            /** @description An endpoint that turns texts into vectors, such as {"type": "openai", "url": "http://…/v1", "model": "m"}; see docs/encoders.md. Needs a key of role admin. A collection that is there takes it while it is empty. */
+            encoder?: {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description The type of its ids.
              * @enum {string}

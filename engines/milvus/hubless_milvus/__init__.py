@@ -2,3 +2,7 @@
 
 The version itself, with ids, payload and offsets, lies in the catalog as with Faiss.
 """
+
+from importlib.metadata import version
+
+__version__ = version("hubless-milvus")

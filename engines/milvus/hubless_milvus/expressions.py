@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from hubless.errors import InputError
-from hubless.filters.grammar import FIELD
 from hubless.filters.kinds import kind_of
+from hubless.filters.words import FIELD
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import is_list
 from hubless.vectors.payload import Masks

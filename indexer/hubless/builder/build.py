@@ -57,6 +57,7 @@ def build(
     target_prior: PriorLike | None = None,
     strength: float | None = None,
     relevant: RelevantIds | None = None,
+    skip_bad_rows: bool = False,
     replace_writes: bool = False,
     progress: bool | None = None,
 ) -> Manifest:
@@ -77,7 +78,8 @@ def build(
     targets : (n, d) what can be found: a file, a folder of files, an array or a source
     query_bank : (b, d) example queries. Only correction "none" does without; nothing is measured then
     target_bank : (g, d) extra targets, for the corrections that use one
-    ids : (n,) unique strings or 64-bit integers; by default of the targets' file, the payload's `id`, or row numbers
+    ids : (n,) unique strings or 64-bit integers, a file of them, or the name of the column that has them; by default of
+        the targets' file, the payload's `id`, or row numbers
     payload : (n,) rows; by default the other columns in the file of the targets
     payload_schema : types of columns by name, such as {"zip": "string"}; see docs/cli.md for names and guesses
     encoder : encodes text queries: a folder, a file that describes one (.json or .toml), or an encoder
@@ -109,6 +111,8 @@ def build(
     relevant : for each bank query the id of its right target or a list of them, empty or null where nobody knows; a
         list, or a .npy or .json file. They make confidence a probability: a fifth of the labelled queries, at least 20,
         is left out of the bank for that
+    skip_bad_rows : leave out rows with NaN, infinity or nulls, and zeros under cosine, with all that belongs to them,
+        and warn of them; they are refused otherwise
     replace_writes : the targets have all that was written to the collection; writes are refused otherwise
     progress : show progress bars; None does if standard error is a terminal
     """
@@ -126,7 +130,7 @@ def build(
         given = record_from(Inputs, arguments)
         seen = given.seen()
         with seen.unchanged():
-            opened, contents = given.open()
+            opened, contents = given.open(recipe.metric)
         with drafting(work.catalog, collection, recipe, steps) as (staged, bench):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():

@@ -105,6 +105,7 @@ class Index(Collection):
         live_queries: Vectors | None = None,
         target_prior: PriorLike | None = None,
         relevant: RelevantIds | None = None,
+        skip_bad_rows: bool = False,
         progress: bool | None = False,
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
@@ -126,7 +127,7 @@ class Index(Collection):
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
-                opened, held = given.open()
+                opened, held = given.open(recipe.metric)
                 rows = None
                 table = IdTable.of(held.ids)
                 if held.payload is not None:

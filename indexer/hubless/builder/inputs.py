@@ -17,10 +17,17 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.executors import SHARED
+from hubless.builder.items import (
+    column_of_ids,
+    open_given,
+    open_targets,
+    reading_payload,
+    without_bad_rows,
+)
 from hubless.builder.recipe import Recipe
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
-from hubless.errors import HublessError, InputError, StorageError, UnknownField, one_line, storage_errors
+from hubless.errors import HublessError, InputError, StorageError, UnknownField, storage_errors
 from hubless.kernels import sharding
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
@@ -29,11 +36,13 @@ from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import FileRecord, FileStamp, InputRecord
 from hubless.vectors.arrays import F32, I64, check_dim, short_rows, unit_rows
+from hubless.vectors.bad_rows import with_count
 from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
-from hubless.vectors.files import SHARDS, Items, Vectors, as_items
+from hubless.vectors.files import SHARDS, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
+from hubless.vectors.ids import Ids, IdTable, write_ids
 from hubless.vectors.listing import ending_of
+from hubless.vectors.npy import split_member
 from hubless.vectors.payload import (
     Dataset,
     Payload,
@@ -41,8 +50,6 @@ from hubless.vectors.payload import (
     PayloadTypes,
     as_payload,
     open_dataset,
-    parted_ids,
-    typed_payload,
 )
 from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
 from hubless.vectors.sources import (
@@ -65,7 +72,7 @@ class InputStamps:
     """The files and folders among some inputs, as they were when this was made, before anything was read."""
 
     def __init__(self, **inputs: object) -> None:
-        self._paths = {name: Path(given) for name, given in inputs.items() if isinstance(given, str | Path)}
+        self._paths = {name: split_member(given)[0] for name, given in inputs.items() if isinstance(given, str | Path)}
         self._stamps = {name: _stamps(path) for name, path in self._paths.items()}
 
     @contextmanager
@@ -138,6 +145,7 @@ class Inputs:
     encoder: str | Path | Encoder | None = None
     target_prior: PriorLike | None = None
     relevant: RelevantIds | None = None
+    skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
         for name, given in self._files.items():
@@ -149,16 +157,18 @@ class Inputs:
 
     @property
     def _files(self) -> dict[str, Any]:
-        return {name: given for name, given in vars(self).items() if name != "payload_schema"}
+        return {name: given for name, given in vars(self).items() if name not in ("payload_schema", "skip_bad_rows")}
 
-    def open(self) -> "tuple[BuildVectors, Contents]":
-        items = as_items(self.targets, "targets")
-        # without a bank, some of the targets choose and check the index
-        bank = in_memory(sample(items.vectors, MOST_STANDING_IN)) if self.query_bank is None else self.query_bank
-        given = {"targets": items, "query_bank": as_items(bank, "query bank")}
-        for name, more in (("target_bank", self.target_bank), ("live_queries", self.live_queries)):
-            if more is not None:
-                given[name] = as_items(more, name.replace("_", " "))
+    def open(self, metric: str) -> "tuple[BuildVectors, Contents]":
+        """Open all inputs, check them against each other, and leave bad rows out if that is asked for."""
+        given = {
+            name: open_given(getattr(self, name), name.replace("_", " "), metric, skip_bad_rows=self.skip_bad_rows)
+            for name in ("query_bank", "target_bank", "live_queries")
+            if getattr(self, name) is not None
+        }
+        items = open_targets(
+            self.targets, self.ids, self.payload, self.payload_schema, metric=metric, skip_bad_rows=self.skip_bad_rows
+        )
         count, dim = items.vectors.shape
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
@@ -167,18 +177,28 @@ class Inputs:
             encoder.check()  # not an endpoint, whose key may be set only where the collection is served
         if encoder is not None:
             check_dim(encoder.dim, dim, "encoder", items.vectors.name)
-        items = _with_payload(items, self.ids, self.payload, self.payload_schema)
         prior, column = None, None
         if self.target_prior is not None:
             prior, column = _prior(self.target_prior, items.payload, list(items.payload_columns), count)
-        own_ids = pa.array(np.arange(count)) if items.ids is None else items.ids
-        ids = own_ids if self.ids is None else _ids(self.ids, count)
+        items = replace(items, ids=pa.array(np.arange(count)) if items.ids is None else items.ids)
         relevant = None
         if self.relevant is not None:
             if self.query_bank is None:
                 raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
-            relevant = relevant_rows(self.relevant, given["query_bank"].vectors.shape[0], IdTable.of(ids).row)
-        paths = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
+            relevant = relevant_rows(self.relevant, given["query_bank"].vectors.shape[0], IdTable.of(items.ids).row)
+        kept: dict[str, I64 | None] = {}
+        if self.skip_bad_rows:
+            items, kept["targets"] = without_bad_rows(items, metric)
+            for name, each in given.items():
+                given[name], kept[name] = without_bad_rows(each, metric)
+            if prior is not None and (rows := kept["targets"]) is not None:
+                prior = prior.taken(rows)
+            relevant = _labels_left(relevant, kept.get("query_bank"), kept["targets"])
+        if self.query_bank is None:  # some of the targets choose and check the index
+            given["query_bank"] = as_items(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank")
+        given["targets"] = items
+        paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
+        paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
         paths |= {} if column else {"target_prior": self.target_prior}
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return (
@@ -188,13 +208,26 @@ class Inputs:
                 prior_column=column,
                 bank_given=self.query_bank is not None,
                 records={
-                    name: files_record(_files(Path(at))) for name, at in paths.items() if isinstance(at, str | Path)
+                    name: files_record(_files(split_member(at)[0]))
+                    for name, at in paths.items()
+                    if isinstance(at, str | Path)
                 },
                 relevant=relevant,
                 files={name: each.files for name, each in given.items() if each.files},
             ),
-            Contents(ids, items.payload, list(items.payload_columns), encoder),
+            Contents(items.ids, items.payload, list(items.payload_columns), encoder),
         )
+
+
+def _labels_left(relevant: list[I64] | None, queries: I64 | None, targets: I64 | None) -> list[I64] | None:
+    """Return the right targets of the queries that are left, by their rows among the targets that are left."""
+    if relevant is None:
+        return None
+    if queries is not None:
+        relevant = [relevant[query] for query in queries]
+    if targets is not None:
+        relevant = [np.searchsorted(targets, rows[np.isin(rows, targets)]) for rows in relevant]
+    return relevant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,49 +250,6 @@ class BuildVectors:
     relevant: list[I64] | None = None
     calibrated: ConfidenceModel | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
-
-
-def open_targets(
-    targets: Vectors,
-    ids: Ids | None,
-    payload: PayloadLike | None,
-    payload_schema: PayloadTypes | None = None,
-    parameter: str = "targets",
-) -> Items:
-    """Open targets, their ids and payload, by the parameters of `build`. Errors call the targets `parameter`."""
-    items = _with_payload(as_items(targets, parameter), ids, payload, payload_schema)
-    return items if ids is None else replace(items, ids=_ids(ids, items.vectors.shape[0]))
-
-
-def _with_payload(
-    items: Items, ids: Ids | None, payload: PayloadLike | None, payload_schema: PayloadTypes | None
-) -> Items:
-    """Put the given payload in the place of the file's. Its column `id` has the ids, if nothing else has."""
-    found, table, columns = items.ids, items.payload, list(items.payload_columns)
-    if table is not None and payload is None:
-        table = typed_payload(table, payload_schema, columns)
-    elif payload is None and payload_schema:
-        raise InputError("payload schema", "a payload", "none")
-    if payload is not None:
-        table = as_payload(payload, payload_schema)
-        columns = list(table.schema.names)
-        if ids is None and found is None:
-            with reading_payload():
-                found, columns = parted_ids(table)
-    if table is not None:
-        count = items.vectors.shape[0]
-        with reading_payload():
-            rows = table.count_rows()
-        if rows != count:
-            raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
-    return replace(items, ids=found, payload=table if columns else None, payload_columns=tuple(columns))
-
-
-def _ids(ids: Ids, count: int) -> pa.Array:
-    array = as_ids(ids)
-    if len(array) != count:
-        raise InputError("ids", f"{count}, one a target", f"{len(array)}")
-    return array
 
 
 def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count: int) -> tuple[TargetPrior, str | None]:
@@ -375,17 +365,6 @@ def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, It
     return schema, (stored_rows(batch, schema) for batch in scanner.to_batches())
 
 
-@contextmanager
-def reading_payload() -> Iterator[None]:
-    """Turn what the readers of payload raise into an `InputError`. Errors of the disk stay."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
-            raise
-        raise InputError("payload", "readable rows of one shape", one_line(error)) from error
-
-
 SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)
 """Shares of the dimensions that are tried, ascending."""
 CHANGED = 1 / 4
@@ -479,7 +458,8 @@ def read_source(
     if basis is not None and dim == basis.kept:  # reduced already
         basis = None
     digest = hashlib.sha256()
-    rows = _checked(source, metric, basis, digest.update if files is None else None)
+    checked = _checked(source, metric, digest.update if files is None else None)
+    rows = (each if basis is None else basis.reduced(each) for _, each in checked)
     read: VectorSource
     if basis is None and isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
@@ -494,17 +474,29 @@ def read_source(
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
 
 
-def _checked(
-    source: VectorSource, metric: str, basis: Basis | None, told: Callable[[memoryview], object] | None
+def checked_blocks(
+    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None = None
 ) -> Iterator[F32]:
-    """Yield all rows as they are compared, block by block. `told` is called with the bytes of those given."""
+    """Yield the rows of a source as given, block by block, once they are checked under a metric.
+
+    `told` is called with the bytes of each block. An error about a row says how many are like it.
+    """
+    yield from (given for given, _ in _checked(source, metric, told))
+
+
+def _checked(
+    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None
+) -> Iterator[tuple[F32, F32]]:
+    """Yield all rows as given, and under the metric."""
     start = 0
-    for block in source.blocks(block_rows(source.shape[1])):
-        if told is not None:
-            told(block.data)
-        rows = (unit_rows if metric == "cosine" else short_rows)(block, source.name, start)
-        yield rows if basis is None else basis.reduced(rows)
-        start += len(block)
+    try:
+        for block in source.blocks(block_rows(source.shape[1])):
+            if told is not None:
+                told(block.data)
+            yield block, (unit_rows if metric == "cosine" else short_rows)(block, source.name, start)
+            start += len(block)
+    except InputError as error:
+        raise with_count(error, source, metric) from error
 
 
 def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None, name: str) -> VectorSource:

@@ -19,7 +19,16 @@ from hubless.builder.recipe import Metric, Recipe
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
 from hubless.corrections.prior import TargetPrior
-from hubless.errors import BundleError, CollectionExists, CollectionNotFound, InputError, StorageError, storage_errors
+from hubless.encoders import Endpoint
+from hubless.errors import (
+    BundleError,
+    CollectionExists,
+    CollectionNotFound,
+    InputError,
+    JobRunning,
+    StorageError,
+    storage_errors,
+)
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.full import CANDIDATES
@@ -56,9 +65,15 @@ def create(
     payload_schema: Mapping[str, str] | None = None,
     dims: int | None = None,
     keep_full: bool = False,
+    encoder: Endpoint | None = None,
 ) -> bool:
-    """Create an empty collection, or return false if it is there. Raises `CollectionExists` if its settings differ."""
+    """Create an empty collection, or return false if it is there. Raises `CollectionExists` if its settings differ.
+
+    An `encoder` is also given to one that is there, as long as it is empty.
+    """
     check_name(collection)
+    if encoder is not None:
+        check_dim(encoder.dim, dim, "encoder")
     if type(dim) is not int or not 1 <= dim <= MOST_DIM:
         raise InputError("dim", f"a whole number from 1 to {MOST_DIM}", dim)
     if id_type not in ID_TYPES:
@@ -77,8 +92,10 @@ def create(
                 if collection in home.collections():  # or it was deleted while it was compared
                     raise
             else:
+                if encoder is not None:
+                    _give_encoder(home, collection, encoder)
                 return False
-        contents = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), None)
+        contents = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), encoder)
         raw = CorrectionRecord(name=NONE, parameters={}, details={})
         about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK], "dims": dims}
         with home.staging(collection) as staged, storage_errors(staged.folder):
@@ -90,6 +107,21 @@ def create(
             draft.write(staged.folder)
             staged.publish(draft.manifest(contents, {}, collection, staged.version))
     return True
+
+
+def _give_encoder(home: Catalog, collection: str, encoder: Endpoint) -> None:
+    """Make a version with an encoder, of a collection without targets that has another one or none."""
+    described = encoder.description.model_dump()
+    try:
+        with lease(home.path / collection, "hubless serve, which gives it an encoder"):
+            known = open_index(home, collection, lenient=True)
+            if getattr(known.parts.encoder, "description", None) == encoder.description:
+                return
+            if known.count:
+                raise CollectionExists(f"collection {collection!r} has targets; only an empty one takes an encoder")
+            open_index(home, collection, encoder=described).save(home.path, collection)
+    except JobRunning as error:
+        raise InputError("encoder", "a collection that no job changes; try again", "a job at work on it") from error
 
 
 def _schema(types: Mapping[str, str] | None) -> pa.Schema:

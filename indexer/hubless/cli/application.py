@@ -11,15 +11,12 @@ from importlib.metadata import entry_points, version
 from typing import Annotated, Any
 
 import typer
-from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from hubless.errors import HublessError, one_line
 
 ADDED = "hubless.commands"
 """Entry points through which other packages add commands. The service adds `serve`."""
-COMPLETE = "_HUBLESS_COMPLETE"
-"""`source_bash` and its like in it print the script of a shell."""
 PANELS = {
     "Commands": {
         "demo": ("demo.demo_command:demo", "Search a Python library in plain English, with and without hubs."),
@@ -108,7 +105,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    add_completion=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Vector search without hubs: build, measure, search and serve collections.",
 )
@@ -140,8 +136,6 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    if COMPLETE in os.environ:
-        completion_init()
     try:
         _print_warnings()
         code = app(prog_name=app.info.name, standalone_mode=False)

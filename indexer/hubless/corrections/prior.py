@@ -18,7 +18,7 @@ from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F64, I64, as_array
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.npy import read_npy
-from hubless.vectors.objects import shown
+from hubless.vectors.object_rows import brief
 
 TARGET_PRIOR = "target prior"
 TAKES_PRIOR = ("sn", "dbsn", "auto")
@@ -131,4 +131,4 @@ def _number(text: str, place: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise InputError(place, "a number", shown(text)) from error
+        raise InputError(place, "a number", brief(text)) from error

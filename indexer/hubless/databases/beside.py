@@ -111,7 +111,7 @@ class DatabaseWithCopies(Database):
             room = self.most - len(longest) + len(into)
             raise InputError("into", f"a name of up to {max(room, 0)} letters, as {self.title} has limits", repr(into))
         copy = self._pointers().get(pointer)
-        if pointer in self._collections() or (copy is not None and self._of(copy) is None):
+        if pointer in self._collections() or (copy is not None and copy not in self._ours(into)):
             raise InputError("into", f"another name, as {pointer} is yours", repr(into))
         if metric is not None:
             self._metric = metric
@@ -228,12 +228,14 @@ class DatabaseWithCopies(Database):
             name
             for name in sorted(names)
             if (of := self._of(name)) and into in (None, of) and not any(self._of(name, each) for each in longer)
+            # short numbers are those of version 0.2.0; without a fit they are the owner's
+            if self._is_a_copy(name) or name.endswith(FIT) or self._fit_of(name) in names
         ]
 
     def _of(self, copy: str, name: str | None = None) -> str | None:
         """Return which correction a copy or the collection of a fit has; None if it is neither."""
         end = re.escape(self.separator)
-        pattern = rf"{re.escape(name or self.name)}{end}([a-z_]\w*?){end}\d{{{_DIGITS}}}({end}{FIT})?"
+        pattern = rf"{re.escape(name or self.name)}{end}([a-z_]\w*?){end}\d+({end}{FIT})?"
         found = re.fullmatch(pattern, copy, re.ASCII | re.IGNORECASE)
         return found and found[1]
 

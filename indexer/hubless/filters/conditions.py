@@ -139,5 +139,5 @@ def _as(column: pa.Array, compared: pa.DataType) -> pa.Array:
 
 
 def _fits(value: int, stored: pa.DataType) -> bool:
-    limits = np.iinfo(stored.to_pandas_dtype())
+    limits = np.iinfo(str(stored))  # most versions of pyarrow need pandas for their own conversion
     return bool(limits.min <= value <= limits.max)

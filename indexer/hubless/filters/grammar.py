@@ -20,18 +20,17 @@ import pyarrow as pa
 from hubless.errors import InputError, UnknownField
 from hubless.filters import conditions
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
+from hubless.filters.foreign import rewritten
 from hubless.filters.free import KeyCondition, Which, key_test
-from hubless.filters.kinds import EQUALITY, ORDER, ValueKind, kind_of
+from hubless.filters.kinds import ValueKind, kind_of
+from hubless.filters.words import COMBINATIONS, FIELD, OPERATORS, RESERVED
 from hubless.vectors.arrays import is_list
 from hubless.vectors.free_payload import is_free
 
-FIELD = "field"
-COMBINATIONS = ("and", "or", "not")
 _LONGEST = 80
 """Characters of a filter that an error shows."""
-OPERATORS = (*EQUALITY, *ORDER, "exists", "contains", "prefix")
-RESERVED = (*COMBINATIONS, FIELD, *OPERATORS)
-"""Names that short filters do not have."""
+_LONGEST_FORM = 2000
+"""Characters of the filter that an error proposes."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,31 @@ def parse_filter(
     document: Any, schema: pa.Schema, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
 ) -> Filter:
     """Read a filter from its JSON, checked against the schema of the payload. `name` is what errors call it."""
-    parser = _Parser(schema, limits, name)
-    root = parser.node(document, name, 1)
+    try:
+        root = _Parser(schema, limits, name).node(document, name, 1)
+    except InputError as error:
+        if (own := rewritten(document)) is not None:
+            raise _in_our_form(own, document, schema, limits, name) from error
+        raise
     try:
         return Filter(json.dumps(_full(document), sort_keys=True), root)
     except ValueError as error:
         raise InputError(name, "numbers of at most some thousand digits", "a longer one") from error
+
+
+def _in_our_form(own: Any, document: Any, schema: pa.Schema, limits: FilterLimits, name: str) -> InputError:
+    """Return the error that shows a filter of another program in our form, and what is wrong with it besides."""
+    written = _shortened(own, _LONGEST_FORM)
+    try:
+        _Parser(schema, limits, name).node(own, name, 1)
+    except InputError as error:
+        return type(error)(error.parameter, f"{error.expected}, in the form of hubless: {written}", error.received)
+    return InputError(name, f"the form of hubless, {written}", _shortened(document, _LONGEST))
+
+
+def _shortened(value: Any, longest: int) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 class _Parser:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubless.filters.grammar import COMBINATIONS, FIELD, OPERATORS, RESERVED
+from hubless.filters.words import COMBINATIONS, FIELD, OPERATORS, RESERVED
 
 Json = dict[str, Any]
 _VALUE: Json = {

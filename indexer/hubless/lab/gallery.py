@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs import open_targets
+from hubless.builder.items import open_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
 from hubless.search.collection import Collection

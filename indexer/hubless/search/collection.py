@@ -380,8 +380,9 @@ def _check_thresholds(parts: Parts, min_confidence: float, min_presence: float) 
     for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
         check_between(name, value, 0, 1)
         if value and parts.confidence is None:
-            without = f"0, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
-            raise InputError(name, without, value)
+            of = parts.manifest
+            bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
+            raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
 
 
 def _explanations(

@@ -222,10 +222,11 @@ class FileStamp(_Record):
 
 
 class SourceRecord(_Record):
-    """A source of targets: its file, and those with its ids and payload."""
+    """A source of targets: its file, those with its ids and payload, and the column of ids, if one was named."""
 
     files: list[FileStamp]
     rows: int
+    ids: str | None = None
 
 
 class JobRecord(_Record):

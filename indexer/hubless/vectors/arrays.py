@@ -4,6 +4,9 @@ Legend, used in all docstrings: m queries, n targets, b bank queries, g bank tar
 Vectors are float32, C-contiguous, one row an item.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector, one_line
-from hubless.vectors.objects import stacked, unmasked
+from hubless.vectors.object_rows import stacked, unmasked
 
 _FLOATS = "float16, float32 or float64, or whole numbers of 8 or 16 bits"
 _TAKEN = frozenset({"f2", "f4", "f8", "i1", "u1", "i2", "u2"})
@@ -25,6 +28,24 @@ LONGEST = 1e8
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
+
+
+_LETTING: ContextVar[bool] = ContextVar("letting", default=False)
+
+
+@contextmanager
+def letting_through() -> Iterator[None]:
+    """Let rows through that are no vectors, with NaN where there is no number, so that they can be counted."""
+    token = _LETTING.set(True)
+    try:
+        yield
+    finally:
+        _LETTING.reset(token)
+
+
+def lets_through() -> bool:
+    """Return whether rows that are no vectors are let through now."""
+    return _LETTING.get()
 
 
 def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -> F32:
@@ -45,7 +66,7 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
     else:
         with np.errstate(over="ignore"):
             rows = np.ascontiguousarray(values, dtype=np.float32)
-    if not _is_finite(rows):
+    if not _is_finite(rows) and not lets_through():
         row, column = np.argwhere(~np.isfinite(rows))[0]
         place = f"{name}[{column}]" if numbers is None else f"{_row(name, numbers, row)}, column {column}"
         raise NotFinite(place, "a finite number that fits float32", values[row, column])
@@ -215,6 +236,8 @@ def is_list(kind: pa.DataType) -> bool:
 
 def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0) -> NDArray[Any]:
     """Return lists of one length as an array (n, d). `start` is the number of the first row, for errors."""
+    if lets_through():
+        return _filled(lists, dim)
     if lists.null_count:
         raise InputError(f"{name}, row {start + pc.index(lists.is_null(), True).as_py()}", "a vector", "a null")
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
@@ -230,4 +253,16 @@ def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0
     matrix: NDArray[Any] = values.to_numpy(zero_copy_only=False).reshape(len(lists), dim)
     if matrix.dtype.kind in "iu":
         matrix = matrix.astype(np.float64)
+    return matrix
+
+
+def _filled(lists: pa.Array, dim: int | None) -> NDArray[Any]:
+    """Return lists as an array (n, d), with NaN in those that are null or of another length, and for nulls in them."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    if dim is None:
+        dim = int(lengths[lengths > 0][0]) if lengths.any() else 0
+    whole = lists.is_valid().to_numpy(zero_copy_only=False) & (lengths == dim)
+    values = lists.filter(pa.array(whole)).flatten().to_numpy(zero_copy_only=False)
+    matrix = np.full((len(lists), dim), np.nan, values.dtype if values.dtype.kind == "f" else np.float64)
+    matrix[whole] = values.reshape(-1, dim)
     return matrix

@@ -18,7 +18,7 @@ from hubless.vectors.arrays import as_float32
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
-from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
+from hubless.vectors.npy import NpyVectors, NpzArrays, chosen_array, read_header, read_npy, split_member
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
@@ -68,11 +68,11 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
 def open_items(path: str | Path, parameter: str) -> Items:
     """Open a file of vectors, or a folder of such files: shards, in `natural_order`.
 
-    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A table has vectors as
-    `hubless.vectors.readers.tabular.columns_of_vectors` says, perhaps a column `id`, and the rest is payload.
+    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`; `file.npz:name` names another. A table has
+    vectors as `hubless.vectors.readers.tabular.columns_of_vectors` says, perhaps a column `id`, and payload.
     `parameter` says what the file is for.
     """
-    path = Path(path)
+    path, member = split_member(path)
     name = f"{parameter} ({path.name})"
     if not is_there(path):
         raise StorageError(path, f"{parameter}: there is no such file")
@@ -83,7 +83,7 @@ def open_items(path: str | Path, parameter: str) -> Items:
         raise InputError(name, "a file of vectors", "an empty file")
     opener = _OPENERS[format_of(path, name, Use.VECTORS).name]
     with _reading(path, name):
-        items = opener(path, name)
+        items = opener(path, name) if member is None else _open_npz(path, name, member)
     if min(items.vectors.shape) < 1:
         raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
     return items
@@ -144,14 +144,12 @@ def _open_npy(path: Path, name: str) -> Items:
     return Items(NpyVectors(path, start, dtype, (rows, dim), name), files=(path,))
 
 
-def _open_npz(path: Path, name: str) -> Items:
+def _open_npz(path: Path, name: str, wanted: str | None = None) -> Items:
     with zipfile.ZipFile(path) as archive:
         members = [member.removesuffix(".npy") for member in archive.namelist() if member.endswith(".npy")]
         ids = id_array(NpzArrays(archive)["ids"], f"{name}, ids") if "ids" in members else None
         arrays = [member for member in members if member != "ids"]
-        if "vectors" not in arrays and len(arrays) != 1:
-            raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
-        member = "vectors" if "vectors" in arrays else arrays[0]
+        member = chosen_array(arrays, wanted, "vectors", name)
         with archive.open(f"{member}.npy") as stream:
             shape, fortran_order, dtype = read_header(stream)
             size = archive.getinfo(f"{member}.npy").file_size - stream.tell()

@@ -1,8 +1,11 @@
 """Ids of targets, one a row: checked, stored, looked up."""
 
+import zipfile
+import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -16,8 +19,8 @@ from numpy.typing import NDArray
 from hubless.errors import DuplicateIds, InputError, PointNotFound, one_line
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.listing import ending_of
-from hubless.vectors.npy import read_npy
-from hubless.vectors.objects import shown, unmasked
+from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
+from hubless.vectors.object_rows import brief, unmasked
 
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
 
@@ -69,17 +72,17 @@ def _read_one_by_one(values: Any, name: str) -> pa.Array:
     for row, each in enumerate(ids):
         if type(each) is not type(ids[0]):
             expected = "a string" if isinstance(ids[0], str) else "a whole number"
-            raise InputError(f"{name}, row {row}", f"{expected}, as row 0 has", shown(each))
+            raise InputError(f"{name}, row {row}", f"{expected}, as row 0 has", brief(each))
     return pa.array(ids, pa.int64() if isinstance(ids[0], int) else pa.large_string())
 
 
 def _id(value: Any, place: str) -> str | int:
     """Return an id as text or as a whole number. Raises `InputError` naming the place of what is neither."""
     if isinstance(value, bool | np.bool_):
-        raise InputError(place, _EXPECTED, shown(value))
+        raise InputError(place, _EXPECTED, brief(value))
     if isinstance(value, int | np.integer):
         if not -_BEYOND <= value < _BEYOND:
-            raise InputError(place, "a whole number below 2^63, or a string", shown(value))
+            raise InputError(place, "a whole number below 2^63, or a string", brief(value))
         return int(value)
     if value is None or value != value:  # NaN, or what pandas has in its place
         raise InputError(place, "an id for each row", "none")
@@ -89,8 +92,8 @@ def _id(value: Any, place: str) -> str | int:
             text.encode()
             return str(text)
     except UnicodeError as error:
-        raise InputError(place, "text in UTF-8", shown(value)) from error
-    raise InputError(place, _EXPECTED, shown(value))
+        raise InputError(place, "text in UTF-8", brief(value)) from error
+    raise InputError(place, _EXPECTED, brief(value))
 
 
 def as_ids(ids: "Ids") -> pa.Array:
@@ -112,15 +115,20 @@ def _column(path: Path) -> pa.ChunkedArray:
     return pq.read_table(path, columns=[column]).column(0)
 
 
-ID_FILES: dict[str, Callable[[Path], Any]] = {".npy": read_npy, ".txt": _lines, ".parquet": _column}
-"""Readers of files of ids: `.txt` has one a line, `.parquet` a column `id` or a single one."""
+def _of_npz(path: Path, wanted: str | None = None) -> NDArray[Any]:
+    with open_npz(path) as arrays:
+        return arrays[chosen_array(list(arrays), wanted, "ids", f"ids ({path.name})")]
+
+
+ID_FILES: dict[str, Callable[[Path], Any]] = {".npy": read_npy, ".txt": _lines, ".parquet": _column, ".npz": _of_npz}
+"""Readers of files of ids. `.txt` has one a line, `.parquet` a column and `.npz` an array of ids, or a single one."""
 
 
 def read_ids(path: str | Path) -> pa.Array:
     """Return ids from a file, by its ending in `ID_FILES`. Raises `StorageError`, and `InputError` as `id_array`."""
-    path = fetched_file(Path(path), "ids")
-    name = f"ids ({path.name})"
-    reader = ID_FILES.get(ending_of(path))
+    path, member = split_member(path)
+    name = f"ids ({fetched_file(path, 'ids').name})"
+    reader = partial(_of_npz, wanted=member) if member else ID_FILES.get(ending_of(path))
     if reader is None:
         *some, last = ID_FILES
         raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
@@ -128,7 +136,7 @@ def read_ids(path: str | Path) -> pa.Array:
         values = reader(path)
     except InputError:
         raise
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, pa.ArrowException) as error:
         raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
     return id_array(values, name)
 

@@ -1,9 +1,10 @@
 """`.npy` files, alone or in a `.npz`, read and written without pickle."""
 
 import os
+import re
 import tokenize
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
@@ -63,6 +64,27 @@ def _numbers_after(header: Header, stream: IO[bytes], left: int) -> NDArray[Any]
     if room:
         raise ValueError(f"it ends {len(room)} bytes too early")
     return array
+
+
+_MEMBER = re.compile(r"(.+\.npz):([^:]+)", re.IGNORECASE)
+
+
+def split_member(path: str | Path) -> tuple[Path, str | None]:
+    """Return a path, and the name of an array of a `.npz`, if it is named after the path: `file.npz:name`."""
+    match = _MEMBER.fullmatch(str(path))
+    return (Path(path), None) if match is None else (Path(match[1]), match[2])
+
+
+def chosen_array(members: Sequence[str], wanted: str | None, usual: str, name: str) -> str:
+    """Return which array of a `.npz` is meant: the one that is named, the usual one, or the only one.
+
+    Raises `InputError` that lists the arrays.
+    """
+    chosen = wanted or (members[0] if len(members) == 1 else usual)
+    if chosen not in members:
+        expected = "one of its arrays" if wanted else f"an array named {usual}, a single array, or FILE.npz:NAME"
+        raise InputError(name, expected, f"{wanted}; arrays {list(members)}" if wanted else f"arrays {list(members)}")
+    return chosen
 
 
 class NpzArrays(Mapping[str, NDArray[Any]]):

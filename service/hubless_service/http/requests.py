@@ -437,6 +437,10 @@ class CreateCollectionRequest(RequestModel):
     )
     dims: int | None = maybe("Dimensions of the index, below dim. Needs keep_full.")
     keep_full: bool | None = maybe("Whether the index has dims dimensions only; whole vectors rank its candidates.")
+    encoder: dict[str, Any] | None = maybe(
+        'An endpoint that turns texts into vectors, such as {"type": "openai", "url": "http://…/v1", "model": "m"}; '
+        "see docs/encoders.md. Needs a key of role admin. A collection that is there takes it while it is empty."
+    )
 
 
 class DeleteCollectionRequest(RequestModel):

@@ -9,7 +9,7 @@ from fastapi import Response
 import hubless
 from hubless.builder.banks.payload_queries import MOST, payload_queries
 from hubless.builder.lifecycle import check_refittable
-from hubless.errors import HublessError, InputError
+from hubless.errors import InputError
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
@@ -17,7 +17,7 @@ from hubless_service.http import responses
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
-from hubless_service.routes.route import Administered, AppState, Call, Held
+from hubless_service.routes.route import Administered, AppState, Call, Held, switched
 from hubless_service.routes.route import router as make_router
 
 router = make_router("collections")
@@ -25,7 +25,6 @@ _PATH = "/v1/collections/{collection}/bank"
 _LONGEST = 9
 """Digits of a number that is worth reading."""
 _LOOK_SECONDS = 0.05
-_SWITCH_SECONDS = 2.0
 
 
 @router.put(
@@ -70,7 +69,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
     if await asyncio.to_thread(read_order, call.service.engine.catalog.path / held.name) is None:
-        held = await _switched(call.service, held)
+        held = await switched(call.service, held)
     return responses.send(await _describe(call.service, held))
 
 
@@ -151,21 +150,6 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False
-
-
-async def _switched(state: AppState, holder: hubless.Collection) -> hubless.Collection:
-    """Wait for the current version: an answer would say that no bank waits, and describe the version before."""
-    until = perf_counter() + _SWITCH_SECONDS
-    while perf_counter() < until:
-        try:
-            if await asyncio.to_thread(state.engine.catalog.current, holder.name) == holder.version:
-                break
-        except HublessError:
-            break  # what is served is described all the same
-        state.engine.look_now()
-        await asyncio.sleep(_LOOK_SECONDS)
-        holder = state.engine.shelf.collection(holder.name, EVERYTHING)
-    return holder
 
 
 async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:

@@ -3,13 +3,15 @@
 import asyncio
 import logging
 import re
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from fastapi import Header, Response
 
 import hubless
 from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.draft import delete
+from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError
 from hubless.store.names import check_name
 from hubless_service import openapi
@@ -24,13 +26,15 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
-from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer
+from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer, switched
 from hubless_service.routes.route import router as make_router
+from hubless_service.searching.encoding import VARIABLE
 
 log = logging.getLogger("hubless.catalog")
 administration = logging.getLogger("hubless.administration")
 router, aliases = make_router("collections"), make_router("aliases")
 _PATH = "/v1/collections/{collection}"
+_ENDPOINT = Endpoint.described.model_fields["type"].default
 _ALIAS = "/v1/aliases/{alias}"
 _TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,18})"')
 _PRECONDITIONS = ("precondition_failed", "precondition_required")
@@ -71,15 +75,19 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
         raise HttpProblem("forbidden", "The key is for other collections.")
     if collection in await asyncio.to_thread(service.engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
-    settings = body.model_dump() | {"keep_full": bool(body.keep_full)}
+    encoder = None if body.encoder is None else _endpoint(access, body.encoder, body.dim)
+    settings = body.model_dump() | {"keep_full": bool(body.keep_full), "encoder": encoder}
     created = await asyncio.to_thread(create, service.engine.catalog.path, collection, **settings)
     if created:
         log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
+    if created or encoder:
         await asyncio.to_thread(service.engine.look_now)
     await service.engine.appears(collection)
-    document = describe(service, service.engine.shelf.collection(collection, access))
-    return responses.send(document, status=201 if created else 200)
+    served = service.engine.shelf.collection(collection, access)
+    if encoder and not created:
+        served = await switched(service, served, service.settings.default_timeout_ms / 1000)
+    return responses.send(describe(service, served), status=201 if created else 200)
 
 
 @router.delete(
@@ -103,6 +111,23 @@ async def delete_collection(
     engine.shelf.drop(collection)
     await asyncio.to_thread(engine.look_now)
     return responses.send({"collection": collection, "deleted": True})
+
+
+def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint:
+    """Return the encoder that a request describes: one that lies behind a URL, and gets no secret of this machine."""
+    if not access.has("admin"):
+        raise HttpProblem("forbidden", "An encoder needs a key of role admin: the service will ask its URL.")
+    if (kind := description.get("type", _ENDPOINT)) != _ENDPOINT:
+        raise InputError("encoder.type", f"{_ENDPOINT}; {VARIABLE} describes those of this machine", repr(kind))
+    if description.get("api_key_env") is not None:
+        raise InputError("encoder.api_key_env", f"none in a request: {VARIABLE} names the variable of the key", "one")
+    try:
+        encoder = Endpoint.load(Path(), {"dim": dim, **description})
+    except InputError as error:
+        raise InputError(error.parameter.replace(", ", "."), error.expected, error.received) from error
+    if encoder.dim != dim:
+        raise InputError("encoder.dim", f"{dim}, as the vectors have", encoder.dim)
+    return encoder
 
 
 def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswer:

@@ -13,12 +13,14 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
+from hubless.corrections import QUERY_TIMES
 from hubless.databases.addresses import parse_address
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
@@ -40,7 +42,7 @@ class TargetFiles(_Section):
     """Files of targets."""
 
     path: str = Field(min_length=1, description="A file, a folder, a pattern such as items/*.parquet, or a database.")
-    ids: str | None = Field(default=None, description="File with the ids of a file that has none.")
+    ids: str | None = Field(default=None, description="File with the ids of a file that has none, or a column.")
     payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
 
 
@@ -204,6 +206,7 @@ class ReindexJob(_Section):
     dims: int | Literal["auto"] | None = Field(default=None, description="Reduce vectors to so many dimensions.")
     keep_full: bool = Field(default=False, description="Only the index has `dims` dimensions; whole vectors rank.")
     seed: int = Field(default=0, ge=0)
+    skip_bad_rows: bool = Field(default=False, description="Leave rows that are no vectors out.")
 
     @field_validator("collection")
     @classmethod
@@ -217,6 +220,20 @@ class ReindexJob(_Section):
         for address in addresses:
             parse_address(address)
         return addresses
+
+    @field_validator("correction")
+    @classmethod
+    def _publishable(cls, correction: CorrectionChoice, info: ValidationInfo) -> CorrectionChoice:
+        if info.data.get("publish") and (correction.name == "none" or correction.name in QUERY_TIMES):
+            raise ValueError(f"one that folds into offsets, as publish writes them, not {correction.name}")
+        return correction
+
+    @field_validator("dims")
+    @classmethod
+    def _whole(cls, dims: object, info: ValidationInfo) -> object:
+        if info.data.get("publish") and dims is not None:
+            raise ValueError("no dims beside publish, which writes all dimensions")
+        return dims
 
     @field_validator("payload_schema")
     @classmethod

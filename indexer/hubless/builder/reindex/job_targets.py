@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import ThinnedQueries, thin
 from hubless.builder.inputs import Contents, added_payload, in_file
+from hubless.builder.items import open_given, without_bad_rows
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
@@ -19,7 +20,6 @@ from hubless.search.parts import Parts
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
-from hubless.vectors.files import as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import (
     HeldVectors,
@@ -146,7 +146,10 @@ def open_vectors(entry: str, name: str, plan: Plan) -> tuple[VectorSource, Seque
     if _is_sample(files := plan.paths[entry]):
         sample = read_sample(files)
         return HeldVectors(sample.vectors, name), sample.clients
-    parts = [as_items(each, name).vectors for each in files]
+    parts = []
+    for each in files:
+        items = open_given(each, name, plan.job.metric, skip_bad_rows=plan.job.skip_bad_rows)
+        parts.append(without_bad_rows(items, plan.job.metric)[0].vectors if plan.job.skip_bad_rows else items.vectors)
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
 
 

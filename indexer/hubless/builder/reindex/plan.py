@@ -109,7 +109,7 @@ def make_plan(
         if base and record:
             table = read_table(catalog.folder(job.collection, base.version) / bundle.SOURCES)
         now_there = [stamps(file.files, folder) for file in files]
-        rows = row_changes(files, now_there, record.sources if record else [], table, job.payload_schema or None)
+        rows = row_changes(files, now_there, record.sources if record else [], table, job)
         check_not_emptied(rows.files, folder)
     if base and rows.dim not in (None, base.dim):
         raise DimensionMismatch("targets", f"{base.dim} dimensions, as the collection has", rows.dim)
@@ -231,6 +231,7 @@ def _key(
         "fit": fit,
         "index": index,
         "payload": job.payload_schema,
+        "skip_bad_rows": job.skip_bad_rows,
         "device": job.executor.device,
         "sharded": job.executor.type != LOCAL,
         "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs import held_payload, open_targets, reading_payload
-from hubless.builder.reindex.job_file import TargetFiles
+from hubless.builder.inputs import checked_blocks, held_payload
+from hubless.builder.items import column_of_ids, open_targets, payload_rows, reading_payload, without_bad_rows
+from hubless.builder.reindex.job_file import ReindexJob, TargetFiles
 from hubless.databases.addresses import is_database, shown
 from hubless.databases.spool import copied_rows
 from hubless.errors import DuplicateIds, InputError, StorageError, one_line, storage_errors
@@ -28,20 +29,22 @@ from hubless.vectors.arrays import I64
 from hubless.vectors.files import SHARDS, Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
-from hubless.vectors.payload import Dataset, PayloadTypes, open_dataset
+from hubless.vectors.npy import split_member
+from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.payload_types import UNREADABLE
-from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows
+from hubless.vectors.sources import SelectedVectors, VectorSource
 
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of targets, and those with its ids and payload, if there are any."""
+    """A file of targets, those with its ids and payload, if there are any, and the column of ids, if one is named."""
 
     path: Path
     ids: Path | None
     payload: Path | None
+    column: str | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -54,8 +57,9 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
     for number, entry in enumerate(entries):
         name = f"targets.{number}"
         paths = found_files(entry.path, folder, name)
-        more = [None if each is None else folder / each for each in (entry.ids, entry.payload)]
-        if missing := [path for path in more if path is not None and not (is_there(path) and not is_folder(path))]:
+        column = column_of_ids(entry.ids)
+        more = [None if each is None else folder / each for each in (None if column else entry.ids, entry.payload)]
+        if missing := [path for path in more if path is not None and not _is_file(path)]:
             raise StorageError(missing[0], f"{name}: there is no such file")
         if len(paths) > 1 and any(more):
             expected = "a single file, as it has a file with ids or payload"
@@ -63,8 +67,13 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
         for path in paths:
             if path in found:
                 raise InputError(f"{name}.path", "files that no other entry names", path.name)
-            found[path] = SourceFile(path, *more)
+            found[path] = SourceFile(path, more[0], more[1], column)
     return list(found.values())
+
+
+def _is_file(path: Path) -> bool:
+    file, _ = split_member(path)
+    return is_there(file) and not is_folder(file)
 
 
 def found_files(given: str, folder: Path, name: str) -> list[Path]:
@@ -77,6 +86,9 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
     if _ADDRESS.match(given):
         raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given
+    file, member = split_member(path)
+    if member is not None and is_there(file):
+        return [path]
     if is_there(path):
         found = files_in(path, SHARDS) if is_folder(path) else [path]
     else:
@@ -103,7 +115,7 @@ def stamps(paths: Iterable[Path], folder: Path) -> list[FileStamp]:
     for path in paths:
         with storage_errors(path):
             name = os.fsencode(os.path.relpath(path, folder)).decode("utf-8", "replace")
-            found.append(FileStamp(path=name, **record_of(path).model_dump()))
+            found.append(FileStamp(path=name, **record_of(split_member(path)[0]).model_dump()))
     return found
 
 
@@ -176,25 +188,29 @@ def row_changes(
     now: Sequence[list[FileStamp]],
     known: Sequence[SourceRecord],
     table: pa.Table | None,
-    payload_schema: PayloadTypes | None,
+    job: ReindexJob,
 ) -> RowChanges:
     """Compare the targets of files, whose stamps are `now`, with the `known` files and the `table` of their targets."""
     known_at = {record.files[0].path: number for number, record in enumerate(known)}
     before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(now)}
-    kept = {number: was for number, was in before.items() if was is not None and same(now[number], known[was].files)}
+    kept = {
+        number: was
+        for number, was in before.items()
+        if was is not None and same(now[number], known[was].files) and files[number].column == known[was].ids
+    }
     if table is None:
         columns = {ID_COLUMN: pa.array([], pa.int64()), FILE: pa.array([], pa.int32()), DIGEST: pa.array([], _DIGESTS)}
         table = pa.table(columns)
     left = table.filter(pc.invert(pc.is_in(table[FILE], pa.array(list(kept.values()), pa.int32()))))
 
-    opened = {number: _opened(file, files, payload_schema) for number, file in enumerate(files) if number not in kept}
+    opened = {number: _opened(file, files, job) for number, file in enumerate(files) if number not in kept}
     parts, puts, changes = [], {}, []
     for number, stamp in enumerate(now):
         if number in kept:
             rows = table.filter(pc.equal(table[FILE], kept[number]))
             changes.append(FileChange(stamp[0].path, "unchanged", len(rows)))
         else:
-            rows = pa.table({ID_COLUMN: opened[number].ids, DIGEST: _digests(opened[number])})
+            rows = pa.table({ID_COLUMN: opened[number].ids, DIGEST: _digests(opened[number], job.metric)})
             kinds = _compared(rows, left)
             puts[number] = np.flatnonzero(kinds != _SAME)
             counts = [int((kinds == kind).sum()) for kind in (_NEW, _OTHER)]
@@ -206,7 +222,10 @@ def row_changes(
     joined = _joined(parts, files)
     gone = left.filter(pc.invert(pc.is_in(left[ID_COLUMN], joined[ID_COLUMN].combine_chunks()))) if len(left) else left
     lost = set(known_at) - {stamp[0].path for stamp in now}
-    records = [SourceRecord(files=stamp, rows=each.rows) for stamp, each in zip(now, changes, strict=True)]
+    records = [
+        SourceRecord(files=stamp, rows=each.rows, ids=file.column)
+        for stamp, each, file in zip(now, changes, files, strict=True)
+    ]
     dims = {each.vectors.shape[1]: each.vectors.name for each in opened.values()}
     if len(dims) > 1:
         (first, name), (second, other), *_ = dims.items()
@@ -228,8 +247,17 @@ def _compared(rows: pa.Table, known: pa.Table) -> NDArray[np.int8]:
     return np.where(equal, _SAME, np.where(there, _OTHER, _NEW)).astype(np.int8)
 
 
-def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: PayloadTypes | None) -> Items:
-    opened = open_targets(file.path, file.ids, file.payload, payload_schema)
+def _opened(file: SourceFile, files: Sequence[SourceFile], job: ReindexJob) -> Items:
+    opened = open_targets(
+        file.path,
+        file.column or file.ids,
+        file.payload,
+        job.payload_schema or None,
+        metric=job.metric,
+        skip_bad_rows=job.skip_bad_rows,
+    )
+    if job.skip_bad_rows:
+        opened, _ = without_bad_rows(opened, job.metric)
     if opened.ids is not None:
         return opened
     if len(files) > 1:
@@ -238,10 +266,11 @@ def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: Paylo
     return replace(opened, ids=pa.array(np.arange(opened.vectors.shape[0])))
 
 
-def _digests(opened: Items) -> pa.Array:
+def _digests(opened: Items, metric: str) -> pa.Array:
+    """Return the digests of the rows of a file, which are checked under the metric: later their numbers are others."""
     payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
     digests = bytearray()
-    for block in opened.vectors.blocks(block_rows(opened.vectors.shape[1])):
+    for block in checked_blocks(opened.vectors, metric):
         for row in block:
             digest = hashlib.blake2b(row.data, digest_size=DIGEST_BYTES)
             if payload is not None:
@@ -263,16 +292,7 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
 
 
 def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
-    batches, start, columns = [], 0, list(names)
-    with reading_payload():
-        scanner = payload.scanner(columns=columns)
-        for batch in scanner.to_batches():
-            low, high = np.searchsorted(rows, (start, start + len(batch)))
-            if high > low:
-                batches.append(batch.take(pa.array(rows[low:high] - start)))
-            start += len(batch)
-        table = pa.Table.from_batches(batches, scanner.projected_schema)
-    return held_payload(open_dataset(table), columns).table()
+    return held_payload(open_dataset(payload_rows(payload, names, rows)), list(names)).table()
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:

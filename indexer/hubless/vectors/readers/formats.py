@@ -11,7 +11,7 @@ _BEGINNING = 512
 
 
 class Use(Flag):
-    """What files of a format may hold."""
+    """The content that files of a format may hold."""
 
     NOTHING = 0
     VECTORS = auto()

@@ -9,7 +9,7 @@ import orjson
 import pyarrow as pa
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.objects import shown
+from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.payload_text import Column, as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
@@ -45,7 +45,7 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
             raise no_utf8(wrong, path, where) from error
         raise InputError(where, "a JSON object", one_line(error)) from error
     if not isinstance(row, dict):
-        raise InputError(where, "a JSON object", f"{type(row).__name__} {shown(row)}")
+        raise InputError(where, "a JSON object", f"{type(row).__name__} {brief(row)}")
     return row
 
 
@@ -119,4 +119,4 @@ def _takes_all(name: str) -> str:
 
 
 def _other_type(name: str, row: int, advice: str, got: Any) -> InputError:
-    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{advice}", shown(got))
+    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{advice}", brief(got))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
-from hubless.vectors.objects import shown
+from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.places import first_refused, place
 
@@ -93,7 +93,7 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
     except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
         row = first_refused(len(given), read)
         where = f"payload, column {name}, {place(row)}"
-        raise InputError(where, f"values of type {wanted}{_advice(given, row)}", shown(column[row].as_py())) from error
+        raise InputError(where, f"values of type {wanted}{_advice(given, row)}", brief(column[row].as_py())) from error
 
 
 def _advice(column: Column, row: int) -> str:
@@ -128,7 +128,7 @@ def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Colum
             row = pc.index(column, odd[1]).as_py()
             kind_name = next(each for each, kind in TYPES.items() if kind == odd[0])
             log.warning(
-                "payload, column %s is text, as %s has %s, which is no %s", name, place(row), shown(odd[1]), kind_name
+                "payload, column %s is text, as %s has %s, which is no %s", name, place(row), brief(odd[1]), kind_name
             )
     return column
 

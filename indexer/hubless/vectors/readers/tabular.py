@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, names_of
-from hubless.vectors.arrays import is_list, matrix_of
+from hubless.vectors.arrays import is_list, lets_through, matrix_of
 
 VECTOR_COLUMNS = ("vector", "embedding")
 FEWEST_WIDE = 8
@@ -93,6 +93,8 @@ def dimensions(table: TableFile, columns: Sequence[str]) -> int:
         return int(kind.list_size)
     for batch in table.batches(columns, 1):
         for first in batch.column(0):
+            if lets_through() and not (first.is_valid and len(first)):
+                continue
             if not first.is_valid:
                 raise InputError(f"{table.name}, row 0", "a vector", "a null")
             return len(first)
@@ -113,7 +115,7 @@ def _matrix(batch: pa.RecordBatch, name: str, dim: int, start: int) -> NDArray[A
     if batch.num_columns == 1:
         return matrix_of(batch.column(0), name, dim, start)
     for place, column in enumerate(batch.columns):
-        if column.null_count:
+        if column.null_count and not lets_through():
             row = start + column.is_null().index(True).as_py()
             raise InputError(f"{name}, row {row}, column {place}", "a number", "a null")
     matrix: NDArray[Any] = np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
-from hubless.vectors.objects import shown
+from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.json_rows import json_objects, read_jsonl
 from hubless.vectors.readers.payload_text import MISSING, read_csv
@@ -20,7 +20,7 @@ from hubless.vectors.readers.tabular import TableFile
 _VECTORS = pa.list_(pa.float64())
 _NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
-_LIST = r"^\["
+_LIST = r"^\[\s*[-+.0-9]"
 _ID = "id"
 
 
@@ -47,10 +47,12 @@ def open_csv(path: Path, name: str) -> TableFile:
 
 
 def _kind(name: str, texts: pa.Array) -> pa.DataType:
+    """Return the type of most values, so that another one is an error at its row; ids are numbers only if all are."""
     known = texts.filter(pc.invert(pc.is_in(texts, pa.array(MISSING))))
     patterns = {pa.int64(): _WHOLE} if name == _ID else {pa.float64(): _NUMBER, _VECTORS: _LIST}
     for kind, pattern in patterns.items():
-        if len(known) and pc.all(pc.match_substring_regex(known, pattern)).as_py():
+        some = pc.sum(pc.match_substring_regex(known, pattern)).as_py() or 0
+        if some and (some == len(known) if name == _ID else 2 * some > len(known)):
             return kind
     return pa.string()
 
@@ -69,7 +71,7 @@ def _typed(texts: pa.Array, kind: pa.DataType, where: str, start: int) -> pa.Arr
     except (pa.ArrowException, ValueError, TypeError) as error:
         row = first_refused(len(texts), read)
         expected = "a JSON list of numbers, such as [0.5, 1]" if kind == _VECTORS else "a number"
-        raise InputError(f"{where}, {place(start + row)}", expected, shown(texts[row].as_py())) from error
+        raise InputError(f"{where}, {place(start + row)}", expected, brief(texts[row].as_py())) from error
 
 
 def open_jsonl(path: Path, name: str) -> TableFile:
@@ -113,7 +115,7 @@ def _array(values: list[Any], kind: pa.DataType, where: str, start: int) -> pa.A
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop], kind))
         expected = "a list of numbers" if kind == _VECTORS else f"a value of {kind}"
-        raise InputError(f"{where}, {place(start + row)}", expected, shown(values[row])) from error
+        raise InputError(f"{where}, {place(start + row)}", expected, brief(values[row])) from error
 
 
 def _dataset(table: pa.Table) -> Any:

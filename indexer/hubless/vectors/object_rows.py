@@ -22,7 +22,7 @@ def some_rows(rows: "Sequence[int] | NDArray[np.integer]") -> str:
     return named if len(rows) <= _NAMED_ROWS else f"{named} and {len(rows) - _NAMED_ROWS:,} more"
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """Return a value as an error shows it, cut if it is long."""
     text = "none" if value is None else repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
@@ -64,7 +64,7 @@ def _numbers(row: Any, place: str) -> NDArray[Any]:
     if array.dtype.kind in "fiub":
         return array
     if array.ndim == 0:
-        raise InputError(place, "a vector", shown(row))
+        raise InputError(place, "a vector", brief(row))
     return np.array([_number(value, f"{place}, column {column}") for column, value in enumerate(row)])
 
 
@@ -74,7 +74,7 @@ def _number(value: Any, place: str) -> float:
             return float(value)  # type: ignore[arg-type]
     except (OverflowError, TypeError):  # beyond float64, or complex
         pass
-    raise InputError(place, "a number", shown(value))
+    raise InputError(place, "a number", brief(value))
 
 
 def _shape(row: NDArray[Any]) -> str:

@@ -1,0 +1,94 @@
+"""A server of Chroma: its databases, and an application that writes while corrections run."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from support import stores
+
+import hubless
+from hubless.errors import InputError
+
+chromadb = pytest.importorskip("chromadb", reason="needs chromadb: `make stores`")
+
+
+class ChromaServer(stores.Chroma):
+    """The collection in a database of its own, of a server."""
+
+    def __init__(self, port):
+        self.port = port
+        self.address = f"chroma://127.0.0.1:{port}/default_tenant/pictures/photos"
+
+    def client(self, database="pictures"):
+        settings = chromadb.Settings(anonymized_telemetry=False)
+        return chromadb.HttpClient("127.0.0.1", self.port, settings=settings, database=database)
+
+
+@pytest.fixture
+def server(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [Path(sys.executable).parent / "chroma", "run", "--path", tmp_path, "--port", str(port)]
+    quiet = {**os.environ, "ANONYMIZED_TELEMETRY": "false"}
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=quiet)
+    try:
+        store = ChromaServer(port)
+        for _ in range(600):
+            try:
+                store.client("default_database")
+                break
+            except Exception:
+                assert running.poll() is None
+                time.sleep(0.1)
+        admin = chromadb.AdminClient(
+            chromadb.Settings(
+                chroma_api_impl="chromadb.api.fastapi.FastAPI",
+                chroma_server_host="127.0.0.1",
+                chroma_server_http_port=port,
+                anonymized_telemetry=False,
+            )
+        )
+        admin.create_database("pictures")
+        store.fill(0, stores.FIRST)
+        yield store
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def test_database_of_a_server_is_corrected_while_an_application_writes(server, fitted, best):
+    done = hubless.publish(fitted, server.address)
+    assert [server.ask(done.query, query) for query in stores.QUERIES] == best(fitted)
+    kept, ended = stores.Kept(server), threading.Event()
+
+    def application():
+        while not ended.is_set():
+            for work in (kept.change, kept.change, kept.insert, kept.delete):
+                work()
+
+    writer = threading.Thread(target=application)
+    writer.start()
+    for run in ({"query_bank": stores.BANK_QUERIES, "bank_of_targets": True}, {"sync": True}):
+        hubless.correct(server.address, **run)
+    ended.set()
+    writer.join()
+    hubless.correct(server.address, sync=True)
+    assert kept.behind() == []
+    assert [server.search(query) for query in stores.QUERIES] == kept.found()
+    assert len(hubless.undo(server.address)) == 3
+
+
+def test_names_that_a_server_lacks_are_named(server):
+    with pytest.raises(InputError, match="expected a Chroma that lets you in"):
+        hubless.correct(server.address.replace("pictures", "nowhere"), stores.BANK_QUERIES)
+    with pytest.raises(InputError, match="with up to 2 names before the collection"):
+        hubless.correct(server.address.replace("pictures", "a/b"), stores.BANK_QUERIES)
+    with pytest.raises(InputError, match="no user and no password; CHROMA_TOKEN has the key") as raised:
+        hubless.correct(server.address.replace("127", "me:secret@127"), stores.BANK_QUERIES)
+    assert "secret" not in str(raised.value)

@@ -1,0 +1,52 @@
+"""The lower bounds of dependencies are true: with exactly those versions a program builds, serves, writes and asks."""
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = ["pyproject.toml", *(str(path.relative_to(ROOT)) for path in ROOT.glob("*/*/pyproject.toml"))]
+LOCKED = ["pyproject.toml", "clients/python/pyproject.toml"]
+PYTHON = ROOT / ".venv-lowest" / "bin" / "python"
+
+
+def bounds(project):
+    """Requirement, by name, with its lower bound, of all dependencies and extras of a project."""
+    stated = tomllib.loads((ROOT / project).read_text("utf-8"))["project"]
+    extras = stated.get("optional-dependencies", {}).values()
+    listed = [*stated["dependencies"], *(each for extra in extras for each in extra)]
+    return [
+        (wanted.name, [Version(each.version) for each in wanted.specifier if each.operator == ">="])
+        for wanted in map(Requirement, listed)
+    ]
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_each_dependency_has_a_lower_bound(project):
+    assert [name for name, lowest in bounds(project) if len(lowest) != 1] == []
+
+
+@pytest.mark.parametrize("project", LOCKED)
+def test_what_is_tried_are_the_lower_bounds(project):
+    lock = (ROOT / "requirements" / "lowest.txt").read_text("utf-8")
+    pins = {name: Version(pin) for name, pin in re.findall(r"(?m)^([\w-]+)==([^\s;]+)", lock)}
+    stated = tomllib.loads((ROOT / project).read_text("utf-8"))["project"]["dependencies"]
+    names = {Requirement(each).name for each in stated}
+    lowest = {name: lowest for name, [lowest] in bounds(project) if name in names}
+    assert {name: pins.get(name) for name in lowest} == lowest
+
+
+def test_program_that_uses_everything_runs_with_the_lowest_versions(tmp_path):
+    if not PYTHON.exists():
+        assert not os.environ.get("CI"), "CI needs `make test`, which makes .venv-lowest"
+        pytest.skip("needs `make test`, which makes .venv-lowest")
+    program = ROOT / "tests" / "support" / "smoke.py"
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
+    done = subprocess.run([PYTHON, program, tmp_path / "new"], env=ours, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
