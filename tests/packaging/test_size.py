@@ -9,9 +9,9 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 244_500,
+    "library": 251_500,
     "service": 65_000,
-    "tests": 358_000,
+    "tests": 363_500,
     "words": 34_000,
     "settings": 40,
     "knobs": 258,

@@ -1,4 +1,4 @@
-"""What stops a correction of a PostgreSQL table, asked before the work: rights, the table, and rows that do not fit."""
+"""Checks of a PostgreSQL table before the work: of rights, of the kind of table, and of rows that do not fit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -88,7 +88,7 @@ CHECKS: tuple[tuple[Callable[[Any], Any], str, str, str], ...] = (
         "the publication {publication}; give it a list of columns",
     ),
 )
-"""What a correction asks of a table: when it is refused, the parameter, what is expected, and what came."""
+"""Each check of a table: when it is refused, the parameter, what is expected, and what came."""
 
 
 def check_kind(table: PgTable) -> None:

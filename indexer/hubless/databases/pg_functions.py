@@ -89,7 +89,7 @@ def make_stale(session: PgSession, run: PgRun) -> None:
     session.run(_STALE, function=(run.schema, f"hubless_stale_{run.id}"))
 
 
-def copy_bank(session: PgSession, run: PgRun, rows: list[tuple[str, float]]) -> None:
+def store_bank(session: PgSession, run: PgRun, rows: list[tuple[str, float]]) -> None:
     """Store the query bank of a run, which the function that computes offsets reads."""
     with session.connection.cursor().copy(session.composed("COPY {bank} FROM STDIN", bank=(run.schema, BANK))) as copy:
         for row, potential in rows:

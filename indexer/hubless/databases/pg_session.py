@@ -12,7 +12,7 @@ from hubless.errors import EngineError, InputError, one_line
 Name = str | tuple[str, ...] | sql.Composable
 """A name of SQL, a qualified one, or text of SQL."""
 
-LOCK = 0x6875626C  # "hubl"
+ADVISORY = 0x6875626C  # "hubl"
 """The first number of the advisory locks. The second is the oid of the table, or of the schema for what it shares."""
 _TRIES, _WAIT_SECONDS = 1_200, 0.5
 _LIMITS = ("statement_timeout", "lock_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout")
@@ -65,7 +65,7 @@ class PgSession:
         """
         if self._held == oid:
             return
-        if not self.one("SELECT pg_try_advisory_lock(%s, %s::oid::int8::bit(32)::int4)", [LOCK, oid]):
+        if not self.one("SELECT pg_try_advisory_lock(%s, %s::oid::int8::bit(32)::int4)", [ADVISORY, oid]):
             raise InputError("table", "one that no other correction is working on", name)
         self._held = oid
         self.run("SELECT set_config(name, '0', false) FROM pg_settings WHERE name = ANY(%s)", [list(_LIMITS)])
@@ -73,7 +73,7 @@ class PgSession:
     def check_held(self) -> None:
         """Raise `EngineError` if the lock is gone: a pooler has put another connection in place of this one."""
         held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid = %s"
-        if self._held is not None and not self.one(f"{held} AND objid = %s::oid", [LOCK, self._held]):
+        if self._held is not None and not self.one(f"{held} AND objid = %s::oid", [ADVISORY, self._held]):
             raise EngineError("the lock of the correction is gone; connect without a pooler, or pool whole sessions")
 
     def patiently(self, work: Callable[[], None]) -> None:

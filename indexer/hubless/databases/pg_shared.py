@@ -1,7 +1,7 @@
-"""What the corrections of a schema of PostgreSQL share: made with the first of them, dropped with the last."""
+"""Tables that the corrections of a schema of PostgreSQL share: made with the first of them, dropped with the last."""
 
 from hubless.databases.pg_functions import drop_ask, drop_functions
-from hubless.databases.pg_session import LOCK, PgSession
+from hubless.databases.pg_session import ADVISORY, PgSession
 from hubless.databases.pg_table import BANK, FITS, PgRun, PgTable
 
 _SHARED = f"""
@@ -25,7 +25,7 @@ DELETE FROM {shared} s WHERE s.relation ~ '^[0-9a-f]{{8}}$' AND NOT EXISTS (
 def hold_schema(session: PgSession, schema: str) -> None:
     """Hold what the tables of a schema share until the transaction ends."""
     lock = "SELECT pg_advisory_xact_lock(%s, oid::int8::bit(32)::int4) FROM pg_namespace WHERE nspname = %s"
-    session.run(lock, [LOCK, schema])
+    session.run(lock, [ADVISORY, schema])
 
 
 def make_shared(session: PgSession, table: PgTable) -> None:

@@ -15,7 +15,7 @@ FITS, BANK = "hubless_fits", "hubless_bank"
 """Tables that the corrections of a schema share: the fits, and the query banks of which SQL computes offsets."""
 WHOLE, TEXTS = ("smallint", "integer", "bigint"), ("text", "character varying", "uuid")
 """Types of ids."""
-VECTORS = ("vector", "halfvec")
+VECTOR_KINDS = ("vector", "halfvec")
 _LONGEST_NAME = 63
 """Bytes of a name; PostgreSQL cuts the rest."""
 _QUOTED = re.compile(r'(?:"(?:[^"]|"")+"|[^".]+)(?:\.(?:"(?:[^"]|"")+"|[^".]+))?')
@@ -193,7 +193,7 @@ class PgTable:
 
     def source(self, given: str | None) -> str:
         """Return the column of the vectors."""
-        kinds = [name for name, one in self.columns.items() if one.kind in VECTORS and name not in self.ours]
+        kinds = [name for name, one in self.columns.items() if one.kind in VECTOR_KINDS and name not in self.ours]
         return chosen(given, kinds, "a column of type vector or halfvec")
 
     def key(self, given: str | None) -> str:

@@ -150,7 +150,7 @@ def _silent(session: PgSession, triggers: list[tuple[str, str, str, str]]) -> It
         session.run("ALTER TABLE ONLY {table} {how} {trigger}", table=(schema, name), how=how, trigger=trigger)
 
 
-def make_index(session: PgSession, table: PgTable, run: PgRun, kind: str) -> tuple[str, str]:
+def build_hnsw(session: PgSession, table: PgTable, run: PgRun, kind: str) -> tuple[str, str]:
     """Make an HNSW index by inner product of the column of a run, while others write. Return its schema and name.
 
     Cosine would divide by the length, and the offset with it. A partitioned table gets one of those of its partitions.

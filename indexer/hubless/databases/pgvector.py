@@ -17,11 +17,11 @@ from hubless.databases.pg_checks import (
     check_vectors,
     check_written,
 )
-from hubless.databases.pg_functions import bank_of, copy_bank, make_ask, make_refresh, refresh_of
+from hubless.databases.pg_functions import bank_of, make_ask, make_refresh, refresh_of, store_bank
 from hubless.databases.pg_session import PgSession
 from hubless.databases.pg_shared import drop_shared, hold_schema, make_shared, remove_lost
 from hubless.databases.pg_table import FITS, Chosen, PgRun, PgTable
-from hubless.databases.pg_writing import add_run, exchange, firing, make_index, remove_run, write_rows
+from hubless.databases.pg_writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
 from hubless.errors import EngineError, InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -60,7 +60,7 @@ class PgvectorTable(Database):
             if current is None:
                 return
             check_written(session, table, current, self._source)
-            metric = str(unpacked(table.fit(current) or b"")[1]["asking"]["metric"])
+            metric = str(unpacked(self.fit(into) or b"")[1]["asking"]["metric"])
         else:
             check_table(session, table)
             check_new(session, table, into)
@@ -142,14 +142,14 @@ class PgvectorTable(Database):
         session, table, run, kind = self._session, self._table, self._run, self._to.kind
         if run is None:
             raise RuntimeError("begin comes before swap")
-        index = make_index(session, table, run, kind) if asking.width <= MOST_INDEXED[kind] else None
+        index = build_hnsw(session, table, run, kind) if asking.width <= MOST_INDEXED[kind] else None
         bank = bank_of(fit)
 
         def end() -> None:
             hold_schema(session, run.schema)
             old = table.current(into)
             if bank is not None:
-                copy_bank(session, run, bank[0])
+                store_bank(session, run, bank[0])
             make_ask(session, table)
             exchange(session, table, run, old, index)
             if bank is not None:
