@@ -13,8 +13,16 @@ export function inJson(document: object): Content {
   try {
     return { body: stringify(document) };
   } catch (error) {
-    throw new CannotSend(`request: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    const said = error instanceof Error ? error.message : String(error);
+    throw new CannotSend(`request: ${said}${ofPoint(document, said)}`, { cause: error });
   }
+}
+
+/** The id of the point that an error names by its place. */
+function ofPoint(document: object, said: string): string {
+  const [, row] = /^points\[(\d+)\]/.exec(said) ?? [];
+  const points = "points" in document && row !== undefined ? (document.points as { id?: unknown }[]) : [];
+  return points.length ? `, of the point with id ${String(points[Number(row)]?.id)}` : "";
 }
 
 /** One query. A vector goes as bytes where its options fit into a URL. */

@@ -134,7 +134,8 @@ export class Client {
     options?: CallOptions,
   ): Promise<Written> {
     const packed = points.map((point, row) => ({ ...point, vector: inBase64(point.vector, `points[${row}].vector`) }));
-    const content = writing({ points: packed }, how);
+    const once = how.ifMatch !== undefined || how.mode === "insert";
+    const content = { ...writing({ points: packed }, how), once };
     return this.#call("PUT", inCollection(collection, "points"), content, writtenOf<Written>, options);
   }
 
@@ -145,7 +146,7 @@ export class Client {
     how: WriteOptions = {},
     options?: CallOptions,
   ): Promise<Written> {
-    const content = writing({ points }, how);
+    const content = { ...writing({ points }, how), once: how.ifMatch !== undefined };
     return this.#call("PATCH", inCollection(collection, "points"), content, writtenOf<Written>, options);
   }
 
@@ -157,13 +158,14 @@ export class Client {
     options?: CallOptions,
   ): Promise<Deleted> {
     const path = inCollection(collection, "points", "delete");
-    return this.#call("POST", path, writing(which, how), writtenOf<Deleted>, options);
+    const content = { ...writing(which, how), once: how.ifMatch !== undefined };
+    return this.#call("POST", path, content, writtenOf<Deleted>, options);
   }
 
   /** Delete one target. Throws an error with the code `point_not_found` if no target has the id. */
   async deletePoint(collection: string, id: Id, how: WriteOptions = {}, options?: CallOptions): Promise<Deleted> {
     const { ifMatch, ...params } = how;
-    const content = { params, ...(ifMatch === undefined ? {} : { ifMatch: `"${ifMatch}"` }) };
+    const content = { params, ...(ifMatch === undefined ? {} : { ifMatch: `"${ifMatch}"` }), once: true };
     return this.#call("DELETE", ofPoint(collection, id), content, writtenOf<Deleted>, options);
   }
 
@@ -185,7 +187,7 @@ export class Client {
   /** Delete a collection, with all its versions and writes; with `aliases` the aliases that stand for it, too. */
   async deleteCollection(name: string, how: { aliases?: boolean } = {}, options?: CallOptions): Promise<void> {
     const params = how.aliases ? { aliases: "true" } : {};
-    return this.#call("DELETE", inCollection(name), { params }, () => undefined, options);
+    return this.#call("DELETE", inCollection(name), { params, once: true }, () => undefined, options);
   }
 
   /** How often the latest queries found each target, and how far these queries are from the query bank. */
@@ -233,7 +235,8 @@ export class Client {
     const vectors = (rows: readonly VectorLike[]) => rows.map((row, place) => inBase64(row, `vectors[${place}]`));
     const given = "length" in queries ? { vectors: vectors(queries) } : queries;
     const path = inCollection(collection, "bank");
-    return this.#call("PUT", path, inJson({ ...given, ...how }), (body) => having(body, "queries"), options);
+    const content = { ...inJson({ ...given, ...how }), once: true };
+    return this.#call("PUT", path, content, (body) => having(body, "queries"), options);
   }
 
   /** The query bank that the correction was fitted on, and how far the fit is of one that was put. */
@@ -293,12 +296,12 @@ export class Client {
 
   /** Set an alias. To move one that exists, give its etag as `ifMatch`, or "*" for any. */
   async setAlias(name: string, collection: string, ifMatch?: string, options?: CallOptions): Promise<AliasInfo> {
-    return this.#call("PUT", ofAlias(name), { ...inJson({ collection }), ifMatch }, aliasOf, options);
+    return this.#call("PUT", ofAlias(name), { ...inJson({ collection }), ifMatch, once: true }, aliasOf, options);
   }
 
   /** Remove an alias with the etag `ifMatch`, or "*" for any. Returns what it stood for. */
   async removeAlias(name: string, ifMatch: string, options?: CallOptions): Promise<AliasInfo> {
-    return this.#call("DELETE", ofAlias(name), { ifMatch }, aliasOf, options);
+    return this.#call("DELETE", ofAlias(name), { ifMatch, once: true }, aliasOf, options);
   }
 
   /** Whether the process runs. */

@@ -17,18 +17,38 @@ export function parse(text: string): unknown {
   );
 }
 
-/** Write JSON. Throws a TypeError for what JSON cannot hold, NaN and infinity too. */
+/** Write JSON. Throws a TypeError with the place of what JSON cannot hold, such as NaN. */
 export function stringify(value: unknown): string {
   const bigints: bigint[] = [];
   const mark = `bigint-${Math.random().toString(36).slice(2)}-`;
-  const text = JSON.stringify(value, (key, member: unknown) => {
-    if (typeof member === "number" && !Number.isFinite(member)) {
-      throw new TypeError(`${key || "value"}: expected a finite number, got ${member}`);
-    }
-    return typeof member === "bigint" ? `${mark}${bigints.push(member) - 1}` : member;
-  });
+  const text = JSON.stringify(plain(value, ""), (_key, member: unknown) =>
+    typeof member === "bigint" ? `${mark}${bigints.push(member) - 1}` : member,
+  );
   if (text === undefined) throw new TypeError(`expected a value that JSON can hold, got ${typeof value}`);
   return bigints.length ? text.replace(new RegExp(`"${mark}(\\d+)"`, "g"), (_all, i) => String(bigints[i])) : text;
+}
+
+/** The value in objects and arrays. `JSON.stringify` makes `{}` of a Map or a Set, and null of a Date that is none. */
+function plain(value: unknown, place: string): unknown {
+  const misfit = (expected: string) =>
+    new TypeError(`${place || "value"}: expected ${expected}, got ${String(value).slice(0, 60)}`);
+  if (typeof value === "number" && !Number.isFinite(value)) throw misfit("a finite number");
+  if (typeof value === "function" || typeof value === "symbol") throw misfit("a value that JSON can hold");
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime())) throw misfit("a date");
+    return value.toISOString();
+  }
+  if (Array.isArray(value)) return value.map((member, row) => plain(member, `${place}[${row}]`));
+  if (value instanceof Set || isTypedArray(value)) return plain([...value], place);
+  if (value instanceof Map) return plain(Object.fromEntries(value), place);
+  if ("toJSON" in value && typeof value.toJSON === "function") return plain(value.toJSON(), place);
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([key, member]) => [key, plain(member, place ? `${place}.${key}` : key)]));
+}
+
+function isTypedArray(value: object): value is Iterable<number | bigint> & object {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 function isLong(token: string): boolean {

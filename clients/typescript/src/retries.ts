@@ -17,8 +17,6 @@ export interface Retries {
 export const DEFAULT_RETRIES: Retries = { total: 3, backoff: 100, maxWait: 10_000, maxTotalWait: 30_000 };
 
 const STATUSES = [429, 502, 503];
-// After a lost connection a change may have arrived. A second one would be refused, or undo what came between.
-const REPEATABLE = ["GET", "POST"];
 
 /** The retries with the defaults filled in. Throws CannotSend if a number is negative. */
 export function checkedRetries(retries: Partial<Retries>): Retries {
@@ -30,8 +28,7 @@ export function checkedRetries(retries: Partial<Retries>): Retries {
 }
 
 /** Whether the same request may succeed now. */
-export function isPassing(error: unknown, method: string): boolean {
-  if (!REPEATABLE.includes(method)) return false;
+export function isPassing(error: unknown): boolean {
   // The server may still work on a request that timed out: a second one adds load.
   if (error instanceof ConnectionFailed) return !(error instanceof TimedOut);
   if (!(error instanceof ApiError) || !STATUSES.includes(error.status ?? 0)) return false;

@@ -36,6 +36,8 @@ export interface Request {
   ifMatch?: string | undefined;
   /** a probe asks for the state of the server: it is sent once, and 503 is an answer */
   probe?: boolean;
+  /** a second one would be refused, or do more than the first, which may have arrived: it is sent once */
+  once?: boolean;
 }
 
 const DEFAULT_TIMEOUT = 30_000;
@@ -64,7 +66,8 @@ export class Transport {
       try {
         return await this.#attempt(request, options);
       } catch (error) {
-        if (request.probe || attempt > this.#retries.total || !isPassing(error, request.method)) throw error;
+        const isLast = request.probe || request.once || attempt > this.#retries.total;
+        if (isLast || !isPassing(error)) throw error;
         const wait = waitBefore(attempt, error, this.#retries);
         waited += wait;
         if (waited > this.#retries.maxTotalWait) throw error;

@@ -32,3 +32,19 @@ test("what JSON cannot hold is refused, with its name", () => {
   assert.throws(() => stringify({ strength: NaN }), /strength: expected a finite number, got NaN/);
   assert.throws(() => stringify({ filter: [Infinity] }), /expected a finite number, got Infinity/);
 });
+
+test("values of JavaScript are written as what JSON has for them", () => {
+  const day = new Date(Date.UTC(2024, 1, 29));
+  const value = { day, some: new Set([1, "a"]), map: new Map([["k", day]]), floats: new Float32Array([0.5, 2]) };
+  assert.equal(
+    stringify({ ...value, big: new BigInt64Array([2n ** 60n]), address: new URL("http://a.test/") }),
+    '{"day":"2024-02-29T00:00:00.000Z","some":[1,"a"],"map":{"k":"2024-02-29T00:00:00.000Z"},"floats":[0.5,2],' +
+      '"big":[1152921504606846976],"address":"http://a.test/"}',
+  );
+});
+
+test("what JSON cannot hold is named with its place", () => {
+  assert.throws(() => stringify({ a: { b: [new Date("never")] } }), /^TypeError: a\.b\[0\]: expected a date, got Invalid Date/);
+  assert.throws(() => stringify({ a: new Map([["k", () => 1]]) }), /a\.k: expected a value that JSON can hold/);
+  assert.throws(() => stringify({ a: new Float32Array([NaN]) }), /a\[0\]: expected a finite number/);
+});

@@ -157,12 +157,41 @@ test("server that says when to come back is asked again", async () => {
   assert.equal(sent.length, 2);
 });
 
-test("lost connection is tried again, but not a write", async () => {
-  const lost = new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
-  assert.equal(await answering(lost, { count: 3 }).client.count("songs"), 3);
-  const { client, sent } = answering(lost, { seq: 1 });
-  await assert.rejects(client.put("songs", [{ id: 1, vector: [1] }]), hubless.ConnectionFailed);
-  assert.equal(sent.length, 1);
+const POINTS = ["songs", [{ id: 1, vector: [1] }]];
+const PATCHED = ["songs", [{ id: 1, payload: { a: 1 } }]];
+const LOST = new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
+
+for (const [name, call, times] of [
+  ["count", (client) => client.count("songs"), 2],
+  ["put", (client) => client.put(...POINTS), 2],
+  ["put to update", (client) => client.put(...POINTS, { mode: "update" }), 2],
+  ["put to insert", (client) => client.put(...POINTS, { mode: "insert" }), 1],
+  ["put of a seq", (client) => client.put(...POINTS, { ifMatch: 3 }), 1],
+  ["patch", (client) => client.patch(...PATCHED), 2],
+  ["patch of a seq", (client) => client.patch(...PATCHED, { ifMatch: 3 }), 1],
+  ["delete", (client) => client.delete("songs", { ids: [1] }), 2],
+  ["delete of a seq", (client) => client.delete("songs", { ids: [1] }, { ifMatch: 3 }), 1],
+  ["deletePoint", (client) => client.deletePoint("songs", 1), 1],
+  ["createCollection", (client) => client.createCollection("songs", { dim: 1, metric: "dot", id_type: "int64" }), 2],
+  ["deleteCollection", (client) => client.deleteCollection("songs"), 1],
+  ["activate", (client) => client.activate("songs", "v1"), 2],
+  ["setAlias", (client) => client.setAlias("a", "songs"), 1],
+  ["removeAlias", (client) => client.removeAlias("a", "*"), 1],
+  ["putBank", (client) => client.putBank("songs", [[1]]), 1],
+  ["live", (client) => client.live(), 1],
+]) {
+  test(`lost connection: ${name} is sent ${times === 2 ? "again" : "once"}`, async () => {
+    const { client, sent } = answering(LOST, LOST, LOST, LOST, LOST);
+    await assert.rejects(call(client), hubless.ConnectionFailed);
+    assert.equal(sent.length === 1, times === 1);
+  });
+}
+
+test("payload that JSON cannot hold is refused with its point and its key", async () => {
+  const { client, sent } = answering({});
+  const call = client.put("songs", [{ id: 1, vector: [1] }, { id: "y", vector: [1], payload: { k: [1, NaN] } }]);
+  await assert.rejects(call, /points\[1\]\.payload\.k\[1\]: expected a finite number, got NaN, of the point with id y/);
+  assert.equal(sent.length, 0);
 });
 
 for (const [name, answer] of [
