@@ -49,16 +49,16 @@ class Packed:
         return self.data[4 * self.dim * number : 4 * self.dim * (number + 1)]
 
 
-def pack_one(vector: VectorLike) -> bytes:
-    """One vector, shape (d,), as d·4 bytes.
+def pack_one(vector: VectorLike, name: str = "vector") -> bytes:
+    """One vector, shape (d,), as d·4 bytes. Errors call it `name`.
 
     Raises
     ------
     CannotSend : it has more axes than one, or holds something that is not a real number
     """
-    data, shape = _packed(vector, "vector")
+    data, shape = _packed(vector, name)
     if len(shape) != 1:
-        raise CannotSend(f"vector: expected one axis, got shape {shape}")
+        raise CannotSend(f"{name}: expected one axis, got shape {shape}")
     return data
 
 
@@ -76,7 +76,7 @@ def pack_many(vectors: MatrixLike) -> Packed:
         return Packed(data, *shape)
     if isinstance(vectors, str) or not isinstance(vectors, Sequence):
         raise CannotSend(f"vectors: expected rows of numbers, got {type(vectors).__name__}")
-    rows = [pack_one(row) for row in vectors]
+    rows = [pack_one(row, f"vectors, row {number}") for number, row in enumerate(vectors)]
     lengths = [len(row) // 4 for row in rows]
     for number, length in enumerate(lengths):
         if length != lengths[0]:
