@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hubless
 from hubless.errors import InputError
 from hubless.vectors.arrays import as_vectors
 from hubless.vectors.payload import as_payload
@@ -126,3 +127,25 @@ PAYLOADS = {
 def test_payload_of_any_kind_is_the_same_rows(given):
     given = given() if callable(given) else given
     assert as_payload(given).to_table().to_pylist() == PAYLOADS["list of dicts"]
+
+
+@pytest.mark.parametrize("library", ["arrow", "pandas"])
+def test_table_as_targets_brings_its_vectors_ids_and_payload_as_a_file_does(library):
+    rows = np.random.default_rng(0).normal(size=(20, 8))
+    given = pa.table({"id": [f"t{row}" for row in range(20)], "embedding": rows.tolist(), "title": ["x"] * 20})
+    asked = np.random.default_rng(1).normal(size=(30, 8))
+    bank = pa.table({"text": ["?"] * 30, "vector": asked.tolist()})
+    if library == "pandas":
+        pytest.importorskip("pandas")
+        given, bank = given.to_pandas(), bank.to_pandas()
+    index = hubless.Index(metric="cosine", correction="none").fit(bank, given)
+    (hit,) = index.query(rows[3], limit=1, with_payload=True)[0]
+    assert (hit.id, hit.payload) == ("t3", {"title": "x"})
+    without = given[["id", "title"]] if library == "pandas" else given.select(["id", "title"])
+    with pytest.raises(InputError, match="got columns id, title, none of them a list of floats"):
+        hubless.Index(metric="cosine", correction="none").fit(bank, without)
+
+
+def test_frame_of_numbers_only_is_a_matrix():
+    frame = pytest.importorskip("pandas").DataFrame(np.random.default_rng(0).normal(size=(20, 4)), columns=list("abcd"))
+    assert hubless.Index(metric="cosine", correction="none").fit(-frame, frame).query(frame[:1], limit=1)[0][0].id == 0

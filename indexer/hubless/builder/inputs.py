@@ -27,7 +27,7 @@ from hubless.builder.items import (
 from hubless.builder.recipe import Recipe
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
-from hubless.errors import HublessError, InputError, StorageError, UnknownField, storage_errors
+from hubless.errors import HublessError, InputError, StorageError, UnknownField, names_of, storage_errors
 from hubless.kernels import sharding
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.measures.confidence.model import ConfidenceModel
@@ -260,7 +260,7 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
         except StorageError as error:
             if not isinstance(given, str) or Path(given).suffix:
                 raise
-            known = f"or a payload column: {', '.join(columns)}" if columns else "as there is no payload"
+            known = f"or a payload column: {names_of(columns)}" if columns else "as there is no payload"
             raise InputError(TARGET_PRIOR, f"a file, {known}", given) from error
     with reading_payload():
         values = payload.to_table(columns=[given]).column(0)
@@ -339,7 +339,7 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
     columns = list(opened.schema.names)
     for name in columns:
         if name not in schema.names:
-            raise UnknownField("payload", f"one of the columns {', '.join(schema.names)}", name)
+            raise UnknownField("payload", f"one of the columns {names_of(schema.names)}", name)
     table = held_payload(opened, columns).table()
     if len(table) != count:
         raise InputError("payload", f"{count} rows, one a vector", f"{len(table)} rows")

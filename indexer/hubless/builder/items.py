@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.errors import HublessError, InputError, one_line
+from hubless.errors import HublessError, InputError, names_of, one_line
 from hubless.vectors.arrays import I64, letting_through
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
 from hubless.vectors.files import Items, Vectors, as_items
@@ -138,7 +138,7 @@ def _with_ids(items: Items, ids: Ids | None) -> Items:
     if column == ID_COLUMN and items.ids is not None:
         return items
     if table is None or column not in columns:
-        known = f"a column: {', '.join(columns)}" if columns else "a column, but there is none"
+        known = f"a column: {names_of(columns)}" if columns else "a column, but there is none"
         raise InputError("ids", f"a file ending in {', '.join(ID_FILES)}, or {known}", column)
     with reading_payload():
         values = table.to_table(columns=[column]).column(0)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.errors import InputError, UnknownField
+from hubless.errors import InputError, UnknownField, names_of
 from hubless.filters import conditions
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
 from hubless.filters.foreign import rewritten
@@ -132,7 +132,7 @@ class _Parser:
         if not isinstance(name, str):
             raise InputError(f"{where}.{FIELD}", "the name of a payload column", shown(name))
         if not self._is_known(name):
-            known = f"one of {', '.join(self._schema.names)}" if self._schema.names else "none, as there is no payload"
+            known = f"one of {names_of(self._schema.names)}" if self._schema.names else "none, as there is no payload"
             raise UnknownField(f"{where}.{FIELD}", known, shown(name))
         asked = [member for member in members if member != FIELD]
         if not asked:

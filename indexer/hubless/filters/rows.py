@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.errors import InputError, UnknownField, one_line
+from hubless.errors import InputError, UnknownField, names_of, one_line
 from hubless.filters.grammar import cut, shown
 from hubless.filters.kinds import kind_of
 from hubless.vectors.arrays import is_list
@@ -24,7 +24,7 @@ def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str,
         return dict(document)
     for name in document:
         if name not in schema.names:
-            raise UnknownField("", f"columns of the payload, {', '.join(schema.names)}", cut(name))
+            raise UnknownField("", f"columns of the payload, {names_of(schema.names)}", cut(name))
     return {name: _value(value, schema.field(name).type, name) for name, value in document.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, UnknownField
+from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.model import Assessment
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64
@@ -239,6 +239,6 @@ def taking(payload: PayloadRows | None, wanted: WithPayload) -> Callable[[Rows],
     names = [] if payload is None else payload.schema.names
     free = payload is not None and is_free(payload.schema)
     for name in (name for name in wanted if not free and name not in names):
-        known = f"columns of the payload, {', '.join(names)}" if names else "none, as there is no payload"
+        known = f"columns of the payload, {names_of(names)}" if names else "none, as there is no payload"
         raise UnknownField("with_payload", known, name)
     return partial(taken, payload, columns=list(wanted))

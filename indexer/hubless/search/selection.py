@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hubless.errors import InputError, UnknownField
+from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.model import DEPTH
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64, check_between
@@ -105,7 +105,7 @@ def selection(
     if payload is None:
         raise InputError("group_by", f"none, as collection {name!r} has no payload", repr(group_by))
     if not is_free(payload.schema) and group_by not in payload.schema.names:
-        raise UnknownField("group_by", f"a column of the payload, {', '.join(payload.schema.names)}", group_by)
+        raise UnknownField("group_by", f"a column of the payload, {names_of(payload.schema.names)}", group_by)
 
     def values(rows: I64) -> list[Any]:
         return [row.get(group_by) for row in payload.take(rows, [group_by])]

@@ -4,8 +4,8 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,11 +19,11 @@ from hubless.vectors.fetched import fetched_file
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, chosen_array, read_header, read_npy, split_member
-from hubless.vectors.payload import Dataset, open_dataset
+from hubless.vectors.payload import Dataset, as_table, open_dataset
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
-from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, matrices
+from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
 from hubless.vectors.readers.text_tables import open_csv, open_jsonl
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -62,6 +62,18 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
     """Return the content of a file of vectors; or vectors that come without a file, ids and payload."""
     if isinstance(vectors, str | Path):
         return open_items(vectors, parameter)
+    if hasattr(vectors, "__arrow_c_stream__") and hasattr(vectors, "columns"):
+        table = as_table(vectors)
+        # a table of numbers only is a matrix, whatever its columns are called
+        if ID_COLUMN in table.column_names or not all(map(is_number, table.schema.types)):
+            held = TableFile(
+                parameter,
+                table.schema,
+                len(table),
+                lambda columns, rows: iter(table.select(list(columns)).to_batches(rows)),
+                lambda columns: open_dataset(table),
+            )
+            return _table_items(held, nullcontext)
     return Items(as_source(vectors, parameter))
 
 
@@ -188,23 +200,27 @@ def _of_table(open_table: Callable[[Path, str], TableFile]) -> Callable[[Path, s
     """Return what opens a table with vectors, and perhaps ids and payload."""
 
     def opened(path: Path, name: str) -> Items:
-        table = open_table(path, name)
-        columns = columns_of_vectors(table)
-        dim = dimensions(table, columns)
-
-        def chunks() -> Chunks:
-            with _reading(path, name):
-                yield from matrices(table, columns, dim, block_rows(dim))
-
-        ids = None
-        if ID_COLUMN in table.schema.names:
-            found = pa.Table.from_batches(table.batches([ID_COLUMN], _IDS)).column(0).combine_chunks()
-            ids = id_array(found, f"{name}, column id")
-        payload = tuple(field for field in table.schema.names if field not in (*columns, ID_COLUMN))
-        vectors = StreamedVectors(chunks, (table.count, dim), name)
-        return Items(vectors, ids, table.payload(payload) if payload else None, payload, (path,))
+        return replace(_table_items(open_table(path, name), lambda: _reading(path, name)), files=(path,))
 
     return opened
+
+
+def _table_items(table: TableFile, reading: Callable[[], AbstractContextManager[None]]) -> Items:
+    """Return the vectors of a table, its ids and its payload. Rows are read inside of `reading`."""
+    columns = columns_of_vectors(table)
+    dim = dimensions(table, columns)
+
+    def chunks() -> Chunks:
+        with reading():
+            yield from matrices(table, columns, dim, block_rows(dim))
+
+    ids = None
+    if ID_COLUMN in table.schema.names:
+        found = pa.Table.from_batches(table.batches([ID_COLUMN], _IDS)).column(0).combine_chunks()
+        ids = id_array(found, f"{table.name}, column id")
+    payload = tuple(field for field in table.schema.names if field not in (*columns, ID_COLUMN))
+    vectors = StreamedVectors(chunks, (table.count, dim), table.name)
+    return Items(vectors, ids, table.payload(payload) if payload else None, payload)
 
 
 def _of_vectors(open_vectors: Callable[[Path, str], VectorSource]) -> Callable[[Path, str], Items]:

@@ -143,7 +143,7 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
         return open_payload(payload, types)
     expected = "a table, a dict of columns, or a list of dicts"
     try:
-        opened = open_dataset(_table_of(payload))
+        opened = open_dataset(as_table(payload))
         names = list(opened.schema.names)
     except UnicodeError as error:
         raise InputError("payload", "names of columns in Unicode", one_line(error)) from error
@@ -196,7 +196,8 @@ def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequen
     return open_dataset(pa.table(columns, table.column_names))
 
 
-def _table_of(payload: Any) -> pa.Table:
+def as_table(payload: Any) -> pa.Table:
+    """Return a table of Arrow, pandas or polars, a dict of columns or a list of dicts as a table of Arrow."""
     if isinstance(payload, pa.Table):
         return payload
     if hasattr(payload, "__arrow_c_stream__"):

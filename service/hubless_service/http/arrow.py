@@ -161,7 +161,7 @@ def _payload(given: pa.Table, schema: pa.Schema | None) -> pa.Table | None:
         return free_table([{key: value for key, value in row.items() if value is not None} for row in rows])
     for name in given.column_names:
         if name not in schema.names:
-            raise UnknownField(clip(name), f"columns of the payload, {', '.join(schema.names)}", "another column")
+            raise UnknownField(clip(name), f"columns of the payload, {names_of(schema.names)}", "another column")
     columns = [
         _cast(given[field.name], field.type, field.name).combine_chunks()
         if field.name in given.column_names

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from hubless.errors import InputError, UnknownField, UnknownWords
+from hubless.errors import InputError, UnknownField, UnknownWords, names_of
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
 from hubless.vectors.free_payload import free_rows, is_free
@@ -41,7 +41,7 @@ def _column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
     texts: list[str] = []
     for name in columns:
         if name not in table.schema.names:
-            raise UnknownField("payload", f"one of the columns {', '.join(table.schema.names)}", name)
+            raise UnknownField("payload", f"one of the columns {names_of(table.schema.names)}", name)
         kind = table.schema.field(name).type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             raise InputError(f"payload column {name}", "texts", str(kind))

@@ -34,7 +34,7 @@ class TableFile:
 
 def is_vectors(kind: pa.DataType) -> bool:
     """Return True if a column of this type can hold vectors: lists of numbers, whole or not."""
-    return is_list(kind) and _is_number(kind.value_type)
+    return is_list(kind) and is_number(kind.value_type)
 
 
 def vector_columns(schema: pa.Schema) -> list[str]:
@@ -61,7 +61,7 @@ def columns_of_vectors(table: TableFile) -> list[str]:
     expected = f"one list<float> column, or one named {' or '.join(VECTOR_COLUMNS)}"
     if lists:
         raise InputError(table.name, expected, f"list columns {names_of(lists)}")
-    numbers = [field.name for field in schema if _is_number(field.type) and field.name != "id"]
+    numbers = [field.name for field in schema if is_number(field.type) and field.name != "id"]
     if len(numbers) >= FEWEST_WIDE:
         expected += f"; if they are a dimension each, name them e0 to e{len(numbers) - 1}"
         raise InputError(table.name, expected, f"{len(numbers)} columns of numbers: {names_of(numbers)}")
@@ -73,7 +73,7 @@ def numbered(schema: pa.Schema) -> list[str]:
     """Return the columns of numbers that share a name before 0, 1, 2, … or 1, 2, …, in this order; none for several."""
     stems: dict[str, dict[int, str]] = {}
     for field in schema:
-        if _is_number(field.type) and (match := _NUMBERED.fullmatch(field.name)):
+        if is_number(field.type) and (match := _NUMBERED.fullmatch(field.name)):
             stems.setdefault(match[1], {})[int(match[2])] = field.name
     whole = [
         [columns[number] for number in sorted(columns)]
@@ -122,5 +122,6 @@ def _matrix(batch: pa.RecordBatch, name: str, dim: int, start: int) -> NDArray[A
     return matrix.astype(np.float64) if matrix.dtype.kind in "iu" else matrix
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Return True for floats and whole numbers."""
     return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
