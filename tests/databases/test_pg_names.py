@@ -62,6 +62,7 @@ def test_long_names_with_one_beginning_get_functions_of_their_own(tables):
     for name in names:
         tables.change(name, 1)
     assert [tables.refresh(each) for each in done] == [1, 1]
+    assert [tables.publish(name).query for name in names] == [each.query for each in done]
 
 
 def test_names_that_come_out_alike_are_kept_apart(tables):

@@ -102,7 +102,7 @@ def make_refresh(
     """Make the functions that compute a corrected vector, and that give one to each row without."""
     v = table.vectors
     corrected = (run.schema, f"hubless_vector_{run.id}")
-    refresh = (run.schema, table.derived(run.into, "refresh", run.id))
+    refresh = (run.schema, table.derived(run.into, "refresh"))
     session.run(
         _CORRECTED,
         (),

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 
 from psycopg import sql
 
@@ -100,7 +101,7 @@ class Chosen:
 
 
 class PgTable:
-    """What the catalog says of the table of an address."""
+    """The table of an address, as the catalog describes it."""
 
     def __init__(self, session: PgSession, address: str) -> None:
         extension = session.run(_EXTENSION).fetchone()
@@ -208,12 +209,12 @@ class PgTable:
             raise InputError(f"id ({name})", f"a column of type {', '.join((*WHOLE, *TEXTS))}", self.columns[name].kind)
         return name
 
-    def derived(self, into: str, what: str, run: str) -> str:
-        """Return the name of a thing that a run makes: TABLE_INTO_WHAT, with its id if that is too long or taken."""
+    def derived(self, into: str, what: str) -> str:
+        """Return the name of a thing of a correction: TABLE_INTO_WHAT, with a hash if that is too long or taken."""
         name = f"{self.table}_{into}_{what}"
         if len(name.encode()) <= _LONGEST_NAME and not self.exists(self.schema, name):
             return name
-        end = f"_{run}_{into}_{what}"
+        end = f"_{sha256(repr((self.table, into, what)).encode()).hexdigest()[:8]}_{into}_{what}"
         return self.table.encode()[: _LONGEST_NAME - len(end)].decode(errors="ignore") + end
 
 

@@ -192,5 +192,5 @@ def exchange(session: PgSession, table: PgTable, run: PgRun, old: PgRun | None, 
         names["more"] = sql.SQL("WITH GRANT OPTION" if grantable else "")
         session.run("GRANT {what} ({into}) ON {table} TO {role} {more}", (), **names)
     if index is not None:
-        new = table.derived(into, "index", run.id)
+        new = table.derived(into, "index")
         session.run("ALTER INDEX {index} RENAME TO {new}", index=index, new=new)
