@@ -153,7 +153,14 @@ FORKED = """
     from hubless_client import AsyncClient, Client
 
     client, tasks = Client(sys.argv[1]), AsyncClient(sys.argv[1])
-    threading.Thread(target=lambda: [client.query("songs", [1.0]) for _ in range(200)], daemon=True).start()
+    ended = threading.Event()
+
+    def until_the_end():
+        while not ended.is_set():
+            client.query("songs", [1.0])
+
+    thread = threading.Thread(target=until_the_end)
+    thread.start()
 
     async def ask():
         await asyncio.gather(*(tasks.query("songs", [1.0]) for _ in range(3)))
@@ -171,6 +178,8 @@ FORKED = """
         await tasks.close()
 
     asyncio.run(parent())
+    ended.set()
+    thread.join()
     client.close()
     print("done")
 """
@@ -181,6 +190,28 @@ def test_forked_process_opens_connections_of_its_own(peer):
     done = subprocess.run(script, capture_output=True, text=True, timeout=100, check=False)
     assert (done.stdout, done.stderr) == ("done\n", "")
     assert len(set(peer.ports)) >= 1 + 6 * (1 + 1)
+
+
+KEPT = """
+    import os, sys
+    from hubless_client import Client
+
+    client = Client(sys.argv[1])
+    client.query("songs", [1.0])
+    if not (child := os.fork()):
+        client.query("songs", [1.0])
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    client.query("songs", [1.0])
+    client.close()
+"""
+
+
+def test_connection_that_is_kept_open_is_not_shared_with_a_forked_process(peer):
+    script = [sys.executable, "-W", "ignore", "-c", dedent(KEPT), peer.url]
+    subprocess.run(script, timeout=100, check=True)
+    before, of_child, after = peer.ports
+    assert before == after != of_child
 
 
 @pytest.mark.parametrize("made_of", COPIES)

@@ -9,14 +9,14 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 251_500,
+    "library": 254_500,
     "service": 65_000,
-    "tests": 363_500,
+    "tests": 372_500,
     "words": 34_000,
     "settings": 40,
     "knobs": 258,
     "options_of_a_command": 12,
-    "entries": 16,
+    "entries": 17,
 }
 TWICE = set((Path(__file__).parent / "names_twice.txt").read_text("utf-8").split())
 """Public names that stand in two modules or more. Take a name out when it stands once; add none."""
