@@ -219,7 +219,7 @@ def test_what_is_no_document_is_refused_by_name(new_store, documents, message):
 
 
 def test_metadata_that_json_cannot_say_is_refused(plane):
-    with pytest.raises(HublessError, match="request"):
+    with pytest.raises(HublessError, match="number that JSON can carry"):
         plane.write_documents([Document(meta={"number": float("nan")})])
 
 
