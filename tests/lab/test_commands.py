@@ -80,7 +80,7 @@ class TestEvaluate:
             (["--strict", "--catalog", "c"], "--catalog"),
             (["--strict", "--correction", "foo"], "foo"),
             (["--strict", "--set", "seeds"], "NAME=VALUE"),
-            (["--strict", "--set", "seed=3"], "there is no seed, did you mean seeds? Known: attribute,"),
+            (["--strict", "--set", "seed=3"], "there is no seed, did you mean seeds? Known: abstain, attribute,"),
             (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, got n"),
             (["--strict", "--set", "output=table.doc"], ".json, .csv, .md, .tex"),
             (["--strict", "--set", "attribute=kind"], "attribute needs payload"),

@@ -103,25 +103,14 @@ class TestRelevantThatCannotBe:
     @pytest.mark.parametrize(
         ("relevant", "message"),
         [
-            (RELEVANT[:49], "relevant: expected 50 entries, one a query, got 49"),
-            ([0] * 51, "relevant: expected 50 entries, one a query, got 51"),
-            ([0] * 49 + [60], "relevant, entry 49: expected rows of targets, 0 to 59, got 60"),
-            ([0] * 49 + [[1, -1]], "relevant, entry 49: expected rows of targets, 0 to 59, got -1"),
-            (np.full(50, 60, np.uint64), "relevant, entry 0: expected rows of targets, 0 to 59, got 60"),
-            (RELEVANT.astype(float), "relevant: expected row numbers of targets, got an array of float64"),
-            (RELEVANT.astype(bool), "relevant: expected row numbers of targets, got an array of bool"),
-            (RELEVANT.astype(str), "relevant: expected row numbers of targets, got an array of <U"),
-            (np.array(5), "relevant: expected row numbers of targets, got an array of int64"),
-            ({"0": 1}, "relevant: expected a list of row numbers, or of lists of them, got dict"),
-            (7, "relevant: expected a list of row numbers, or of lists of them, got int"),
-            ([1.5] * 50, "relevant, entry 0: expected a row number, or a list of them, got 1.5"),
-            ([True] * 50, "relevant, entry 0: expected a row number, or a list of them, got True"),
-            (["1"] * 50, "relevant, entry 0: expected a row number, or a list of them, got '1'"),
-            ([None] * 50, "relevant, entry 0: expected a row number, or a list of them, got None"),
-            ([2**70] * 50, f"relevant, entry 0: expected a row number, or a list of them, got {2**70}"),
-            ([[1, [2]]] * 50, "relevant, entry 0: expected a row number, or a list of them, got [1, [2]]"),
-            (np.zeros((50, 1, 1), int), "relevant, entry 0: expected a row number, or a list of them, got array"),
-            ([[]] * 50, "relevant: expected a relevant target for at least one query, got none"),
+            (RELEVANT[:49], "relevant: expected 50 entries, one for each query, got 49"),
+            (
+                [0] * 49 + [60],
+                "relevant, entry 49: expected the id of a target, a whole number such as 0, got 60, which",
+            ),
+            ([0] * 49 + [[1, -1]], "relevant, entry 49: expected the id of a target, a whole number such as 0, got -1"),
+            (7, "relevant: expected for each query the id of its right target, or a list of ids, got int"),
+            ([[]] * 50, "relevant: expected a right target for at least one query, got none"),
         ],
         ids=lambda given: repr(given)[:30],
     )
@@ -151,9 +140,9 @@ class TestRelevantThatCannotBe:
     def test_file_that_is_missing_or_of_an_unknown_ending_is_refused(self, collection, tmp_path):
         with pytest.raises(StorageError, match=r"nowhere\.npy: relevant: there is no such file"):
             evaluate(collection, PROBLEM.queries, tmp_path / "nowhere.npy")
-        (tmp_path / "relevant.csv").touch()
-        with pytest.raises(InputError, match=r"^relevant \(relevant.csv\): expected a file ending in .npy"):
-            evaluate(collection, PROBLEM.queries, tmp_path / "relevant.csv")
+        (tmp_path / "relevant.xlsx").touch()
+        with pytest.raises(InputError, match=r"^relevant \(relevant.xlsx\): expected a file ending in .npy"):
+            evaluate(collection, PROBLEM.queries, tmp_path / "relevant.xlsx")
 
 
 GIVEN, OTHERS = pairs(), pairs(seed=1)

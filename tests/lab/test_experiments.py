@@ -16,11 +16,10 @@ from hubless.errors import InputError
 from hubless.lab.experiments.compare import compare_banks
 from hubless.lab.experiments.comparisons import caption, table_of
 from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.relevance import as_relevant
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import open_labelled, strict_trial, without_self
 from hubless.lab.papers import preset, presets_of
-from hubless.lab.pickles import read_pickle
+from hubless.vectors.readers.pickles import read_pickle
 
 GIVEN = pairs(120)
 BANK, OTHER = pairs(150, seed=1), pairs(150, seed=2)
@@ -109,7 +108,7 @@ class TestLeaveSelfOut:
     def test_other_numbers_of_queries_and_no_other_answers_are_refused(self):
         with pytest.raises(InputError, match="leave self out: expected as many queries as targets"):
             compare(GIVEN.queries[:9], GIVEN.targets, RIGHT[:9], leave_self_out=True)
-        with pytest.raises(InputError, match="a relevant target for at least one query"):
+        with pytest.raises(InputError, match="a right target for at least one query"):
             compare(GIVEN.queries, GIVEN.targets, RIGHT, leave_self_out=True)
 
 
@@ -134,7 +133,7 @@ def files(tmp_path_factory):
     np.save(folder / "groups.npy", RIGHT % 2)
     (folder / "short.txt").write_text("one\ntwo")
     (folder / "wrong.json").write_text("{}")
-    (folder / "wrong.csv").write_text("one")
+    (folder / "wrong.xlsx").write_text("one")
     return folder
 
 
@@ -162,8 +161,8 @@ class TestCommand:
         [
             ("nowhere.txt", "there is no such file"),
             ("short.txt", "groups: expected 120, one a target, got 2"),
-            ("wrong.json", "expected a list, one group a target, got dict"),
-            ("wrong.csv", "error: groups (wrong.csv): expected a file ending in .npy, .json or .txt, got .csv"),
+            ("wrong.json", "groups (wrong.json): expected the group of each target, got dict"),
+            ("wrong.xlsx", "error: groups (wrong.xlsx): expected a file ending in .npy, .npz, .txt,"),
         ],
     )
     def test_groups_that_cannot_be_read_are_named(self, evaluate, name, message):
@@ -260,12 +259,6 @@ def test_nnn_by_an_index_is_nnn_where_it_looks_everywhere_and_near_it_else():
     assert table_of(found, ["seconds", "recall_at_1"]).headings[1] == "fit s"
     with pytest.raises(InputError, match="parameter of nnn_ivf: expected one of k, weight, nlist, nprobe, got lists"):
         compared(Method("nnn_ivf", {"lists": 3}))
-
-
-def test_mask_of_captions_gives_each_query_the_target_it_belongs_to():
-    mask = np.array([[True, True, False], [True, False, True]])
-    rows = as_relevant(mask, 6, 2)
-    assert [row.tolist() for row in rows] == [[0], [0], [], [1], [], [1]]
 
 
 class TestPickles:

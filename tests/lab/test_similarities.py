@@ -103,7 +103,7 @@ def test_transposed_similarities_are_known_by_the_labels():
         ({"targets": GIVEN.targets}, "targets: expected none beside similarities"),
         ({"query_bank": BANK.queries}, "query bank: expected none beside similarities"),
         ({"metric": "cosine"}, "metric: expected none beside similarities"),
-        ({"relevant": None}, "relevant: expected row numbers of right targets, got none"),
+        ({"relevant": None}, "relevant: expected for each query the id of its right target, .*, got none"),
     ],
 )
 def test_vectors_or_a_metric_beside_similarities_are_refused(options, message):

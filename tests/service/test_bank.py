@@ -148,9 +148,10 @@ def test_wrong_labels_are_refused_before_anything_is_fitted(notes):
 
     assert "relevant: expected 120 entries, one for each query, got 2" in put(["0", "1"])
     assert "relevant: expected right targets for at least 20 queries, got for 19" in put(RIGHT[:19] + [None] * 101)
-    assert "relevant[1]: expected ids of targets, got 'nobody', which no target has" in put(["0", ["1", "nobody"]])
-    assert "relevant[0]: expected a string, as the ids" in put([7])
+    assert "relevant[1]: expected the id of a target, a text such as '0', got 'nobody'" in put(["0", ["1", "nobody"]])
+    assert "relevant[0]: expected the id of a target, a text such as '0', got 7, a number" in put([7])
     assert "relevant: expected a list: for each query an id" in put("0")
+    assert "relevant: expected a list: for each query an id" in put([{"0": 1}])
     assert client.get(f"{NOTES}/bank").json()["waiting"] is None
 
 
@@ -196,8 +197,8 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
     problem(binary(b"123", "application/octet-stream"), code="dimension_mismatch")
     assert "a column of this name" in problem(binary(arrow_stream(pa.table({"x": [1, 2]}))))
-    both = pa.table({"vector": rows_of(good), "x": [1, 2]})
-    assert "one column, vector" in problem(binary(arrow_stream(both)))
+    both = pa.table({"vector": rows_of(good), "x": [1, 2, 3]})
+    assert "the column vector, and perhaps relevant" in problem(binary(arrow_stream(both)))
     wide = pa.table({f"e{column}": [1.0, 2.0] for column in range(512)})
     assert "e6, e7 and 504 more" in problem(binary(arrow_stream(wide)))
     named = pa.table({"embedding": rows_of(good)})

@@ -6,7 +6,6 @@ from support import small
 
 import hubless
 from hubless.errors import InputError, StorageError
-from hubless.measures.confidence.labels import read_labels
 from hubless.vectors.fetched import fetched_file
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 1540224\n"
@@ -29,7 +28,7 @@ READERS = {
     "payload in csv": ("p.csv", lambda path: fit(targets=small.targets(), payload=path)),
     "payload in jsonl": ("p.jsonl", lambda path: fit(targets=small.targets(), payload=path)),
     "prior": ("p.txt", lambda path: fit(targets=small.targets(), target_prior=path)),
-    "labels": ("r.json", lambda path: read_labels(path, "relevant")),
+    "labels": ("r.json", lambda path: fit(targets=small.targets(), relevant=path)),
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Self
 
 from hubless_client.bodies import in_base64, in_bytes, in_json, listed
@@ -81,8 +82,8 @@ class BankMethods:
         texts : (b,) instead of vectors, for collections that have an encoder
         payload : instead of vectors, names of payload columns such as a title: each text is encoded, and is a query
         sampled : instead of vectors, a number of live queries that the service waits for; see its query sample
-        relevant : (b,) the id of the right target of each query, a list of them, or None where nobody knows: they make
-            confidence a probability; 20 at least, better 100 and more
+        relevant : (b,) the id of the right target of each query, a list of ids, or None where nobody knows: a list, an
+            array or a column. They make confidence a probability; 20 at least, better 100 and more
         mode : "replace", the default; "append" adds to the bank that there is
         fit : False keeps the queries until more come
         correction : to fit; by default that of the collection, and "auto" if it is "none"
@@ -97,7 +98,7 @@ class BankMethods:
         given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if relevant is not None:
-            options["relevant"] = listed("relevant", relevant)
+            options["relevant"] = [_label(each) for each in listed("relevant", relevant, "a list, an entry a query")]
         if texts is not None:
             content = in_json({"texts": listed("texts", texts), **options})
         elif payload is not None:
@@ -120,6 +121,12 @@ class BankMethods:
         """The query bank that the correction was fitted on, and how far the fit is of one that was put."""
         path = in_collection(collection, "bank")
         return Call("GET", path, BankInfo.from_json, request_id=request_id, timeout=timeout)
+
+
+def _label(entry: Any) -> Any:
+    """An entry of labels; None in place of what pandas has where nothing is known."""
+    missing = type(entry).__name__ == "NAType" or (isinstance(entry, float) and isnan(entry))
+    return None if missing else entry
 
 
 def _in_url(value: Any) -> str:

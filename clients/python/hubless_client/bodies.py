@@ -52,8 +52,8 @@ def listed(parameter: str, values: Iterable[Item], expected: str = "a list") -> 
 
     Raises
     ------
-    CannotSend : they are none; a string is one value, not a list of letters
+    CannotSend : they are none; a string is one value, not a list of letters, and a mapping no list of its keys
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise CannotSend(f"{parameter}: expected {expected}, got {type(values).__name__} {values!r:.80}")
     return list(values)

@@ -14,7 +14,7 @@ from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
-from hubless.measures.confidence.labels import RelevantIds
+from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
 from hubless.store.bundle import Manifest
@@ -56,7 +56,7 @@ def build(
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
     strength: float | None = None,
-    relevant: RelevantIds | None = None,
+    relevant: Labels | None = None,
     skip_bad_rows: bool = False,
     replace_writes: bool = False,
     progress: bool | None = None,
@@ -108,9 +108,8 @@ def build(
         name of a payload column, or a .npy or .txt file. Popular targets are then not punished for being found often.
         For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
     strength : default strength of the version, from 0 to 2, instead of live queries; by default 1
-    relevant : for each bank query the id of its right target or a list of them, empty or null where nobody knows; a
-        list, or a .npy or .json file. They make confidence a probability: a fifth of the labelled queries, at least 20,
-        is left out of the bank for that
+    relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". They make
+        confidence a probability: a fifth of the labelled queries, at least 20, is left out of the bank for that
     skip_bad_rows : leave out rows with NaN, infinity or nulls, and zeros under cosine, with all that belongs to them,
         and warn of them; they are refused otherwise
     replace_writes : the targets have all that was written to the collection; writes are refused otherwise

@@ -22,7 +22,8 @@ from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.forks import in_each_process
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
-from hubless.measures.confidence.labels import MOST_PAIRS, LabelledPairs, RelevantIds, relevant_rows
+from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
+from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection, open_collection
 from hubless.search.delta.changes import Delta
@@ -104,7 +105,7 @@ class Index(Collection):
         bank_of_targets: bool = False,
         live_queries: Vectors | None = None,
         target_prior: PriorLike | None = None,
-        relevant: RelevantIds | None = None,
+        relevant: Labels | None = None,
         skip_bad_rows: bool = False,
         progress: bool | None = False,
     ) -> "Index":
@@ -204,7 +205,7 @@ class Index(Collection):
                 parts.ids.row(wanted)
             self._write(Remove(pa.array(plain, parts.ids.array.type)))
 
-    def calibrate(self, queries: Vectors, relevant: RelevantIds) -> None:
+    def calibrate(self, queries: Vectors, relevant: Labels) -> None:
         """Make confidence and presence probabilities, by labelled queries that are not in the query bank.
 
         Raises `InputError` naming what is wrong with an input, such as an id that no target has; if fewer than 20
@@ -213,15 +214,15 @@ class Index(Collection):
         Parameters
         ----------
         queries : (p, d) at least 20, better 100 and more
-        relevant : for each the id of its right target or a list of them, empty or None where nobody knows; a list, or a
-            `.npy` or `.json` file
+        relevant : for each the id of its right target, or a list of ids: docs/lab.md, "Labels"
         """
         with self._changing:
             parts = self.parts
             if parts.confidence is None:
                 raise InputError("index", "one with a model of confidence; build it with a query bank", "one without")
-            asked = self.prepare(in_memory(as_items(queries, "queries").vectors), "queries")
-            rows = relevant_rows(relevant, len(asked), parts.ids.row)
+            items = as_items(queries, "queries")
+            asked = self.prepare(in_memory(items.vectors), "queries")
+            rows = calibrating_rows(relevant, KnownItems(self.count, parts.ids), known_queries(items))
             labelled = np.flatnonzero([len(right) for right in rows])[:MOST_PAIRS]
             pairs = LabelledPairs(asked[labelled], [rows[query] for query in labelled])
             model = parts.confidence.calibrate(answers_of(parts.ranker, pairs, self.strength), self.strength)

@@ -29,8 +29,9 @@ from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_p
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import HublessError, InputError, StorageError, UnknownField, names_of, storage_errors
 from hubless.kernels import sharding
-from hubless.measures.confidence.labels import RelevantIds, relevant_rows
+from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.model import ConfidenceModel
+from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import prior_of
 from hubless.store import bundle
 from hubless.store.address import address_of
@@ -40,7 +41,7 @@ from hubless.vectors.bad_rows import with_count
 from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
 from hubless.vectors.files import SHARDS, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.ids import Ids, IdTable, write_ids
+from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import split_member
 from hubless.vectors.payload import (
@@ -144,7 +145,7 @@ class Inputs:
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
     target_prior: PriorLike | None = None
-    relevant: RelevantIds | None = None
+    relevant: Labels | None = None
     skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
@@ -185,7 +186,7 @@ class Inputs:
         if self.relevant is not None:
             if self.query_bank is None:
                 raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
-            relevant = relevant_rows(self.relevant, given["query_bank"].vectors.shape[0], IdTable.of(items.ids).row)
+            relevant = calibrating_rows(self.relevant, KnownItems(count, items.ids), known_queries(given["query_bank"]))
         kept: dict[str, I64 | None] = {}
         if self.skip_bad_rows:
             items, kept["targets"] = without_bad_rows(items, metric)

@@ -29,7 +29,8 @@ from hubless.errors import (
     StorageError,
     storage_errors,
 )
-from hubless.measures.confidence.labels import RelevantIds, relevant_rows
+from hubless.measures.confidence.calibration_pairs import calibrating_rows
+from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
@@ -41,9 +42,8 @@ from hubless.store.locks import lease
 from hubless.store.names import check_name
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import as_compared, check_dims
-from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
-from hubless.vectors.ids import IdTable
 from hubless.vectors.readers.payload_text import TYPES
 from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
 
@@ -174,7 +174,7 @@ def calibrate(
     catalog: str | Path,
     collection: str,
     queries: Vectors,
-    relevant: RelevantIds,
+    relevant: Labels,
     *,
     keep: int | None = None,
     progress: Progressing = None,
@@ -213,7 +213,7 @@ def refit(
     parameters: Mapping[str, Any] | None = None,
     keep: int | None = None,
     bank_order: int | None = None,
-    relevant: RelevantIds | None = None,
+    relevant: Labels | None = None,
     note: str | None = None,
     progress: Progressing = None,
 ) -> Manifest:
@@ -246,14 +246,15 @@ def refit(
         chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
         if chosen != recipe.correction or parameters is not None:
             recipe = replace(recipe, correction=chosen, parameters=parameters or {})
-        given = None if query_bank is None else as_items(query_bank, _BANK).vectors
+        items = None if query_bank is None else as_items(query_bank, _BANK)
+        given = None if items is None else items.vectors
         rows = NextTargets.of(parts)
         with drafting(home, name, recipe, steps) as (staged, bench):
             bank, record = _bank(parts, given, append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
-            labels = None if relevant is None else _labels(relevant, given, bank.shape[0], rows.contents.ids)
+            labels = None if relevant is None else _labels(relevant, items, bank.shape[0], rows.contents.ids)
             vectors = BuildVectors(
                 targets=rows.vectors(staged.folder),
                 query_bank=bank,
@@ -323,11 +324,11 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     return read_source(given, parts.manifest.metric, None, held=True)
 
 
-def _labels(relevant: RelevantIds, given: VectorSource | None, count: int, ids: pa.Array) -> list[I64]:
+def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array) -> list[I64]:
     """Return the rows of the right targets of each bank query. The given queries come last."""
     if given is None:
         raise InputError("relevant", "none without the queries whose right targets it has", "some")
-    rows = relevant_rows(relevant, given.shape[0], IdTable.of(ids).row)
+    rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given))
     return [np.empty(0, np.int64)] * (count - len(rows)) + rows
 
 

@@ -13,6 +13,7 @@ from hubless.cli.options import (
     CollectionIfAny,
     JsonOption,
     QueriesOption,
+    RelevantIfAny,
     RelevantOption,
     SetOption,
     TargetsIfAny,
@@ -32,12 +33,12 @@ from hubless.lab.experiments.comparisons import columns
 from hubless.lab.experiments.comparisons import table_of as to_table
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, as_methods
-from hubless.lab.experiments.relevance import read_groups
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.tune import Tuned, tune
 from hubless.lab.papers import preset, presets_of
 from hubless.lab.table import TextTable, check_output, write_result
 from hubless.measures import as_groups
+from hubless.measures.groups import read_groups
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload
 
@@ -51,9 +52,7 @@ _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 
 def evaluate_command(
     *,
-    relevant: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists.")
-    ] = None,
+    relevant: RelevantIfAny = None,
     queries: QueriesOption = None,
     catalog: CatalogIfAny = None,
     collection: CollectionIfAny = None,
@@ -222,7 +221,7 @@ def entries_from(given: list[str] | None) -> list[Method]:
 def _attribute(payload: Path | None, column: str | None, groups: Path | None, top: int | None) -> Attribute | None:
     first = 10 if top is None else top
     if groups is not None:
-        return Attribute(as_groups(read_groups(groups), groups.name), first)
+        return Attribute(read_groups(groups), first)
     if column is None:
         return None
     if payload is None:

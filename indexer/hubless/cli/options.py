@@ -48,9 +48,11 @@ BankOption = Annotated[
 QueriesOption = Annotated[
     Path | None, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
 ]
-RelevantOption = Annotated[
-    Path, typer.Option("--relevant", metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists.")
-]
+_RELEVANT = typer.Option(
+    "--relevant", metavar="FILE", help="Ids of the right targets, a row a query; row numbers if targets have no ids."
+)
+RelevantOption = Annotated[Path, _RELEVANT]
+RelevantIfAny = Annotated[Path | None, _RELEVANT]
 
 SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similarities", "target_bank_similarities"), Path)
 """Values of `--set` in place of vectors, for models that give scores only."""

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Correction, FittedCorrection, Rows
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError
 from hubless.vectors.arrays import F64, I64, as_array
-from hubless.vectors.fetched import fetched_file
-from hubless.vectors.npy import read_npy
 from hubless.vectors.object_rows import brief
+from hubless.vectors.readers.columns import Column, listed, read_column
 
 TARGET_PRIOR = "target prior"
 TAKES_PRIOR = ("sn", "dbsn", "auto")
@@ -91,7 +90,8 @@ def taking_prior(method: Correction) -> TakesPrior:
 def as_prior(values: PriorLike, count: int) -> TargetPrior:
     """A target prior of n targets from a file, or an array of numbers above 0. Raises `StorageError`, `InputError`."""
     if isinstance(values, str | Path):
-        return checked_prior(read_prior(values), count, f"{TARGET_PRIOR} ({Path(values).name})")
+        column = read_column(values, TARGET_PRIOR)
+        return checked_prior(_numbers(column), count, column.name)
     return checked_prior(as_array(values, TARGET_PRIOR), count, TARGET_PRIOR)
 
 
@@ -109,22 +109,11 @@ def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
     return TargetPrior(numbers)
 
 
-def read_prior(path: str | Path) -> NDArray[Any]:
-    """Numbers from a `.npy`, or from a `.txt` with one a line. Raises `StorageError`, `InputError`."""
-    path = fetched_file(Path(path), TARGET_PRIOR)
-    name = f"{TARGET_PRIOR} ({path.name})"
-    try:
-        match path.suffix:
-            case ".npy":
-                return read_npy(path)
-            case ".txt":
-                lines = path.read_text("utf-8-sig").splitlines()
-                return np.array([_number(line, f"{name}, line {number}") for number, line in enumerate(lines, 1)])
-    except InputError:
-        raise
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(name, f"a readable {path.suffix} file of numbers", one_line(error)) from error
-    raise InputError(name, "a file ending in .npy or .txt", path.suffix or "no ending")
+def _numbers(column: Column) -> NDArray[Any]:
+    values = column.values if isinstance(column.values, np.ndarray) else listed(column, "numbers, one a target")
+    if column.as_text:
+        values = [_number(text, f"{column.name}, row {row}") for row, text in enumerate(values)]
+    return as_array(values, column.name)
 
 
 def _number(text: str, place: str) -> float:

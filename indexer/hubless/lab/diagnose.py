@@ -1,6 +1,5 @@
 """Hubness without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,11 @@ from hubless.lab.cross_fit import expected_gain, held_out_rankings, signs
 from hubless.lab.diagnosis import MAIN_DEPTH, Depth, Diagnosis, Hub, Shape
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
-from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.gallery import Gallery, as_gallery
 from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
+from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.files import Vectors
@@ -51,7 +50,7 @@ def diagnose(
     payload: PayloadLike | None = None,
     top: int = SHOWN,
     queries: Vectors | None = None,
-    relevant: str | Path | Relevant | None = None,
+    relevant: Labels | None = None,
     measured: Comparison | None = None,
     seed: int = 0,
     bank_of_targets: bool = False,
@@ -72,8 +71,8 @@ def diagnose(
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
-    queries, relevant : labelled queries (m, d) and their right targets, to measure what `auto` gains; without a query
-        bank these queries are the bank
+    queries, relevant : labelled queries (m, d) and their right targets (docs/lab.md, "Labels"), to measure what `auto`
+        gains; without a query bank these queries are the bank
     measured : instead of labels, a comparison of `none` and `auto` on them that was made already
     seed : of what is sampled and held out
     bank_of_targets : take a query bank that holds targets; that of an index is taken always
@@ -108,7 +107,8 @@ def diagnose(
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
     if measured is None and queries is not None:
         options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
-        measured = compare(gallery.queries(queries, "queries"), gallery.targets, relevant, metric="dot", **options)
+        right = gallery.right(queries, relevant)
+        measured = compare(gallery.queries(queries, "queries"), gallery.targets, right, metric="dot", **options)
     level = _level(main, record.queries)
     symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
     notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
@@ -174,7 +174,7 @@ def plot_occurrence(index: Collection) -> Chart:
     return occurrence_chart({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
 
 
-def check_labels(queries: Vectors | None, relevant: str | Path | Relevant | None) -> None:
+def check_labels(queries: Vectors | None, relevant: Labels | None) -> None:
     """Raise `InputError` for queries without labels, and labels without queries."""
     if (queries is None) != (relevant is None):
         given = "queries" if relevant is None else "relevant"

@@ -10,8 +10,9 @@ import pyarrow as pa
 from hubless.builder.items import open_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
+from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
@@ -36,6 +37,8 @@ class Gallery:
     targets: VectorSource
     metric: Metric
     describe: Callable[[Sequence[int]], list[NamedTarget]]
+    known: KnownItems
+    """The targets, as labels name them."""
     collection: Collection | None = None
 
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
@@ -45,6 +48,10 @@ class Gallery:
         if basis is None:
             check_dim(source.shape[1], self.targets.shape[1], source.name, self.targets.name)
         return as_compared(source, self.metric, basis)
+
+    def right(self, queries: Vectors, labels: Labels | None) -> list[I64]:
+        """Return the rows of the right targets of each query, by labels that name these targets."""
+        return right_rows(labels, self.known, known_queries(as_items(queries, "queries")))
 
     def restored(self, rows: F32) -> F32:
         """Return compared vectors with as many dimensions as vectors are given with."""
@@ -91,7 +98,8 @@ def open_gallery(
         fields = [None] * len(wanted) if rows is None else rows.take(at, columns=columns).to_pylist()
         return [NamedTarget(*one) for one in zip(wanted, called, fields, strict=True)]
 
-    return Gallery(items.vectors.name, under_metric(items.vectors, metric), metric, describe)
+    targets, known = under_metric(items.vectors, metric), KnownItems(items.vectors.shape[0], names)
+    return Gallery(items.vectors.name, targets, metric, describe, known)
 
 
 def gallery_of(collection: Collection) -> Gallery:
@@ -102,4 +110,10 @@ def gallery_of(collection: Collection) -> Gallery:
         return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
     metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"
-    return Gallery(f"collection {collection.name}", collection.parts.source, metric, describe, collection)
+    targets, known = collection.parts.source, known_targets(collection)
+    return Gallery(f"collection {collection.name}", targets, metric, describe, known, collection)
+
+
+def known_targets(collection: Collection) -> KnownItems:
+    """Return the targets of a collection, as labels name them."""
+    return KnownItems(collection.count, collection.parts.ids)

@@ -13,9 +13,9 @@ from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax
 from hubless.errors import InputError, one_line, storage_errors
-from hubless.lab.pickles import read_pickle
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.readers.pickles import read_pickle
 from hubless.vectors.sources import VectorSource, as_source, in_memory
 
 QUERIES, BANK, TARGET_BANK = "similarities", "bank similarities", "target bank similarities"

@@ -18,10 +18,10 @@ from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison, table_of
 from hubless.lab.experiments.methods import Method, Methods, as_methods
-from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.trials import open_labelled
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.pages import render
+from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
 from hubless.vectors.files import Vectors
@@ -95,7 +95,7 @@ def make_report(
     *,
     target_bank: Vectors | None = None,
     queries: Vectors | None = None,
-    relevant: str | Path | Relevant | None = None,
+    relevant: Labels | None = None,
     corrections: Methods = (),
     images: bool = True,
     seeds: int = SEEDS,
@@ -123,7 +123,7 @@ def make_report(
         given = open_labelled(
             gallery.queries(queries, "queries"),
             gallery.targets,
-            relevant,
+            gallery.right(queries, relevant),
             query_bank=None if query_bank is None else gallery.queries(query_bank, "query bank"),
             target_bank=None if extra is None else gallery.queries(extra, "target bank"),
             metric="dot",

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F64, I64
+from hubless.vectors.readers.columns import listed, read_column
 
 MOST_GROUPS = 50
 UNKNOWN = "(none)"
@@ -43,6 +45,11 @@ def as_groups(values: Sequence[Any], attribute: str) -> Groups:
     if len(names) > MOST_GROUPS:
         raise InputError(f"attribute {attribute}", f"at most {MOST_GROUPS} groups", f"{len(names)} different values")
     return Groups(tuple(names.tolist()), codes.astype(np.int64))
+
+
+def read_groups(path: Path) -> Groups:
+    """Return the groups of targets from a file that `read_column` reads."""
+    return as_groups(listed(read_column(path, "groups"), "the group of each target"), path.name)
 
 
 def group_shares(rows: I64, groups: Groups) -> F64:

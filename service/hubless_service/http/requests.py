@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.measures.confidence.labels import FEWEST_PAIRS
+from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
 from hubless_service.http import values
@@ -27,6 +27,7 @@ FEWEST_SAMPLED = 100
 Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
 _LONGEST_VERSION = 200
+_RELEVANT = "relevant"
 Column = Annotated[str, values.text(1000)]  # a longer one would not fit into a head that is as large as heads may be
 _EXPECTED = {
     "model_type": "an object",
@@ -409,16 +410,26 @@ class PutBankRequest(BankOptions):
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary or an Arrow body."""
-        options = read(BinaryBankRequest, url, subject)
+        options, labels = read(BinaryBankRequest, url, subject), None
         if kind == BINARY:
             rows = vectors_of_bytes(body, subject.collection)
         else:
             table = read_table(body)
-            if table.column_names != [VECTOR]:
-                check_vectors_named(table)
-                raise InputError("body", f"one column, {VECTOR}", names_of(table.column_names))
+            check_vectors_named(table)
+            if not {*table.column_names} <= {VECTOR, _RELEVANT}:
+                expected = f"the column {VECTOR}, and perhaps {_RELEVANT}"
+                raise InputError("body", expected, names_of(table.column_names))
             rows = vectors_of(table, subject.collection)[0]
-        return cls.model_construct(**_given(options), vectors=[rows]).checked(subject)
+            if _RELEVANT in table.column_names:
+                labels = _labels(table[_RELEVANT], subject)
+        return cls.model_construct(**_given(options), vectors=[rows], relevant=labels).checked(subject)
+
+
+def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str]]:
+    try:
+        return values.label_ids(column.to_pylist(), subject.collection)
+    except InputError as error:
+        raise InputError(f"{_RELEVANT}{error.parameter}", error.expected, error.received) from error
 
 
 class CreateCollectionRequest(RequestModel):

@@ -25,6 +25,7 @@ from typing_extensions import TypeAliasType
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownField
 from hubless.filters import Filter, filter_schemas, read_row
+from hubless.measures.labels import KnownItems, right_rows
 from hubless.search.collection import filter_of
 from hubless.vectors.arrays import F32, check_dim
 from hubless_service.http.problems import clip, describe
@@ -169,19 +170,18 @@ def _stored_id(value: Any, info: Info) -> int | str:
     return value
 
 
-def _relevant(value: Any, info: Info) -> list[list[int | str]]:
-    if not isinstance(value, list):
+def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str]]:
+    """Return the ids of the right targets of each query, which stay right when a merge changes the rows."""
+    if not isinstance(value, list) or any(isinstance(entry, dict) for entry in value):
         raise InputError("", "a list: for each query an id, a list of ids, or null", describe(value))
-    entries = [[] if entry is None else entry if isinstance(entry, list) else [entry] for entry in value]
-    for place, entry in enumerate(entries):
-        try:
-            ids = [_stored_id(wanted, info) for wanted in entry]
-        except InputError as error:
-            raise InputError(f"[{place}]", error.expected, error.received) from error
-        for wanted, row in zip(ids, info.context.collection.find(ids), strict=True):
-            if row is None:
-                raise InputError(f"[{place}]", "ids of targets", clip(f"{wanted!r}, which no target has"))
-    return entries
+    targets = KnownItems(collection.count, collection.parts.ids)
+    queries = KnownItems(len(value), noun="query")
+    rows = right_rows(value, targets, queries, parameter="", entry="[{}]")
+    return [collection.ids(each) for each in rows]
+
+
+def _relevant(value: Any, info: Info) -> list[list[int | str]]:
+    return label_ids(value, info.context.collection)
 
 
 def _query_vector(value: Any, info: Info) -> F32:

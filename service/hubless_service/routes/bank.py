@@ -32,7 +32,8 @@ _LOOK_SECONDS = 0.05
     **openapi.other_bodies(
         BinaryBankRequest,
         "b · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
-        "A stream with one column, `vector`: fixed_size_list<float32>; other fields stand in the URL.",
+        "A stream with the column `vector`: fixed_size_list<float32>, and perhaps `relevant`: ids, or lists of ids; "
+        "other fields stand in the URL.",
     ),
     **openapi.about(
         "Fit the correction on a query bank",

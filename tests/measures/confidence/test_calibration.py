@@ -118,13 +118,13 @@ def test_version_without_a_bank_has_no_model(tmp_path):
 @pytest.mark.parametrize(
     ("relevant", "message"),
     [
-        (LABELS[:-1], r"relevant: expected 400 entries, one for each query, got 399"),
-        (["nobody", *LABELS[1:]], r"relevant, entry 0: expected ids of targets, got no target has the id 'nobody'"),
-        ([3, *LABELS[1:]], r"relevant, entry 0: expected ids of targets, got no target has the id 3"),
+        (LABELS[:-1], r"^relevant: expected 400 entries, one for each query, got 399"),
+        (["nobody", *LABELS[1:]], r"^relevant, entry 0: .* a text such as 't0', got 'nobody', which no target has"),
+        ([3, *LABELS[1:]], r"^relevant, entry 0: .* a text such as 't0', got 3, a number"),
         ([*LABELS[:19], *[None] * 381], r"right targets for at least 20 queries, better 100 and more, got for 19"),
         ([[]] * 400, r"got for 0"),
-        (7, r"relevant: expected 400 entries, one for each query, got int"),
-        ([{}, *LABELS[1:]], r"relevant, entry 0: expected ids of targets"),
+        (7, r"^relevant: expected for each query the id of its right target, .*, got int"),
+        ([{"t1": "yes"}, *LABELS[1:]], r"^relevant, entry 0: expected a grade of each id"),
     ],
 )
 def test_wrong_labels_are_told_in_one_sentence(relevant, message):
@@ -135,7 +135,7 @@ def test_wrong_labels_are_told_in_one_sentence(relevant, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "error"), [("gone.json", StorageError), ("r.csv", InputError), ("r.json", InputError)]
+    ("name", "error"), [("gone.json", StorageError), ("r.xlsx", InputError), ("r.json", InputError)]
 )
 def test_unreadable_file_of_labels_is_named(tmp_path, name, error):
     if not name.startswith("gone"):

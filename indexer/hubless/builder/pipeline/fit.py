@@ -21,7 +21,7 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
-from hubless.measures.confidence.labels import LabelledPairs, hold_out_pairs
+from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.model import DEPTH, Answers, ConfidenceModel, fit_confidence
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among

@@ -15,14 +15,13 @@ from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.reindex.job_file import FirstRightGate, ReindexJob
 from hubless.builder.reindex.job_targets import kept_rows
 from hubless.builder.reindex.plan import Plan
-from hubless.errors import InputError
+from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import Hubness
-from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.files import as_items
-from hubless.vectors.ids import read_ids
 from hubless.vectors.sources import in_memory
 
 TOP = 10
@@ -57,9 +56,14 @@ class _Searched:
     strength: float
 
     def found(self, queries: F32, k: int) -> list[list[Any]]:
-        rows = self.ranker.rank(queries, min(k, self.ranker.targets.room(None)), self.strength, {}).rows
+        rows = self.rows(queries, k)
         ids: list[Any] = self.ids.take(pa.array(rows.ravel())).to_pylist()
         return [ids[start : start + rows.shape[1]] for start in range(0, len(ids), rows.shape[1])]
+
+    def rows(self, queries: F32, k: int) -> I64:
+        """Return the rows (m, k) of the first targets of each query."""
+        found: I64 = self.ranker.rank(queries, min(k, self.ranker.targets.room(None)), self.strength, {}).rows
+        return found
 
 
 def measure_gates(plan: Plan, draft: VersionDraft, ids: pa.Array, before: Parts | None) -> list[GateResult]:
@@ -136,22 +140,20 @@ def _counted(count: int, before: Parts | None, gone: pa.Array) -> dict[str, Valu
 def _first_right(
     gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Searched, basis: Basis | None
 ) -> Callable[[_Searched], float]:
-    queries = as_items(folder / gate.queries, "gates.r_at_1.queries").vectors
+    items = as_items(folder / gate.queries, "gates.r_at_1.queries")
+    queries, known = items.vectors, known_queries(items)
     compared = as_compared(queries, job.metric, basis)
     check_dim(compared.shape[1], now.ranker.targets.dim, queries.name, "targets")
     prepared = in_memory(compared)
-    right = read_ids(folder / gate.relevant)
-    if len(right) != len(prepared):
-        raise InputError("gates.r_at_1.relevant", f"{len(prepared)} ids, one a query", len(right))
-    if right.type != now.ids.type:
-        raise InputError("gates.r_at_1.relevant", f"ids of type {now.ids.type}, as the targets have", right.type)
+    labels = open_labels(folder / gate.relevant, "gates.r_at_1.relevant")
 
     def share(searched: _Searched) -> float:
-        there = np.flatnonzero(pc.is_in(right, searched.ids).to_numpy(zero_copy_only=False))
+        # a target that one of the two versions does not have is no mistake of its ranking
+        right = right_rows(labels, KnownItems(len(searched.ids), searched.ids), known, unknown_ids=True)
+        there = np.flatnonzero([len(rows) for rows in right])
         if not len(there):
             return 0.0
-        wanted = right.take(pa.array(there)).to_pylist()
-        firsts = searched.found(prepared[there], 1)
-        return float(np.mean([first == [each] for first, each in zip(firsts, wanted, strict=True)]))
+        firsts = searched.rows(prepared[there], 1)[:, 0].tolist()
+        return float(np.mean([first in right[query] for first, query in zip(firsts, there, strict=True)]))
 
     return share

@@ -129,7 +129,7 @@ class FirstRightGate(_Gate):
     """R@1 on labelled pairs."""
 
     queries: str = Field(description="File of queries.")
-    relevant: str = Field(description="File with the id of the right target of each query.")
+    relevant: str = Field(description="File with the ids of the right targets of each query.")
     min: Share | None = None
     max_drop: Share | None = Field(default=None, description="Below the current version's.")
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,18 +13,21 @@ from hubless.corrections import corrected_scores
 from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, RAW, Axis, Chart
 from hubless.lab.experiments.compare import SEEDS
+from hubless.lab.experiments.measured_rows import measured_rows
 from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.relevance import Relevant, as_relevant
 from hubless.lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial, open_labelled
+from hubless.lab.gallery import known_targets
 from hubless.lab.table import TextTable
-from hubless.measures.confidence.labels import FEWEST_PAIRS
+from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.measures.confidence.model import DEPTH, Answers, ConfidenceModel, fit_confidence
 from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
+from hubless.measures.labels import Labels, known_queries
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, F64, I64, check_between
 from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.ids import Ids
 from hubless.vectors.sources import in_memory
 
 ACCURACY = 0.9
@@ -186,10 +188,11 @@ class Abstention:
 def abstain(
     queries: Vectors | Labelled,
     targets: Vectors | None = None,
-    relevant: str | Path | Relevant | None = None,
+    relevant: Labels | None = None,
     correction: str | Method = "auto",
     *,
     metric: Metric | None = None,
+    ids: Ids | None = None,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
     seeds: int = SEEDS,
@@ -207,7 +210,9 @@ def abstain(
     check_between("accuracy", accuracy, 0, 1)
     if pairs and pairs < FEWEST_PAIRS:
         raise InputError("pairs", f"at least {FEWEST_PAIRS}, better 100 and more", pairs)
-    given = open_labelled(queries, targets, relevant, query_bank=query_bank, target_bank=target_bank, metric=metric)
+    given = open_labelled(
+        queries, targets, relevant, ids=ids, query_bank=query_bank, target_bank=target_bank, metric=metric
+    )
     if given.pairs.matrices is not None:
         raise InputError("queries", "vectors, as confidence depends on them", "similarities")
     method = Method(correction) if isinstance(correction, str) else correction
@@ -222,15 +227,16 @@ def abstain(
 
 
 def abstain_collection(
-    collection: Collection, queries: Vectors, relevant: str | Path | Relevant, *, accuracy: float = ACCURACY
+    collection: Collection, queries: Vectors, relevant: Labels, *, accuracy: float = ACCURACY
 ) -> Abstention:
     """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank."""
     check_between("accuracy", accuracy, 0, 1)
     model, strength = collection.parts.confidence, collection.strength
     if model is None:
         raise InputError("collection", "one with a model of confidence; build it with a query bank", "one without")
-    asked = collection.prepare(in_memory(as_items(queries, "queries").vectors), "queries")
-    right = as_relevant(relevant, len(asked), collection.count)
+    items = as_items(queries, "queries")
+    asked = collection.prepare(in_memory(items.vectors), "queries")
+    right = measured_rows(relevant, known_targets(collection), known_queries(items))
     rows = np.flatnonzero([len(each) > 0 for each in right])
     asked, right = asked[rows], [right[row] for row in rows]
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, right)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -14,18 +13,19 @@ from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
-from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.gallery import gallery_of
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
 from hubless.measures import Groups
 from hubless.measures.distance import earth_movers_distance
+from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.parts import prior_of
 from hubless.vectors.arrays import F64, check_at_least
 from hubless.vectors.files import Vectors
+from hubless.vectors.ids import Ids
 
 BASELINE = "none"
 SEEDS = 10
@@ -34,10 +34,11 @@ SEEDS = 10
 def compare(
     queries: Vectors | SimilarityMatrices | Labelled,
     targets: Vectors | None = None,
-    relevant: str | Path | Relevant | None = None,
+    relevant: Labels | None = None,
     corrections: Methods | None = None,
     *,
     metric: Metric | None = None,
+    ids: Ids | None = None,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
     seeds: int = SEEDS,
@@ -69,9 +70,10 @@ def compare(
     ----------
     queries : (m, d); or `SimilarityMatrices` or `Labelled`, in place of queries, targets and banks
     targets : (n, d)
-    relevant : for each query the row number of its right target, or a list of several, or an empty one
+    relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
     metric : "cosine" or "dot"; it has to be given with vectors
+    ids : (n,) of the targets, by which labels name them; by default those in their file, or else row numbers
     query_bank : (b, d), whose own targets are not among the targets
     target_bank : (g, d), only with a query bank
     seeds : how many splits, with seeds 0, 1, …
@@ -101,6 +103,7 @@ def compare(
         queries,
         targets,
         relevant,
+        ids=ids,
         query_bank=query_bank,
         target_bank=target_bank,
         metric=metric,
@@ -184,16 +187,15 @@ def compare_banks(banks: Mapping[str, Vectors], *given: Any, **options: Any) -> 
     return replace(first, rows=rows, query_bank=None, notes=[f"query banks {sizes}", *notes])
 
 
-def compare_strictly(
-    collection: Collection, queries: Vectors, relevant: str | Path | Relevant, **options: Any
-) -> Comparison:
+def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels, **options: Any) -> Comparison:
     """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`."""
     record, prior = collection.manifest.correction, _stored_prior(collection)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     gallery = gallery_of(collection)
     asked = gallery.queries(queries, "queries")
+    right = gallery.right(queries, relevant)
     # both are as they are compared, of length 1 for a cosine over all dimensions
-    comparison = compare(asked, gallery.targets, relevant, corrections, metric="dot", target_prior=prior, **options)
+    comparison = compare(asked, gallery.targets, right, corrections, metric="dot", target_prior=prior, **options)
     if prior is not None or collection.manifest.target_prior is None:
         return comparison
     note = "the collection's target prior was a file, which it does not keep: the correction is measured without it"

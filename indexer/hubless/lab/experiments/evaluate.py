@@ -1,17 +1,18 @@
 """Quality of a collection's ranking, raw and corrected, on queries whose relevant targets are known."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
-from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note
+from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Result, Tally
 from hubless.lab.experiments.trials import LEAK
+from hubless.lab.gallery import known_targets
 from hubless.measures import as_groups
+from hubless.measures.labels import Labels, known_queries
 from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
@@ -29,7 +30,7 @@ LOOKED_UP = 2000
 def evaluate(
     collection: Collection,
     queries: Vectors,
-    relevant: str | Path | Relevant,
+    relevant: Labels,
     *,
     strength: float | None = None,
     recalls: Sequence[int] = RECALLS,
@@ -45,7 +46,7 @@ def evaluate(
     Parameters
     ----------
     queries : (m, d): a file, an array, or a source
-    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
+    relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
     strength : λ of the corrected ranking; None is the default of the version, as it is served
     recalls : the k of R@k
     depths : the k of N_k, from which hubness is measured
@@ -55,10 +56,11 @@ def evaluate(
         check_at_least("depth", depth, 1)
     applied = collection.strength if strength is None else strength
     check_between("strength", applied, 0, MOST_STRENGTH)
-    vectors = as_items(queries, "queries").vectors
+    items = as_items(queries, "queries")
+    vectors = items.vectors
     check_dim(vectors.shape[1], collection.dim, vectors.name)
     source = as_compared(vectors, collection.manifest.metric, collection.parts.basis)
-    right = as_relevant(relevant, source.shape[0], collection.count)
+    right = measured_rows(relevant, known_targets(collection), known_queries(items))
     answered = np.flatnonzero([len(rows) > 0 for rows in right])
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)
     raw, corrected = (Tally(collection.count, recalls, counted, depths) for _ in range(2))

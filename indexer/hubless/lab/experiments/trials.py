@@ -5,26 +5,28 @@ the banks come from elsewhere, or the pairs are split: **the strict protocol**.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.builder.items import open_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
 from hubless.corrections.prior import TAKES_PRIOR, PriorLike, TakesPrior, TargetPrior, as_prior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
-from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note, read_relevant
+from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
 from hubless.measures.coverage import least_covering
+from hubless.measures.labels import KnownItems, Labels, known_queries, open_labels
 from hubless.vectors.arrays import F32, I64, check_at_least, check_dim
 from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.ids import Ids, as_ids
 from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
 
 SCORES_HELD = 2**22
@@ -192,21 +194,27 @@ class Trial:
 
 
 def open_pairs(
-    queries: Vectors, targets: Vectors, relevant: str | Path | Relevant | None, metric: Metric = "cosine"
+    queries: Vectors, targets: Vectors, relevant: Labels | None, metric: Metric = "cosine", ids: Ids | None = None
 ) -> Pairs:
     """Read labelled queries (m, d) and targets (n, d)."""
-    asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
-    check_dim(asked.shape[1], found.shape[1], "queries", "targets")
-    return Pairs(asked, found, as_relevant(relevant, len(asked), len(found)))
+    asked, found = as_items(queries, "queries"), open_targets(targets, ids, None)
+    vectors, of_targets = (in_memory(under_metric(each.vectors, metric)) for each in (asked, found))
+    check_dim(vectors.shape[1], of_targets.shape[1], "queries", "targets")
+    named = KnownItems(len(of_targets), found.ids)
+    return Pairs(vectors, of_targets, measured_rows(relevant, named, known_queries(asked)))
 
 
-def pairs_of(matrices: OpenMatrices, targets: F32, relevant: str | Path | Relevant | None) -> Pairs:
+def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
     """Return labelled pairs of which only similarities are known."""
-    labels, (m, n) = read_relevant(relevant), matrices.queries.shape
-    if labels is not None and hasattr(labels, "__len__") and len(labels) == n != m:
+    labels, (m, n) = open_labels(relevant), matrices.queries.shape
+    if not isinstance(labels.values, Mapping) and hasattr(labels.values, "__len__") and len(labels.values) == n != m:
         expected = f"a row for each of the {n} queries of the labels; columns are targets"
         raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
-    return Pairs(matrices.queries, targets, as_relevant(labels, m, n), matrices)
+    known = None if ids is None else as_ids(ids)
+    if known is not None and len(known) != n:
+        raise InputError("ids", f"{n}, one a target", len(known))
+    named = KnownItems(n, known)
+    return Pairs(matrices.queries, targets, measured_rows(labels, named, KnownItems(m, noun="query")), matrices)
 
 
 def without_self(pairs: Pairs) -> Pairs:
@@ -216,7 +224,7 @@ def without_self(pairs: Pairs) -> Pairs:
         raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
     others = [rows[rows != query] for query, rows in enumerate(pairs.relevant)]
     if not any(map(len, others)):
-        raise InputError("relevant", "a relevant target for at least one query", "none")
+        raise InputError("relevant", "a right target for at least one query", "none")
     return replace(pairs, relevant=others, same_items=True)
 
 
@@ -228,8 +236,9 @@ def read_vectors(vectors: Vectors, parameter: str, metric: Metric | None = "cosi
 def open_labelled(
     queries: Vectors | SimilarityMatrices | Labelled,
     targets: Vectors | None,
-    relevant: str | Path | Relevant | None,
+    relevant: Labels | None,
     *,
+    ids: Ids | None = None,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
     metric: Metric | None = None,
@@ -247,11 +256,11 @@ def open_labelled(
                 raise InputError(name, "none beside similarities, which stand for all vectors", "one")
         matrices = queries.open()
         of_targets, bank, extra = matrices.vectors()
-        pairs = pairs_of(matrices, of_targets, relevant)
+        pairs = pairs_of(matrices, of_targets, relevant, ids)
     else:
         if targets is None:
             raise InputError("targets", "vectors, unless the queries are similarities", "none")
-        pairs = open_pairs(queries, targets, relevant, check_metric(metric))
+        pairs = open_pairs(queries, targets, relevant, check_metric(metric), ids)
         bank, extra = (None if each is None else read_vectors(each, name, metric) for name, each in banks.items())
     if bank is None and extra is not None:
         raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")

@@ -13,14 +13,16 @@ from hubless.builder.recipe import Metric
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
 from hubless.lab.experiments.abstain import Abstention, abstain
+from hubless.lab.experiments.measured_rows import left_out_note
 from hubless.lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
-from hubless.lab.experiments.relevance import Relevant, left_out_note
 from hubless.lab.experiments.trials import Pairs, Trial, open_labelled
 from hubless.measures import PairedDifference, paired_difference
+from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
 from hubless.vectors.arrays import F64, I64, check_at_least
 from hubless.vectors.files import Vectors
+from hubless.vectors.ids import Ids
 
 SEEDS = 10
 FOLDS = 5
@@ -71,9 +73,10 @@ class Tuned:
 def tune(
     queries: Vectors,
     targets: Vectors,
-    relevant: str | Path | Relevant,
+    relevant: Labels,
     *,
     metric: Metric | None = None,
+    ids: Ids | None = None,
     corrections: Sequence[str] | None = None,
     grids: Mapping[str, Grid] | None = None,
     query_bank: Vectors | None = None,
@@ -96,7 +99,7 @@ def tune(
 
     Parameters
     ----------
-    queries, targets, relevant, metric, query_bank, target_bank, bank_of_targets, target_prior : as for `compare`
+    queries, targets, relevant, metric, ids, query_bank, target_bank, bank_of_targets, target_prior : as for `compare`
     corrections : names of those to try; by default all that fold into the index
     grids : values of parameters to try, by correction, from weak to strong; without `corrections` only these are tried
     seeds, folds : how many splits, and folds of the queries; those with the same relevant target are in one fold
@@ -107,6 +110,7 @@ def tune(
         queries,
         targets,
         relevant,
+        ids=ids,
         query_bank=query_bank,
         target_bank=target_bank,
         metric=metric,

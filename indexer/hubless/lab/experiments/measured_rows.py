@@ -1,0 +1,26 @@
+"""The right targets of test queries, of which at least one has some."""
+
+from collections.abc import Sequence
+
+from hubless.errors import InputError
+from hubless.measures.labels import KnownItems, Labels, right_rows
+from hubless.vectors.arrays import I64
+from hubless.vectors.readers.columns import Column
+
+NAMED_ROWS = 10
+
+
+def measured_rows(labels: Labels | Column | None, targets: KnownItems, queries: KnownItems) -> list[I64]:
+    """Return the rows of the right targets of each query, as `right_rows`; at least one query needs to have some."""
+    rows = right_rows(labels, targets, queries)
+    if not any(map(len, rows)):
+        raise InputError("relevant", "a right target for at least one query", "none")
+    return rows
+
+
+def left_out_note(rows: Sequence[int], queries: int) -> list[str]:
+    """Return a note on the queries without a relevant target, if there are any."""
+    if not len(rows):
+        return []
+    named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", …" if len(rows) > NAMED_ROWS else "")
+    return [f"{len(rows)} of {queries} queries have no relevant target and are left out: rows {named}"]

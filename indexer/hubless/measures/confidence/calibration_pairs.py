@@ -1,0 +1,50 @@
+"""Labelled pairs that calibrate confidence, and their split from a query bank."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hubless.errors import InputError
+from hubless.measures.labels import KnownItems, Labels, right_rows
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import SelectedVectors, VectorSource
+
+FEWEST_PAIRS, MOST_PAIRS = 20, 1000
+HELD_OUT = 0.2
+SMALL_BANK = 100
+"""A bank below this serves for both: the fit would miss the queries more than the calibration would gain."""
+
+
+class LabelledPairs(NamedTuple):
+    """Queries (p, d) as they are compared, and the rows of the right targets of each."""
+
+    queries: F32
+    relevant: list[I64]
+
+
+def calibrating_rows(labels: Labels, targets: KnownItems, queries: KnownItems) -> list[I64]:
+    """Return the rows of the right targets of each query, of which at least 20 need to have some."""
+    rows = right_rows(labels, targets, queries)
+    if (labelled := sum(map(bool, map(len, rows)))) < FEWEST_PAIRS:
+        expected = f"right targets for at least {FEWEST_PAIRS} queries, better 100 and more"
+        raise InputError("relevant", expected, f"for {labelled}")
+    return rows
+
+
+def hold_out_pairs(
+    bank: VectorSource, relevant: Sequence[I64], fitted: bool, seed: int
+) -> tuple[VectorSource, LabelledPairs]:
+    """Split a bank whose queries have labels into queries to fit on, and labelled pairs to calibrate by.
+
+    A fifth of the labelled queries is held out: a correction lowers the scores of the right targets of the queries that
+    it was fitted on. All serve for both where nothing is fitted, or the bank is small.
+    """
+    labelled = np.flatnonzero([len(rows) for rows in relevant])
+    both = not fitted or bank.shape[0] < SMALL_BANK
+    count = len(labelled) if both else max(FEWEST_PAIRS, round(HELD_OUT * len(labelled)))
+    chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
+    pairs = LabelledPairs(bank.take(chosen), [relevant[row] for row in chosen])
+    if both:
+        return bank, pairs
+    return SelectedVectors(bank, np.setdiff1d(np.arange(bank.shape[0]), chosen), bank.name), pairs

@@ -1,0 +1,201 @@
+"""Labels: the right targets of each query, by their ids; by their row numbers if the targets have no ids."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hubless.errors import InputError, PointNotFound
+from hubless.measures.plain_ids import plain_id, whole_number
+from hubless.vectors.arrays import I64
+from hubless.vectors.files import Items
+from hubless.vectors.ids import IdTable
+from hubless.vectors.object_rows import brief
+from hubless.vectors.readers.columns import Column, listed, read_column
+
+Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any] | pa.Array
+"""For each query the id of its right target or a list of ids, or a file of these: docs/lab.md has all forms."""
+
+_FORMS = "for each query the id of its right target, or a list of ids"
+_NAMED = 5
+
+
+class KnownIds(Protocol):
+    """The ids of some items, as `IdTable` has them."""
+
+    @property
+    def type(self) -> str:
+        """`int64` or `string`."""
+
+    def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
+        """The ids of some rows."""
+
+    def row(self, wanted: str | int) -> int:
+        """The row of an id. Raises `PointNotFound`."""
+
+
+@dataclass(frozen=True)
+class KnownItems:
+    """Targets or queries, as labels name them: by their ids, or by their row numbers if they have no ids."""
+
+    count: int
+    given: pa.Array | KnownIds | None = None
+    noun: str = "target"
+
+    @cached_property
+    def ids(self) -> KnownIds | None:
+        """Raises `DuplicateIds`."""
+        return IdTable.of(self.given) if isinstance(self.given, pa.Array) else self.given
+
+    @property
+    def by_text(self) -> bool:
+        return self.ids is not None and self.ids.type == "string"
+
+    @property
+    def expected(self) -> str:
+        if self.ids is None:
+            return f"the row number of a {self.noun}, 0 to {self.count - 1}, as none has an id"
+        example = f" such as {self.ids.ids(np.zeros(1, np.int64))[0]!r}" if self.count else ""
+        return f"the id of a {self.noun}, a {'text' if self.by_text else 'whole number'}{example}"
+
+    def row(self, value: Any, as_text: bool) -> int | None:
+        """Return the row of an item; None if the value is none, such as NaN.
+
+        With `as_text` the value comes from a text, which stands for a number, too. Raises `InputError`, or
+        `PointNotFound` if no item has the id.
+        """
+        plain = plain_id(value, self.by_text, as_text, self.expected)
+        if plain is None:
+            return None
+        if self.ids is not None:
+            return self.ids.row(plain)
+        row = int(plain)
+        if not 0 <= row < self.count:
+            raise InputError("", self.expected, row)
+        return row
+
+
+def known_queries(items: Items) -> KnownItems:
+    """Return the queries of a file or an array, as the keys of labels name them."""
+    return KnownItems(items.vectors.shape[0], items.ids, "query")
+
+
+def open_labels(labels: Labels | None, parameter: str = "relevant") -> Column:
+    """Return labels as they are written, from a file or not. Raises `StorageError` and `InputError` for a file."""
+    return read_column(labels, parameter) if isinstance(labels, str | Path) else Column(labels, parameter)
+
+
+def right_rows(
+    labels: Labels | Column | None,
+    targets: KnownItems,
+    queries: KnownItems,
+    *,
+    parameter: str = "relevant",
+    entry: str = ", entry {}",
+    unknown_ids: bool = False,
+) -> list[I64]:
+    """Return the rows of the right targets of each query (m,), ascending, each once; empty where nobody knows.
+
+    With `unknown_ids`, ids that no target has are left out. `parameter` and `entry` are what errors call the labels and
+    those of one query. Raises `InputError` that names the first wrong entry and counts the others, and `StorageError`
+    if there is no such file.
+    """
+    column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
+    if (rows := _of_mask(column.values, queries.count, targets.count)) is not None:
+        return rows
+    found: list[I64] = [np.empty(0, np.int64)] * queries.count
+    wrong: dict[str, InputError] = {}
+    for place, query, label in _entries(column, queries, entry, wrong):
+        try:
+            found[query] = _right(label, targets, column.as_text, unknown_ids)
+        except InputError as error:
+            wrong[place] = error
+    if wrong:
+        raise _together(wrong, column, targets)
+    return found
+
+
+def _of_mask(mask: Any, queries: int, targets: int) -> list[I64] | None:
+    """Return the right rows of a mask (n, c) of booleans, as in QB-Norm's code; None for anything else.
+
+    It says which captions are there: query i·c + j belongs to target i.
+    """
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or not queries or mask.shape[:1] != (targets,):
+        return None
+    if mask.size != queries or mask.ndim != 2:
+        return None
+    each = np.repeat(np.arange(targets), mask.shape[1])
+    return [each[row : row + there] for row, there in enumerate(mask.ravel().tolist())]
+
+
+def _entries(
+    column: Column, queries: KnownItems, entry: str, wrong: dict[str, InputError]
+) -> Iterator[tuple[str, int, Any]]:
+    """Yield what errors call the entry of a query, the row of the query, and the entry."""
+    if isinstance(column.values, Mapping):
+        for key, label in column.values.items():
+            place = f", key {brief(key)}"
+            try:
+                row = queries.row(key, True)
+            except PointNotFound:
+                wrong[place] = InputError("", queries.expected, f"{brief(key)}, which no query has")
+            except InputError as error:
+                wrong[place] = error
+            else:
+                if row is not None:
+                    yield place, row, label
+        return
+    values = listed(column, _FORMS)
+    if len(values) != queries.count:
+        raise InputError(column.name, f"{queries.count} entries, one for each query", len(values))
+    for row, label in enumerate(values):
+        yield entry.format(row), row, label
+
+
+def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) -> I64:
+    rows = []
+    values = label
+    if isinstance(label, Mapping):
+        values, as_text = [name for name, grade in label.items() if _is_right(grade)], True
+    elif hasattr(label, "tolist") and not isinstance(label, np.generic):  # an array, or a column within a column
+        values = label.tolist()
+    for value in values if isinstance(values, list | tuple | set | frozenset) else [values]:
+        try:
+            row = targets.row(value, as_text)
+        except PointNotFound as error:
+            if not unknown_ids:
+                raise InputError("", targets.expected, f"{brief(value)}, which no {targets.noun} has") from error
+        else:
+            rows += [] if row is None else [row]
+    return np.unique(np.array(rows, np.int64))
+
+
+def _is_right(grade: Any) -> bool:
+    if not isinstance(grade, int | float | np.number):
+        raise InputError("", "a grade of each id, a number: above 0 is right", brief(grade))
+    return bool(grade > 0)
+
+
+def _together(wrong: dict[str, InputError], column: Column, targets: KnownItems) -> InputError:
+    """Return one error for all wrong entries: the first in full."""
+    (place, first), *others = wrong.items()
+    received = first.received
+    if others:
+        named = ", ".join(place.strip(", ") for place, _ in others[:_NAMED]) + ", …" * (len(others) > _NAMED)
+        received += f"; {len(others)} more {'entries are' if others[1:] else 'entry is'} wrong: {named}"
+    if targets.ids is not None and _could_be_rows(column.values, targets.count):
+        received += "; if these are row numbers, write the ids of these rows"
+    return InputError(f"{column.name}{place}", first.expected, received)
+
+
+def _could_be_rows(values: Any, count: int) -> bool:
+    """Return True if all labels are whole numbers that rows could have."""
+    entries = values.values() if isinstance(values, Mapping) else listed(Column(values, ""), _FORMS)
+    flat = [one for entry in entries for one in (entry if isinstance(entry, list | tuple) else [entry])]
+    numbers = [whole_number(one) for one in flat if one is not None]
+    return all(number is not None and 0 <= number < count for number in numbers)
