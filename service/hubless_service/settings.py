@@ -230,14 +230,13 @@ class Settings(BaseSettings):
 
 
 def check_host(host: str) -> str:
-    """Return an address or a name to listen on, without the brackets of a URL. Raise `ValueError` for anything else."""
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    """Return an address or a name to listen on. Raise `ValueError` for anything else, which says what to write."""
     try:
-        ip_address(bare)
+        ip_address(host)
     except ValueError:
         if not _HOST_NAME.fullmatch(host):
             raise ValueError(_meant(host)) from None
-    return bare
+    return host
 
 
 def _meant(host: str) -> str:
