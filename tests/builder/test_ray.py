@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import executing as work
+from support.processes import free_port
 
 from hubless.builder import executors
 from hubless.builder.executors import RayExecutor
@@ -25,14 +26,19 @@ NODE = "127.0.0.2"
 STORE = 100 * 2**20
 
 
+def node():
+    """Arguments of a node. Agents that choose a port themselves have 15 seconds to do so, and are slow to start."""
+    ports = {f"{agent}_port": free_port() for agent in ("metrics_agent", "runtime_env_agent", "dashboard_agent_listen")}
+    return {"num_cpus": 1, "object_store_memory": STORE, "node_ip_address": NODE, **ports}
+
+
 @pytest.fixture
 def cluster(monkeypatch):
     monkeypatch.setattr(sharding, "SHARD_ROWS", work.SHARD_ROWS)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # the nodes have the work that goes wrong
-    head = {"num_cpus": 1, "object_store_memory": STORE, "node_ip_address": NODE, "include_dashboard": False}
-    made = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
-    made.add_node(num_cpus=1, object_store_memory=STORE, node_ip_address=NODE)
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args={**node(), "include_dashboard": False})
+    made.add_node(**node())
     monkeypatch.setenv("RAY_ADDRESS", made.address)
     yield made
     ray.shutdown()
