@@ -1,4 +1,4 @@
-"""What is given as vectors, opened with its ids and payload, and without its bad rows where that is asked for."""
+"""Opens vectors with their ids and payload, and leaves out their bad rows where that is asked for."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
