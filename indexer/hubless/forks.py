@@ -4,10 +4,14 @@
 processes on one connection read each other's answers. So whoever has such things makes them in `renew`.
 """
 
+import functools
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from threading import RLock
+from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
+
+T = TypeVar("T")
 
 
 class Renewable(Protocol):
@@ -38,6 +42,18 @@ def left_to_parent(thing: object) -> None:
     """Keep a thing of the parent, unused, until this process ends."""
     if thing is not None:
         _left.append(thing)
+
+
+class cached_property(functools.cached_property[T]):  # noqa: N801
+    """That of functools. Before Python 3.12 it has a lock, which all objects of a class share."""
+
+    def __init__(self, func: Callable[[Any], T]) -> None:
+        super().__init__(func)
+        in_each_process(self)
+
+    def renew(self) -> None:
+        if hasattr(self, "lock"):
+            self.lock = RLock()
 
 
 def _renew_all() -> None:

@@ -1,11 +1,15 @@
 """A process that is forked while threads of its parent work: gunicorn --preload, workers of a data loader."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from support import catalogs
 from support.embeddings import embeddings
 from support.forking import forks
+
+import hubless
 
 
 @pytest.mark.parametrize("kind", ["flat", "hnsw", "fastscan"])
@@ -65,6 +69,34 @@ def test_child_adds_while_a_thread_of_its_parent_is_in_the_middle_of_it():
         go_on.set()
         thread.join()
         assert index.count == len(TARGETS) + 2
+    """)
+
+
+def test_child_reads_what_a_thread_of_its_parent_is_about_to_compute():
+    forks("""
+        from hubless.forks import cached_property
+
+        inside, go_on = threading.Event(), threading.Event()
+
+        class Slow:
+            def __init__(self, waits):
+                self.waits = waits
+
+            @cached_property
+            def found(self):
+                if self.waits:
+                    inside.set()
+                    go_on.wait()
+                return 7
+
+        slow = Slow(True)
+        thread = threading.Thread(target=lambda: slow.found)
+        thread.start()
+        inside.wait()
+        right(in_child(lambda: Slow(False).found))
+        go_on.set()
+        thread.join()
+        assert slow.found == 7
     """)
 
 
@@ -176,3 +208,14 @@ def test_child_asks_an_encoder_on_connections_of_its_own():
             json.dumps(server.describe(dim=catalogs.encoder().dim)),
         )
     assert len(server.asked) == 1 + 3
+
+
+def test_library_has_no_lock_that_a_fork_would_leave_held():
+    """Locks are made in `renew`, or at once for the block in which they are used; cached properties are our own."""
+    home = Path(hubless.__file__).parent
+    texts = {path.relative_to(home).as_posix(): path.read_text("utf-8") for path in home.rglob("*.py")}
+    found = {name for name, text in texts.items() if re.search(r"import .*\bcached_property", text)}
+    ours = {name for name, text in texts.items() if "from hubless.forks import" in text}
+    locks = {name for name, text in texts.items() if re.search(r"\b(Lock|RLock|Condition|Semaphore)\(\)", text)}
+    assert found - ours == set()
+    assert locks - ours == {"forks.py"}

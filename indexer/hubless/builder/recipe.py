@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -16,6 +15,7 @@ from hubless.corrections import Correction
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import taking_prior
 from hubless.errors import InputError, one_line
+from hubless.forks import cached_property
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import AUTO, RECALL

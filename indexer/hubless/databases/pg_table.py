@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 
 from psycopg import sql
@@ -11,6 +10,7 @@ from psycopg import sql
 from hubless.databases.base import chosen
 from hubless.databases.pg_session import PgSession
 from hubless.errors import InputError
+from hubless.forks import cached_property
 
 FITS, BANK = "hubless_fits", "hubless_bank"
 """Tables that the corrections of a schema share: the fits, and the query banks of which SQL computes offsets."""

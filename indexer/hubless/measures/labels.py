@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, PointNotFound
+from hubless.forks import cached_property
 from hubless.measures.plain_ids import plain_id, whole_number
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
+from hubless.forks import cached_property
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary

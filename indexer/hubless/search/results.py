@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
+from hubless.forks import cached_property
 from hubless.measures.confidence.model import Assessment
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64

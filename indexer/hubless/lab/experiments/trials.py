@@ -7,7 +7,6 @@ the banks come from elsewhere, or the pairs are split: **the strict protocol**.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from hubless.corrections.prior import TAKES_PRIOR, PriorLike, TakesPrior, Target
 from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
+from hubless.forks import cached_property
 from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
 from hubless.measures.coverage import least_covering

@@ -5,7 +5,6 @@ To replace a target costs a *slot*, whatever else there is. Once more slots are 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import faiss
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hubless.forks import cached_property
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.payload import Payload
 
