@@ -11,6 +11,7 @@ from textwrap import dedent
 import httpx
 import pytest
 from support.copies import COPIES, pickled
+from support.until import until
 from support.wire import ANSWER, Server, problem
 
 from hubless_client import ApiNotReady, AsyncClient, CannotSend, Client, ClientError, Hits, Retries
@@ -139,8 +140,7 @@ def test_threads_that_wait_for_an_answer_when_the_client_is_closed_get_it():
     client = Client(transport=busy)
     with ThreadPoolExecutor(4) as threads:
         running = [threads.submit(client.query, "songs", [1.0]) for _ in range(4)]
-        while busy.inside < 4:
-            pass
+        until(lambda: busy.inside == 4)
         client.close()
         busy.gate.set()
         assert {len(each.result()) for each in running} == {1}
