@@ -1,3 +1,4 @@
+import json
 import time
 from dataclasses import replace
 
@@ -294,8 +295,19 @@ def test_gates_compare_with_the_version_before(built):
     assert results["r_at_1.max_drop"][0] > 0.5
     assert sorted(each.gate for each in done.failed) == ["canaries.max_changed", "r_at_1.max_drop"]
     assert not done.published
-    jobs.rewrite(built, gates={"r_at_1": {**first, "max_drop": 1, "min": 0.0}})
+    several = [[each, "gone"] for each in pairs[:-1]] + [None]
+    (built / "right.json").write_text(json.dumps(several))
+    jobs.rewrite(built, gates={"r_at_1": {**first, "max_drop": 1, "min": 0.0, "relevant": "right.json"}})
     assert run(built).manifest.job.gates["r_at_1.min"]["value"] < 0.5
+
+
+def test_gate_names_the_first_wrong_label(built):
+    pairs = names(0, 10)
+    np.save(built / "queries.npy", np.stack([vector(each) for each in pairs]))
+    (built / "right.json").write_text(json.dumps([*pairs[:7], 7, 8, 9]))
+    jobs.rewrite(built, gates={"r_at_1": {"queries": "queries.npy", "relevant": "right.json", "min": 0.5}})
+    with pytest.raises(InputError, match=r"gates.r_at_1.relevant \(right.json\), entry 7: .* 2 more entries are wrong"):
+        run(built, full=True)
 
 
 def test_old_versions_are_deleted_by_number(built):

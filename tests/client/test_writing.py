@@ -1,6 +1,7 @@
 """Targets and query banks that are written through the client."""
 
 import asyncio
+from uuid import UUID
 
 import httpx
 import numpy as np
@@ -120,6 +121,17 @@ def test_vectors_go_as_bytes_with_the_options_in_the_url(ask):
     assert (request.method, request.url.path) == ("PUT", "/v1/collections/songs/bank")
     assert dict(request.url.params) == {"dim": "2", "mode": "append", "fit": "false", "parameters": '{"k": 3}'}
     assert (request.headers["content-type"], len(request.content)) == ("application/octet-stream", 16)
+
+
+def test_labels_go_as_lists_whatever_holds_them(ask):
+    several = np.empty(3, object)
+    several[:] = [np.array([1, 2]), float("nan"), UUID(int=3)]
+    for relevant in (several, list(several)):
+        server = Server(BANK)
+        ask(server, "put_bank", "songs", texts=["a", "b", "c"], relevant=relevant)
+        assert sent(server)[2]["relevant"] == [[1, 2], None, str(UUID(int=3))]
+    with pytest.raises(CannotSend, match="relevant: expected a list, an entry a query, got dict"):
+        ask(Server(BANK), "put_bank", "songs", texts=["a"], relevant={0: "x"})
 
 
 @pytest.mark.parametrize("given", [{}, {"vectors": [[1]], "texts": ["a"]}, {"texts": "ab"}, {"vectors": [[1], [1, 2]]}])

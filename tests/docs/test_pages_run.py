@@ -106,8 +106,8 @@ import numpy
 import pyarrow
 given = numpy.load("given.npz")
 targets, query_bank, queries, more = given["targets"][:60], given["bank"], given["queries"], given["targets"][60:]
-relevant = (queries @ targets[2:].T).argmax(axis=1)
 ids, more_ids = ["a", "b", "c", *(f"target {row}" for row in range(3, 60))], [f"new {row}" for row in range(5)]
+relevant = [ids[2 + row] for row in (queries @ targets[2:].T).argmax(axis=1)]
 table = pyarrow.table({"price": numpy.linspace(1, 40, 60)})
 """)
 

@@ -14,6 +14,7 @@ from support.problems import with_hubs
 from support.serving import serving_catalog
 
 import hubless
+from hubless.store.bank_order import read_order
 from hubless_client import Client, ClientError
 from hubless_service.http.arrow import ARROW
 
@@ -138,6 +139,22 @@ def test_labels_of_bank_queries_make_confidence_a_probability(notes, url):
         assert answer["hits"][0]["share"] == answer["confidence"] <= 1
         assert sync.collection("notes").confidence == said
         assert sync.query("notes", PROBLEM.queries[0]).calibrated
+
+
+def test_labels_come_in_a_column_of_arrow_too(notes):
+    client, path = notes
+    labels = pa.array([[RIGHT[0], RIGHT[1]], None, *([each] for each in RIGHT[2:])])
+
+    def put(relevant, **more):
+        body = arrow_stream(pa.table({"vector": rows_of(BANK), "relevant": relevant}))
+        return client.put(f"{NOTES}/bank", content=body, headers={"Content-Type": ARROW}, params=more)
+
+    assert put(labels, fit="false").status_code == 202
+    waiting = read_order(path / "notes")
+    assert [len(each) for each in waiting.relevant] == [len({*RIGHT[:2]}), 0, *[1] * 118]
+    assert [each[0] for each in waiting.relevant[2:]] == RIGHT[2:]
+    wrong = pa.array([*RIGHT[:99], "nobody", *RIGHT[100:]])
+    assert "relevant[99]: expected the id of a target, a text such as '0', got 'nobody'" in problem(put(wrong))
 
 
 def test_wrong_labels_are_refused_before_anything_is_fitted(notes):
