@@ -92,6 +92,15 @@ def test_whole_numbers_are_ids_where_ids_are_row_numbers_in_another_order():
     assert rows_of([0, 1, 2, 3], None) == [[0], [1], [2], [3]]
 
 
+def test_whole_numbers_that_could_be_row_numbers_are_warned_of(caplog):
+    rows_of([0, 1, 2, 3], NUMBERS)
+    assert "relevant: whole numbers are ids of targets. If they are row numbers, write" in caplog.text
+    caplog.clear()
+    for labels, ids in (([0, 1, 2, 3], pa.array(range(8))), ([0, 1, 2, 99], pa.array([0, 1, 2, 99, 4, 5, 6, 7]))):
+        rows_of(labels, ids)
+    assert not caplog.text
+
+
 def test_numbers_are_taken_in_any_type_that_holds_whole_ones():
     for kind in (np.uint8, np.uint64, np.int16, np.float64):
         assert rows_of(np.array([3, 0, 7, 1], kind), NUMBERS) == [[0], [1], [2], [3]]
@@ -147,7 +156,7 @@ FORMS = "expected for each query the id of its right target, or a list of ids"
         ([0, 1, 2, uuid.UUID(int=1)], NUMBERS, ", entry 3: .* got '00000000-0000-0000-0000-000000000001', a text"),
         ([0, 1, 8, 2], None, f", entry 2: {OF_ROW}, got 8"),
         ([0, -1, 8, 2], None, f", entry 1: {OF_ROW}, got -1; 1 more entry is wrong: entry 2"),
-        (["t0", 1, 2, 3], None, f", entry 0: {OF_ROW}, got 't0', a text"),
+        (["t0", 1, 2, 3], None, f", entry 0: {OF_ROW}, got 't0', a text; if these are ids, give the ids .* too"),
         ([np.datetime64(3, "ns"), 1, 2, 3], None, ", entry 0: .* got 3"),
         ([0, 1, 2], None, ": expected 4 entries, one for each query, got 3"),
         (np.array(5), None, f": {FORMS}, got an array of int64, shape .*"),

@@ -141,6 +141,16 @@ def test_labels_of_bank_queries_make_confidence_a_probability(notes, url):
         assert sync.query("notes", PROBLEM.queries[0]).calibrated
 
 
+def test_label_whose_target_is_deleted_before_the_fit_is_left_out(notes):
+    client, _ = notes
+    bank = {"vectors": BANK[:60].tolist(), "relevant": RIGHT[:60], "fit": False}
+    assert client.put(f"{NOTES}/bank", json=bank).status_code == 202
+    client.delete(f"{NOTES}/points/{RIGHT[0]}").raise_for_status()
+    rest = {"vectors": BANK[60:].tolist(), "mode": "append", "timeout_ms": 60_000}
+    assert client.put(f"{NOTES}/bank", json=rest, timeout=100).json()["waiting"] is None
+    assert client.get(NOTES).json()["confidence"]["calibrated"]
+
+
 def test_labels_come_in_a_column_of_arrow_too(notes):
     client, path = notes
     labels = pa.array([[RIGHT[0], RIGHT[1]], None, *([each] for each in RIGHT[2:])])

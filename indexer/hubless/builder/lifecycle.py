@@ -254,7 +254,11 @@ def refit(
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
-            labels = None if relevant is None else _labels(relevant, items, bank.shape[0], rows.contents.ids)
+            labels = (
+                None
+                if relevant is None
+                else _labels(relevant, items, bank.shape[0], rows.contents.ids, bank_order is not None)
+            )
             vectors = BuildVectors(
                 targets=rows.vectors(staged.folder),
                 query_bank=bank,
@@ -324,11 +328,14 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     return read_source(given, parts.manifest.metric, None, held=True)
 
 
-def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array) -> list[I64]:
-    """Return the rows of the right targets of each bank query. The given queries come last."""
+def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, ordered: bool) -> list[I64]:
+    """Return the rows of the right targets of each bank query. The given queries come last.
+
+    The labels of an order were right when it came; targets may have been deleted since.
+    """
     if given is None:
         raise InputError("relevant", "none without the queries whose right targets it has", "some")
-    rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given))
+    rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given), unknown_ids=ordered)
     return [np.empty(0, np.int64)] * (count - len(rows)) + rows
 
 

@@ -128,7 +128,7 @@ def options(
 
 @cache
 def _print_warnings() -> None:
-    for name in ("hubless.banks", "hubless.payload"):
+    for name in ("hubless.banks", "hubless.labels", "hubless.payload"):
         logging.getLogger(name).addHandler(PrintedWarnings())
 
 

@@ -1,5 +1,6 @@
 """Labels: the right targets of each query, by their ids; by their row numbers if the targets have no ids."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any
 
 _FORMS = "for each query the id of its right target, or a list of ids"
 _NAMED = 5
+log = logging.getLogger("hubless.labels")
 
 
 class KnownIds(Protocol):
@@ -62,6 +64,13 @@ class KnownItems:
             return f"the row number of a {self.noun}, 0 to {self.count - 1}, as none has an id"
         example = f" such as {self.ids.ids(np.zeros(1, np.int64))[0]!r}" if self.count else ""
         return f"the id of a {self.noun}, a {'text' if self.by_text else 'whole number'}{example}"
+
+    @property
+    def in_another_order(self) -> bool:
+        """True if ids are whole numbers, and not those of the rows: then nobody sees which of the two is meant."""
+        if self.ids is None or self.by_text:
+            return False
+        return self.ids.ids(np.arange(self.count)) != list(range(self.count))
 
     def row(self, value: Any, as_text: bool) -> int | None:
         """Return the row of an item; None if the value is none, such as NaN.
@@ -117,6 +126,10 @@ def right_rows(
             wrong[place] = error
     if wrong:
         raise _together(wrong, column, targets)
+    if targets.in_another_order and _could_be_rows(column.values, targets.count):
+        log.warning(
+            "%s: whole numbers are ids of targets. If they are row numbers, write the ids of these rows.", column.name
+        )
     return found
 
 
@@ -190,6 +203,8 @@ def _together(wrong: dict[str, InputError], column: Column, targets: KnownItems)
         received += f"; {len(others)} more {'entries are' if others[1:] else 'entry is'} wrong: {named}"
     if targets.ids is not None and _could_be_rows(column.values, targets.count):
         received += "; if these are row numbers, write the ids of these rows"
+    if targets.ids is None and first.received.endswith("a text"):
+        received += "; if these are ids, give the ids of the targets too"
     return InputError(f"{column.name}{place}", first.expected, received)
 
 

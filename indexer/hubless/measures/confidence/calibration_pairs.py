@@ -23,9 +23,11 @@ class LabelledPairs(NamedTuple):
     relevant: list[I64]
 
 
-def calibrating_rows(labels: Labels, targets: KnownItems, queries: KnownItems) -> list[I64]:
-    """Return the rows of the right targets of each query, of which at least 20 need to have some."""
-    rows = right_rows(labels, targets, queries)
+def calibrating_rows(
+    labels: Labels, targets: KnownItems, queries: KnownItems, *, unknown_ids: bool = False
+) -> list[I64]:
+    """Return the rows of the right targets of each query, as `right_rows`; at least 20 queries need to have some."""
+    rows = right_rows(labels, targets, queries, unknown_ids=unknown_ids)
     if (labelled := sum(map(bool, map(len, rows)))) < FEWEST_PAIRS:
         expected = f"right targets for at least {FEWEST_PAIRS} queries, better 100 and more"
         raise InputError("relevant", expected, f"for {labelled}")
