@@ -86,6 +86,8 @@ def test_column_is_what_the_schema_says(tmp_path, values, asked, kind, read):
 def test_schema_that_cannot_be_is_refused_by_name(tmp_path):
     for types, said in (
         ({"c": "number"}, "payload schema, column c: expected one of string, int64"),
+        ({"c": ["string"]}, "payload schema, column c: expected one of string, int64"),
+        ("string", "payload schema: expected types by column"),
         ({"d": "string"}, "payload schema: expected columns of the payload, c, beside, got d"),
         ({"c": "int64"}, "payload, column c, row 0: expected values of type int64"),
     ):

@@ -172,8 +172,10 @@ def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
 
 
 def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
+    if not isinstance(types or {}, Mapping):
+        raise InputError("payload schema", 'types by column, such as {"zip": "string"}', repr(types))
     for name, kind in (types or {}).items():
-        if kind not in TYPES:
+        if not isinstance(kind, str) or kind not in TYPES:
             raise InputError(f"payload schema, column {name}", f"one of {', '.join(TYPES)}", kind)
     return {name: TYPES[kind] for name, kind in (types or {}).items()}
 
