@@ -45,7 +45,7 @@ def left_to_parent(thing: object) -> None:
 
 
 class cached_property(functools.cached_property[T]):  # noqa: N801
-    """That of functools. Before Python 3.12 it has a lock, which all objects of a class share."""
+    """Caches as that of functools does, without the lock that all objects of a class share before Python 3.12."""
 
     def __init__(self, func: Callable[[Any], T]) -> None:
         super().__init__(func)

@@ -1,9 +1,5 @@
 import json
-import os
-import shlex
-import subprocess
-import sys
-from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -138,18 +134,13 @@ def test_column_id_of_the_payload_has_the_ids_unless_they_are_given(build, run, 
 def test_column_id_that_cannot_be_ids_is_refused_with_what_to_do(build, tmp_path, wrong):
     ended = build("--payload", write_pictures(tmp_path, wrong))
     assert ended.code == 1
-    assert "payload, column id: expected" in ended.err
+    assert re.search(r"payload, column id(, row 0)?: expected", ended.err)
     assert "rename the column, or give the ids apart (--ids)" in ended.err
     assert not (tmp_path / "catalog").exists() or small.entries(tmp_path / "catalog") == []
 
 
-def test_targets_of_json_lines_are_refused_with_a_command_that_mends_it(build, files, tmp_path):
+def test_targets_of_json_lines_are_read_with_their_ids(build, tmp_path):
     lines = [json.dumps({"id": name, "vector": row.tolist()}) for name, row in zip(NAMES, small.targets(), strict=True)]
     (tmp_path / "pictures.jsonl").write_text("\n".join(lines))
-    ended = build(targets=tmp_path / "pictures.jsonl")
-    assert ended.code == 1
-    command = ended.err[ended.err.index("python -c ") : ended.err.index("; texts")]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(shlex.split(command), env=os.environ | {"PATH": path}, check=True)
-    assert build(targets=tmp_path / "pictures.parquet").code == 0
+    assert build(targets=tmp_path / "pictures.jsonl").code == 0
     assert hubless.open(tmp_path / "catalog", "photos").ids(np.arange(1)) == NAMES[:1]

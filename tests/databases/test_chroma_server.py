@@ -1,15 +1,17 @@
 """A server of Chroma: its databases, and an application that writes while corrections run."""
 
+import gc
 import os
 import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
+import httpx
 import pytest
 from support import stores
+from support.until import until
 
 import hubless
 from hubless.errors import InputError
@@ -17,16 +19,34 @@ from hubless.errors import InputError
 chromadb = pytest.importorskip("chromadb", reason="needs chromadb: `make stores`")
 
 
+# its client leaves a socket open where it is refused
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:unclosed <socket:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
+def answers(port):
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/api/v2/heartbeat", timeout=60).is_success
+    except httpx.HTTPError:
+        return False
+
+
 class ChromaServer(stores.Chroma):
     """The collection in a database of its own, of a server."""
 
     def __init__(self, port):
-        self.port = port
+        self.port, self.clients = port, []
         self.address = f"chroma://127.0.0.1:{port}/default_tenant/pictures/photos"
 
     def client(self, database="pictures"):
         settings = chromadb.Settings(anonymized_telemetry=False)
-        return chromadb.HttpClient("127.0.0.1", self.port, settings=settings, database=database)
+        self.clients.append(chromadb.HttpClient("127.0.0.1", self.port, settings=settings, database=database))
+        return self.clients[-1]
+
+    def close(self):
+        for each in self.clients:
+            each.close()
 
 
 @pytest.fixture
@@ -37,27 +57,17 @@ def server(tmp_path):
     command = [Path(sys.executable).parent / "chroma", "run", "--path", tmp_path, "--port", str(port)]
     quiet = {**os.environ, "ANONYMIZED_TELEMETRY": "false"}
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=quiet)
+    store = ChromaServer(port)
     try:
-        store = ChromaServer(port)
-        for _ in range(600):
-            try:
-                store.client("default_database")
-                break
-            except Exception:
-                assert running.poll() is None
-                time.sleep(0.1)
-        admin = chromadb.AdminClient(
-            chromadb.Settings(
-                chroma_api_impl="chromadb.api.fastapi.FastAPI",
-                chroma_server_host="127.0.0.1",
-                chroma_server_http_port=port,
-                anonymized_telemetry=False,
-            )
-        )
-        admin.create_database("pictures")
+        until(lambda: running.poll() is not None or answers(port))
+        assert running.poll() is None
+        databases = f"http://127.0.0.1:{port}/api/v2/tenants/default_tenant/databases"
+        httpx.post(databases, json={"name": "pictures"}, timeout=60).raise_for_status()
         store.fill(0, stores.FIRST)
         yield store
     finally:
+        store.close()
+        gc.collect()  # here, where the warnings below are left alone
         running.terminate()
         running.wait()
 

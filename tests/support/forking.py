@@ -29,8 +29,14 @@ def right(child):
 """
 
 
+END = """
+os.write(1, b"done")
+os._exit(0)  # threads of OpenMP that still work would end it by an abort
+"""
+
+
 def forks(script, *arguments):
     """Run a script that begins as above. Each of its children ends, and ends well."""
-    command = [sys.executable, "-W", "ignore", "-c", BEGIN + dedent(script) + "\nos.write(1, b'done')", *arguments]
+    command = [sys.executable, "-W", "ignore", "-c", BEGIN + dedent(script) + END, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (done.stdout, done.returncode) == ("done", 0), done.stderr

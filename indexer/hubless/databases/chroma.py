@@ -72,6 +72,9 @@ class ChromaCollection(DatabaseWithCopies):
     def count(self) -> int:
         return int(self._owners.count())
 
+    def close(self) -> None:
+        self._client.close()
+
     def _scan(self, *, payload: bool) -> Iterator[Page]:
         for ids in slices(list(self._ids(self.name))):
             page = self._read(self.name, ids, payload=payload)

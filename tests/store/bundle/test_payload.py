@@ -81,7 +81,7 @@ def test_category_of_other_words_in_each_part_of_a_file_comes_back(tmp_path):
     [
         ([{"a": 1}] * (N + 1), "40 rows, one a target, got 41 rows"),
         ([{}] * N, "40 rows, one a target, got 0 rows"),
-        ([{"a": 1}] * (N - 1) + [{"a": "x"}], "a table, a dict of columns, or a list of dicts"),
+        ([{"a": 1}] * (N - 1) + [{"a": "x"}], "payload, column a, row 39: expected values of one type"),
         ([{"a": 1}] * (N - 1) + [None], "row 39: expected a dict, got NoneType"),
         (pa.table([pa.array(range(N))] * 2, names=["a", "a"]), "columns of different names"),
         (pa.table({"a": pa.array([[1]] * N, pa.list_(pa.timestamp("ns")))}), "column a: expected nested times"),
