@@ -101,28 +101,31 @@ def end_the_manifest_nowhere(version, home):
     (version / MANIFEST).symlink_to("/dev/zero")
 
 
-def make_an_endless_view(version, home):
+def write_log(version, tables):
     log = version.parents[1] / LOG
     log.unlink(missing_ok=True)
     with sqlite3.connect(log) as connection:
         connection.executescript(
-            "CREATE TABLE cut (one INTEGER PRIMARY KEY, seq INTEGER); INSERT INTO cut VALUES (1, 0);"
-            "CREATE VIEW writes AS WITH RECURSIVE r(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM r)"
-            " SELECT seq, 'put' AS kind, x'00' AS body, 0 AS crc FROM r;"
+            "CREATE TABLE cut (one INTEGER PRIMARY KEY, seq INTEGER); INSERT INTO cut VALUES (1, 0)"
         )
+        connection.executescript(tables)
     connection.close()
+
+
+def make_an_endless_view(version, home):
+    write_log(
+        version,
+        "CREATE VIEW writes AS WITH RECURSIVE r(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM r)"
+        " SELECT seq, 'put' AS kind, x'00' AS body, 0 AS crc FROM r;",
+    )
 
 
 def generate_a_column(version, home):
-    log = version.parents[1] / LOG
-    log.unlink(missing_ok=True)
-    with sqlite3.connect(log) as connection:
-        connection.executescript(
-            "CREATE TABLE cut (one INTEGER PRIMARY KEY, seq INTEGER); INSERT INTO cut VALUES (1, 0);"
-            "CREATE TABLE writes (seq INTEGER PRIMARY KEY, kind TEXT, body AS (zeroblob(1000000000)), crc INTEGER);"
-            "INSERT INTO writes (seq, kind, crc) VALUES (1, 'put', 0)"
-        )
-    connection.close()
+    write_log(
+        version,
+        "CREATE TABLE writes (seq INTEGER PRIMARY KEY, kind TEXT, body AS (zeroblob(1000000000)), crc INTEGER);"
+        "INSERT INTO writes (seq, kind, crc) VALUES (1, 'put', 0)",
+    )
 
 
 def link_the_log(version, home):
