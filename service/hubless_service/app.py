@@ -23,7 +23,7 @@ from hubless_service.gauges import ServedGauges
 from hubless_service.http import problems
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer, ObserveRequests
-from hubless_service.processes.shared import LOADED, shared_folder
+from hubless_service.processes.shared import Shared
 from hubless_service.routes import analysis, bank, catalogs, health, page_routes, points, searches, versions
 from hubless_service.routes.quick import QuickQueries
 from hubless_service.routes.route import AppState
@@ -89,29 +89,32 @@ class App(FastAPI):
 
 
 def create_app(
-    settings: Settings, engine: SearchService | None = None, *, first: bool = True, tracing: "Tracing | None" = None
+    settings: Settings,
+    engine: SearchService | None = None,
+    *,
+    first: bool = True,
+    tracing: "Tracing | None" = None,
+    shared: Shared | None = None,
 ) -> FastAPI:
     """Make the service. If it is not the `first` worker, it takes no request before that one and itself have loaded."""
+    shared = shared or Shared()
     if engine is None:
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
-        engine = SearchService(source, settings)
+        engine = SearchService(source, settings, shared)
     if settings.traces and not tracing:
         from hubless_service.observing.tracing import from_environment
 
         tracing = from_environment(version("hubless"))
-    keys, metrics = Keys(settings), Metrics()
+    keys, metrics = Keys(settings), Metrics(shared)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Work before the first request, and after the last answer."""
-        folder = shared_folder()
         watching = asyncio.create_task(keys.watch())
-        engine.start(on_loaded=(folder / LOADED).touch if first and folder else lambda: None)
-        while folder and not (first or engine.draining):
-            if not engine.shelf.loading and (folder / LOADED).exists():
-                break
+        engine.start(on_loaded=shared.loaded.rise if first else lambda: None)
+        while not (first or engine.draining or (shared.loaded.value and not engine.shelf.loading)):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         watching.cancel()

@@ -19,6 +19,7 @@ from hubless.store.remote.objects import Objects
 from hubless_service.access.keys import Keys
 from hubless_service.needs import unmet
 from hubless_service.observing.logs import configure
+from hubless_service.processes.shared import Shared
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
 from hubless_service.settings import KEYS, SECRETS, Settings, is_loopback
@@ -55,7 +56,7 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
         signals.install(once=settings.workers == 1)
         _announce(settings, listener, open_to_all=open_to_all, as_json=announce_json)
         if settings.workers == 1:
-            _work(settings, listener, signals)
+            _work(settings, listener, signals, Shared())
         else:
             supervise(settings, listener, signals, _work)
 
@@ -117,14 +118,14 @@ def _announce(settings: Settings, listener: socket.socket, *, open_to_all: bool,
         typer.echo(json.dumps(said | {"catalog": settings.address or str(settings.catalog)}))
 
 
-def _work(settings: Settings, listener: socket.socket, signals: Signals, first: bool = True) -> None:
+def _work(settings: Settings, listener: socket.socket, signals: Signals, shared: Shared, first: bool = True) -> None:
     """Serve the listener in this process until a signal ends it."""
     from hubless_service.app import create_app  # the supervisor needs none of it
     from hubless_service.processes.http_server import HttpServer, leave, share_python
 
     lines = configure(settings.log_level, settings.log_format)
     share_python()
-    app = create_app(settings, first=first)
+    app = create_app(settings, first=first, shared=shared)
     lines.on_drop = app.state.hubless.metrics.dropped.inc
     server = HttpServer(app, signals, on_stopped=leave)
     server.run([listener])

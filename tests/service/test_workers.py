@@ -1,11 +1,9 @@
 """Several processes serve one port: counted together, replaced when killed, ended together."""
 
 import os
-import re
 import signal
 import socket
 import threading
-from pathlib import Path
 from time import monotonic, sleep
 
 import httpx
@@ -15,7 +13,7 @@ from support.server_process import command_line, resources, served
 from hubless_service.app import create_app
 from hubless_service.processes import workers
 from hubless_service.processes.http_server import HttpServer
-from hubless_service.processes.shared import LOADED, VARIABLE
+from hubless_service.processes.shared import Shared, SharedMemory
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import WORKER_BYTES, Supervisor, with_workers
 from hubless_service.settings import Settings
@@ -81,49 +79,51 @@ def until_counted(server, answers, series=ANSWERED):
         assert monotonic() < ends, counted
 
 
-def test_workers_end_and_clean_up_when_their_supervisor_is_killed(catalog):
+def test_workers_end_when_their_supervisor_is_killed(catalog):
     with served(catalog, "--workers", 2) as server:
         workers = server.workers()
-        environment = Path(f"/proc/{workers[0]}/environ").read_bytes().decode()
-        folder = Path(re.search(r"PROMETHEUS_MULTIPROC_DIR=([^\0]+)", environment)[1])
-        assert folder.is_dir()
         server.process.kill()
         server.process.wait()
         while any(command_line(pid) for pid in workers):
             sleep(0.01)
-        assert not folder.exists()
 
 
 class Worker:
-    def __init__(self, first):
-        self.first = first
+    def __init__(self, shared, first):
+        self.slot, self.first = shared.slot, first
 
 
 @pytest.fixture
-def supervisor(tmp_path):
-    return Supervisor(3, tmp_path, Worker, Signals())
+def memory():
+    return SharedMemory(3)
+
+
+@pytest.fixture
+def supervisor(memory):
+    return Supervisor(memory, Worker, Signals())
 
 
 def firsts(supervisor):
-    return [worker.first for worker in supervisor.workers]
+    return [(worker.slot, worker.first) for worker in sorted(supervisor.workers, key=lambda each: each.slot)]
 
 
-def test_one_worker_is_the_first_whichever_dies_and_none_while_others_answer(supervisor, tmp_path):
+def test_one_worker_is_the_first_whichever_dies_and_none_while_others_answer(supervisor, memory):
     supervisor.start_missing()
-    assert firsts(supervisor) == [True, False, False]
-    del supervisor.workers[1]
+    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
+    supervisor.forget(1)
     supervisor.start_missing()
-    assert firsts(supervisor) == [True, False, False]
-    del supervisor.workers[0]  # before it had loaded: no worker answers
+    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
+    supervisor.forget(0)  # before it had loaded: no worker answers
     supervisor.start_missing()
-    assert firsts(supervisor) == [False, False, True]
-    del supervisor.workers[2]
-    (tmp_path / LOADED).touch()  # now others answer
+    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
+    supervisor.forget(0)
+    Shared(memory, 0).loaded.rise()  # now others answer
     supervisor.start_missing()
-    assert firsts(supervisor) == [False, False, False]
-    supervisor.workers.clear()
+    assert firsts(supervisor) == [(0, False), (1, False), (2, False)]
+    for slot in range(3):
+        supervisor.forget(slot)
     supervisor.start_missing()
-    assert firsts(supervisor) == [True, False, False]
+    assert firsts(supervisor) == [(0, True), (1, False), (2, False)]
 
 
 class Failing:
@@ -131,7 +131,7 @@ class Failing:
 
     pid, exitcode = 1 << 30, 1
 
-    def __init__(self, first):
+    def __init__(self, shared, first):
         self.sentinel, writer = os.pipe()
         os.close(writer)
 
@@ -142,17 +142,15 @@ class Failing:
         os.close(self.sentinel)
 
 
-def test_workers_that_all_end_before_one_answers_end_the_server(tmp_path, monkeypatch, caplog):
+def test_workers_that_all_end_before_one_answers_end_the_server(monkeypatch, caplog):
     monkeypatch.setattr(workers, "_SHORT_LIFE", 0)
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    supervisor = Supervisor(1, tmp_path, Failing, Signals())
+    supervisor = Supervisor(SharedMemory(1), Failing, Signals())
     supervisor.run()
     assert supervisor.failed
     assert "10 workers ended before one could answer" in caplog.text
 
 
-def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_request(catalog, tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_request(catalog):
     settings = Settings(catalog=catalog, drain_seconds=600)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         app = create_app(settings, first=False)

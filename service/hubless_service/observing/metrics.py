@@ -4,16 +4,24 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.metadata import version
 from operator import add
-from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+    values,
+)
 from prometheus_client.metrics_core import Metric
-from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.http.trace import STAGES, Trace
-from hubless_service.processes.shared import shared_folder
+from hubless_service.observing.shared_counts import SharedCounts
+from hubless_service.processes.shared import Shared
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # seconds: from a cached search of a small collection to a very large batch
@@ -21,15 +29,15 @@ BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 
 
 class _Processes(Collector):
-    """The sum of `ProcessCollector`'s metrics over all workers that count in the folder."""
+    """The sum of `ProcessCollector`'s metrics over all workers."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, pids: memoryview) -> None:
+        self._pids = pids
 
     def collect(self) -> Iterator[Metric]:
         together: dict[str, Metric] = {}
-        for pid in {path.stem.rpartition("_")[2] for path in self._folder.glob("*.db")}:
-            for family in ProcessCollector(pid=partial(str, pid), registry=None).collect():
+        for pid in filter(None, self._pids):
+            for family in ProcessCollector(pid=partial(int, pid), registry=None).collect():
                 before = together.setdefault(family.name, family)
                 if before is not family:
                     before.samples = [
@@ -42,8 +50,11 @@ class _Processes(Collector):
 class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
-    def __init__(self) -> None:
-        self._folder = shared_folder()
+    def __init__(self, shared: Shared | None = None) -> None:
+        self._counts = None if shared is None or shared.alone else SharedCounts(shared)
+        if self._counts:
+            values.ValueClass = self._counts.number
+            disable_created_metrics()  # type: ignore[no-untyped-call]  # each worker would tell of itself
         self._registry = CollectorRegistry()
         self.live = CollectorRegistry()  # values that are read when asked for, in this process
         counter, histogram = partial(Counter, registry=self._registry), partial(Histogram, registry=self._registry)
@@ -53,6 +64,12 @@ class Metrics:
         for reason in FAILURES:
             self.failed_keys.labels(reason)  # shown from the start
         self._seconds = histogram("hubless_request_seconds", "Time to answer", ["route"], buckets=BUCKETS)
+        # metrics with labels that another worker may count, and this one has not yet
+        self._grows: dict[str, Counter | Histogram] = {
+            "hubless_requests": self._requests,
+            "hubless_errors": self._errors,
+            "hubless_request_seconds": self._seconds,
+        }
         # to look for the series of some labels takes longer than to count
         self._series = cache(lambda *labels: (self._requests.labels(*labels), self._seconds.labels(labels[0])))
         stages = histogram("hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS)
@@ -68,7 +85,7 @@ class Metrics:
         about = ("hubless_build_info", "The version of hubless that runs", ["version"])
         info = Gauge(*about, registry=self._registry, multiprocess_mode="livemax")
         info.labels(version("hubless")).set(1)
-        self.live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
+        self.live.register(_Processes(shared.pids) if shared and not shared.alone else ProcessCollector(registry=None))
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:
         """Count one request that has been answered."""
@@ -79,14 +96,14 @@ class Metrics:
             self._stages[stage].observe(taken)
         if trace.code:
             self._errors.labels(trace.code).inc()
-        if self._folder:  # another worker may be asked for the metrics
+        if self._counts:  # another worker may be asked for the metrics
             self._waiting.set(self.queue())
 
     def page(self) -> bytes:
         """Return all metrics in Prometheus' text format. Counters are of all workers together."""
         self._waiting.set(self.queue())
-        counted = self._registry
-        if self._folder:
-            counted = CollectorRegistry()
-            MultiProcessCollector(counted, str(self._folder))  # type: ignore[no-untyped-call]
-        return generate_latest(counted) + generate_latest(self.live)
+        for metric, labels in self._counts.added() if self._counts else ():
+            labels.pop("le", None)  # of a bucket
+            if metric in self._grows:
+                self._grows[metric].labels(**labels)
+        return generate_latest(self._registry) + generate_latest(self.live)

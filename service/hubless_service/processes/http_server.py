@@ -4,19 +4,16 @@ import asyncio
 import gc
 import logging
 import os
-import shutil
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import parent_process
 
 import uvicorn
 from fastapi import FastAPI
 
 from hubless_service.http.edge import protocol_of
-from hubless_service.processes.shared import shared_folder
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
@@ -89,7 +86,5 @@ def share_python() -> None:
 
 def leave() -> None:
     """End the process at once. Python's own end would wait for threads, or abort below one in foreign code."""
-    if (parent := parent_process()) and not parent.is_alive() and (folder := shared_folder()):
-        shutil.rmtree(folder, ignore_errors=True)  # nobody else is left to clean up
     logging.shutdown()
     os._exit(0)

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import signal
 import socket
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,17 +12,14 @@ from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
-from pathlib import Path
 from time import perf_counter
-
-from prometheus_client.multiprocess import mark_process_dead
 
 from hubless.errors import HublessError
 from hubless.kernels.quota import memory_limit
 from hubless.kernels.threads import own_cores
 from hubless.store.bundle import read_manifest
 from hubless.store.catalog import Catalog
-from hubless_service.processes.shared import LOADED, VARIABLE
+from hubless_service.processes.shared import Shared, SharedMemory, memory_to_send
 from hubless_service.processes.signals import ENDING, Signals
 from hubless_service.settings import MIB, Settings
 
@@ -35,9 +31,7 @@ MOST_THREADS = 256
 """Search threads of all workers."""
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
 _MOST_FAILURES = 10  # workers in a row that end while none answers
-# the files in the folder are mapped: on a full disk, a write to them would kill the process
-_MEMORY = "/dev/shm"  # noqa: S108  # a folder of a random name in it
-Work = Callable[[Settings, socket.socket, Signals, bool], None]
+Work = Callable[[Settings, socket.socket, Signals, Shared, bool], None]
 """Serves a listener in a worker until a signal comes; told whether it is the first, which answers from the start."""
 
 
@@ -63,13 +57,9 @@ def with_workers(settings: Settings) -> Settings:
 
 def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: Work) -> None:
     """Run processes that serve the listener; the first signal ends them in order, the second at once."""
-    with tempfile.TemporaryDirectory(
-        prefix="hubless-metrics-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None
-    ) as folder:
-        os.environ[VARIABLE] = folder
-        spawn = partial(_spawn, settings, listener, work)
-        supervisor = Supervisor(settings.workers, Path(folder), spawn, signals)
-        supervisor.run()
+    memory = memory_to_send(settings.workers)
+    supervisor = Supervisor(memory, partial(_spawn, settings, listener, work), signals)
+    supervisor.run()
     if supervisor.failed:
         raise SystemExit(1)
     if supervisor.ended_by:
@@ -78,18 +68,23 @@ def supervise(settings: Settings, listener: socket.socket, signals: Signals, wor
 
 
 class Supervisor:
-    """Starts workers, replaces those that die, and passes signals on to them."""
+    """Starts a worker for each slot of the memory, replaces those that die, and passes signals on to them."""
 
-    def __init__(self, count: int, folder: Path, spawn: Callable[[bool], BaseProcess], signals: Signals) -> None:
-        self.workers: list[BaseProcess] = []
+    def __init__(self, memory: SharedMemory, spawn: Callable[[Shared, bool], BaseProcess], signals: Signals) -> None:
+        self._places: dict[int, BaseProcess] = {}  # by slot
         self.ended_by: int | None = None
         self.failed = False
-        self._count = count
-        self._folder = folder
+        self._memory = memory
+        self._pids, self._loaded = memory.words("pid"), memory.words("loaded")
         self._spawn = spawn
         self._signals = signals
         self._first: BaseProcess | None = None  # the one that answered before any had loaded
         self._stopping = False
+
+    @property
+    def workers(self) -> list[BaseProcess]:
+        """The workers that are not known to have ended."""
+        return list(self._places.values())
 
     def run(self) -> None:
         """Look after the workers until the last of them has ended."""
@@ -100,7 +95,7 @@ class Supervisor:
             wait([self._signals.reader, *(worker.sentinel for worker in self.workers)])
             self._pass_on_signals()
             if self._bury_dead() and not self._stopping:
-                failures = 0 if (self._folder / LOADED).exists() else failures + 1
+                failures = 0 if any(self._loaded) else failures + 1
                 if failures == _MOST_FAILURES:
                     log.critical("%d workers ended before one could answer; the log says why", failures)
                     self.failed = True
@@ -112,25 +107,30 @@ class Supervisor:
 
     def start_missing(self) -> None:
         """Start as many workers as are missing. If no worker answers, the first of them does so while it loads."""
-        if not self.workers:
-            (self._folder / LOADED).unlink(missing_ok=True)
-        while not self._stopping and len(self.workers) < self._count:
-            first = self._first not in self.workers and not (self._folder / LOADED).exists()
-            worker = self._spawn(first)
-            self.workers.append(worker)
-            if first:
-                self._first = worker
+        if not self._places:
+            for slot in range(self._memory.slots):
+                self._loaded[slot] = 0
+        for slot in range(self._memory.slots):
+            if slot not in self._places and not self._stopping:
+                first = self._first not in self.workers and not any(self._loaded)
+                self._places[slot] = self._spawn(Shared(self._memory, slot), first)
+                if first:
+                    self._first = self._places[slot]
 
     def _bury_dead(self) -> bool:
         """Forget the workers that have ended; whether there were any."""
-        dead = [worker for worker in self.workers if not worker.is_alive()]
-        for worker in dead:
-            self.workers.remove(worker)
+        dead = [slot for slot, worker in self._places.items() if not worker.is_alive()]
+        for slot in dead:
+            worker = self.forget(slot)
             worker.join()
-            mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
             if not self._stopping:
                 log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
         return bool(dead)
+
+    def forget(self, slot: int) -> BaseProcess:
+        """Free the slot of a worker that has ended. What it has counted stays there."""
+        self._pids[slot] = 0
+        return self._places.pop(slot)
 
     def _pass_on_signals(self) -> None:
         for sig in self._signals.heed():
@@ -143,10 +143,10 @@ class Supervisor:
             self._stopping = True
 
 
-def _spawn(settings: Settings, listener: socket.socket, work: Work, first: bool) -> BaseProcess:
+def _spawn(settings: Settings, listener: socket.socket, work: Work, shared: Shared, first: bool) -> BaseProcess:
     """Start one worker. A signal that comes before it can note signals waits for it."""
     context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=_begin, args=(settings, listener, work, first), name="hubless-worker")
+    worker = context.Process(target=_begin, args=(settings, listener, work, shared, first), name="hubless-worker")
     ensure_running()  # as its start would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
@@ -156,12 +156,13 @@ def _spawn(settings: Settings, listener: socket.socket, work: Work, first: bool)
     return worker
 
 
-def _begin(settings: Settings, listener: socket.socket, work: Work, first: bool) -> None:
+def _begin(settings: Settings, listener: socket.socket, work: Work, shared: Shared, first: bool) -> None:
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     signals = Signals()
     signals.install(once=False)  # a second signal is the supervisor's to give
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    work(settings, listener, signals, first)
+    shared.pids[shared.slot] = os.getpid()
+    work(settings, listener, signals, shared, first)
 
 
 def _end_with_parent() -> None:

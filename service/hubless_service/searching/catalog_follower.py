@@ -1,7 +1,6 @@
 """Follows the catalog and the logs of its collections, so that every worker serves what any process wrote."""
 
 import logging
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,7 @@ from hubless.errors import (
 )
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
-from hubless_service.processes.shared import shared_folder
+from hubless_service.processes.shared import Shared
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
@@ -41,21 +40,26 @@ OPENED_TOGETHER = 4
 """Collections that are opened at the same time."""
 REPLACED = LogCut, VersionReplaced
 """Errors of a version that only a newer one can go on from: it lacks writes, or was deleted."""
-_CHANGED = "catalog-changed"  # file in the workers' folder
 _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 
 
 class CatalogFollower:
     """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds."""
 
-    def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        source: CatalogSource,
+        shelf: Shelf,
+        settings: Settings,
+        prepare: Callable[[], object],
+        shared: Shared,
+    ) -> None:
         self._source = source
         self._shelf = shelf
         self._verify = settings.verify
         self._seconds = settings.poll_seconds
         self._prepare = prepare
-        folder = shared_folder()
-        self._changed = folder / _CHANGED if folder else None
+        self._changes = shared.catalog
         self._wanted = threading.Event()  # a look at the catalog
         self._stopping = False
         self._opening = set[str]()
@@ -80,9 +84,7 @@ class CatalogFollower:
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""
         self._read_aliases()
-        if self._changed:
-            with suppress(OSError):  # then the others hear of it at their next turn
-                self._changed.write_bytes(os.urandom(8))
+        self._changes.rise()
         self.wake()
 
     def has(self, name: str) -> bool:
@@ -99,15 +101,15 @@ class CatalogFollower:
 
     def _run(self) -> None:
         self._prepare()
-        next_look, seen = 0.0, b""
+        next_look, seen = 0.0, 0
         while not self._stopping:
             if self._shelf.loading and next_look and not self._opening:
                 self._finish_loading()
-            stamp = self._stamp()
-            if self._wanted.is_set() or stamp != seen or monotonic() >= next_look:
+            changes = self._changes.value
+            if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
                 self._wanted.clear()
                 self._look()
-                next_look, seen = monotonic() + self._seconds, stamp
+                next_look, seen = monotonic() + self._seconds, changes
             if self._follow_logs():
                 next_look = monotonic()
             self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else SECONDS, self._seconds))
@@ -119,12 +121,6 @@ class CatalogFollower:
         if self._shelf.empty:
             log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
         self._on_loaded()
-
-    def _stamp(self) -> bytes:
-        if self._changed:
-            with suppress(OSError):
-                return self._changed.read_bytes()
-        return b""
 
     # the logs
 

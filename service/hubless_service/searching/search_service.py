@@ -25,6 +25,7 @@ from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
+from hubless_service.processes.shared import Shared
 from hubless_service.searching.catalog_follower import CatalogFollower, follow
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoding
@@ -45,7 +46,7 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
-    def __init__(self, source: CatalogSource, settings: Settings) -> None:
+    def __init__(self, source: CatalogSource, settings: Settings, shared: Shared | None = None) -> None:
         self.shelf = Shelf(others_write=settings.workers != 1)
         self.draining = False
         self.catalog = source
@@ -62,7 +63,7 @@ class SearchService:
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._writer.merges = settings.merge_at > 0
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
-        self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
+        self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind, shared or Shared())
         self._writer.on_replaced = self._follower.wake
         self.look_now = self._follower.look_now
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self.look_now)
