@@ -2,6 +2,7 @@ import httpx
 import pytest
 from support import jobs
 from support.answering import answering, statuses
+from support.dripping import DRIPS, dripping
 from support.jobs import NAME, names, write_targets
 from support.proxies import proxies_set
 from support.serving import serving_catalog
@@ -142,6 +143,15 @@ def test_service_on_this_machine_is_waited_for_without_the_proxy_and_another_fai
         ended = reindex("--set", "full=true", "--set", f"wait_for={url}", "--json")
         proxies_set(monkeypatch, {})
     assert (ended.code, ended.json["switched"]) == (0, True)
+
+
+@pytest.mark.parametrize("what", ["headers", "chunks", "a failure"])
+def test_service_that_drips_is_waited_for_no_longer_than_said(reindex, what):
+    with dripping(*DRIPS[what]) as peer:
+        ended = reindex("--set", f"wait_for=http://{peer}", "--set", "timeout=0.3")
+    assert ended.code == 5
+    assert "did not switch" in ended.err
+    assert "too long for 0.3 seconds" in ended.err or "timed out for 0.3 seconds" in ended.err
 
 
 def test_catalog_is_asked_for_where_neither_command_nor_job_names_one(run, job, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from support.dripping import DRIPS, HANDSHAKE, dripping
 from support.wire import ANSWER, Server, problem
 
 import hubless_client
@@ -81,6 +82,20 @@ def test_server_that_does_not_exist_is_a_connection_failure():
 def test_connection_lost_before_the_answer_is_whole_is_tried_again(broken):
     with scripted([broken], [WHOLE]) as url, Client(url, retries=Retries(1, backoff=0)) as client:
         assert client.query("songs", [1.0])[0].id == 7
+
+
+@pytest.mark.parametrize("what", [*DRIPS, "a handshake"])
+def test_answer_that_drips_is_a_timeout(ask_at, what):
+    scheme, drips = ("http", DRIPS[what]) if what in DRIPS else ("https", HANDSHAKE)
+    with dripping(*drips) as peer, pytest.raises(hubless_client.TimedOut):
+        ask_at(f"{scheme}://{peer}", "query", "songs", [1.0], timeout=0.2)
+
+
+def test_attempt_without_a_limit_of_a_step_has_no_limit(ask_at):
+    with scripted([WHOLE]) as url:
+        assert (
+            ask_at(url, "query", "songs", [1.0], timeout=httpx.Timeout(0.001, read=None, connect=9, write=9))[0].id == 7
+        )
 
 
 def test_server_that_does_not_answer_in_time_is_a_timeout_and_is_asked_once():

@@ -4,6 +4,7 @@ import threading
 import numpy as np
 import pytest
 from support import catalogs
+from support.dripping import DRIPS, HANDSHAKE, dripping
 from support.embeddings import data, embeddings, right
 
 from hubless.encoders import load_encoder
@@ -183,6 +184,25 @@ def test_endpoint_that_is_slow_times_out(server, encoder):
     with pytest.raises(EncoderTimeout, match="did not answer in time"):
         asking.encode(["amber"])
     going.set()
+
+
+@pytest.mark.parametrize("what", DRIPS)
+def test_endpoint_that_drips_times_out(encoder, what):
+    with dripping(*DRIPS[what]) as peer, pytest.raises(EncoderTimeout, match="did not answer in time"):
+        encoder(url=f"http://{peer}/v1", timeout=0.2, retries=2).encode(["amber"])
+
+
+def test_handshake_that_drips_times_out(encoder):
+    with dripping(*HANDSHAKE) as peer, pytest.raises(EncoderTimeout, match="did not answer in time"):
+        encoder(url=f"https://{peer}/v1", timeout=0.2).encode(["amber"])
+
+
+@pytest.mark.parametrize("what", ["a status line", "headers"])
+def test_proxy_that_drips_times_out(encoder, no_proxies, monkeypatch, what):
+    with dripping(*DRIPS[what]) as peer:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{peer}")
+        with pytest.raises(EncoderTimeout, match="did not answer in time"):
+            encoder(url="https://embed.example/v1", timeout=0.2).encode(["amber"])
 
 
 def test_breaker_leaves_a_failing_endpoint_alone_and_tries_it_again(server, encoder, caplog):

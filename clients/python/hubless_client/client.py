@@ -56,7 +56,7 @@ class Client(Methods, Shared, Sender):
     ----------
     base_url : of the server; it may have a path
     api_key : sent as `Authorization: Bearer`
-    timeout : seconds, or an httpx.Timeout; it limits each step of an attempt, not the whole call
+    timeout : seconds for an attempt, or an httpx.Timeout, which limits its steps and by its longest the attempt
     retries : when and how often the client sends a request again
     transport : an httpx transport to use instead of the network and the proxies of the environment; the client does
         not close it

@@ -31,7 +31,7 @@ class Way:
     ----------
     url : of the server, with its user and password
     proxy : before the server, as the environment says; None for none
-    arguments : of httpx.Client and httpx.AsyncClient alike
+    arguments : of `TimedClient` and `AsyncTimedClient` alike
     """
 
     url: httpx.URL

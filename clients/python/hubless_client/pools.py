@@ -9,6 +9,7 @@ import httpx
 
 from hubless_client.connection import PLACES, Way
 from hubless_client.errors import CannotSend
+from hubless_client.in_time import AsyncTimedClient, TimedClient
 
 
 class Gate:
@@ -43,7 +44,7 @@ class Pool:
     """For the threads of one process."""
 
     def __init__(self, way: Way) -> None:
-        self._http = httpx.Client(**way.arguments)
+        self._http = TimedClient(**way.arguments)
         self._places, self._gate = Semaphore(PLACES), Gate()
 
     @contextmanager
@@ -67,7 +68,7 @@ class AsyncPool:
     """For the tasks of one event loop. It closes at the latest when the loop does."""
 
     def __init__(self, way: Way) -> None:
-        self._http = httpx.AsyncClient(**way.arguments)
+        self._http = AsyncTimedClient(**way.arguments)
         self._places, self._gate = asyncio.Semaphore(PLACES), Gate()
         self._open = self._until_the_loop_ends()
 

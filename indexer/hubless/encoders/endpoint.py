@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
-from hubless.encoders.http import WEB_SCHEMES, by, http_client
+from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, TextRefused
 from hubless.forks import in_each_process, left_to_parent
 from hubless.vectors.arrays import F32
@@ -51,7 +52,7 @@ class EndpointDescription(EncoderDescription):
         default=None, ge=1, description="Asked for, of models that can shorten their vectors."
     )
     api_key_env: str | None = Field(default=None, description="Name of the environment variable that holds the key.")
-    timeout: float = Field(default=10, gt=0, description="Seconds in which the endpoint has to answer.")
+    timeout: float = Field(default=10, gt=0, description="Seconds in which the endpoint has to answer, whole.")
     retries: int = Field(default=2, ge=0, description="Attempts after the first, where it refuses or fails.")
     connections: int = Field(default=8, ge=1, description="Most connections that are open at a time.")
     batch: int = Field(default=256, ge=1, description="Most texts in one call.")
@@ -191,28 +192,28 @@ class Endpoint(DescribedEncoder):
     def _post(self, texts: list[str], ends: float | None) -> bytes:
         import httpx
 
+        from hubless.encoders.in_time import within
+
         left = self.description.timeout
         late: type[EncoderTimeout] = EncoderTimeout
         if ends is not None and (remaining := ends - monotonic()) < left:
             left, late = remaining, _CutShort
         if left <= 0:
             raise late("there was no time left to ask it")
-        finish = monotonic() + left
         body: dict[str, Any] = {"model": self.description.model, "input": texts}
         if self.description.dimensions:
             body["dimensions"] = self.description.dimensions
         most = _BYTES_BESIDE + _BYTES_A_NUMBER * len(texts) * self.dim
         content = bytearray()
+        asked = partial(self._http.stream, "POST", "embeddings", json=body, headers=self._headers(), timeout=left)
         try:
-            with self._http.stream("POST", "embeddings", json=body, headers=self._headers(), timeout=left) as response:
+            with within(left), asked() as response:
                 if response.status_code != 200:
                     raise self._refusal(response, len(texts))
                 for part in response.iter_bytes():
                     content += part
                     if len(content) > most:
                         raise EncoderFailed(f"it answered with more than {most} bytes")
-                    if monotonic() > finish:
-                        raise late("its answer took too long")
         except httpx.TimeoutException as error:
             raise late("it did not answer in time") from error
         except httpx.ProxyError as error:
@@ -286,19 +287,11 @@ def _client(description: EndpointDescription) -> "httpx.Client":
         total_timeout=description.timeout,
     )
     limits = httpx.Limits(max_connections=description.connections, max_keepalive_connections=description.connections)
-    sender = http_client("encoder, url", description.url, limits=limits)
-
-    class BySender(httpx.BaseTransport):
-        """Sends by a client that knows the proxy. A client with a transport of ours does not."""
-
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
-            return sender.send(request, stream=True)
-
-        def close(self) -> None:
-            sender.close()
-
-    transport = RetryTransport(BySender(), retry)
-    return httpx.Client(base_url=f"{description.url}/", transport=transport, follow_redirects=False)
+    sender = http_transport("encoder, url", description.url, limits)
+    # the proxy and the certificates are those of the sender
+    return httpx.Client(
+        base_url=f"{description.url}/", transport=RetryTransport(sender, retry), trust_env=False, follow_redirects=False
+    )
 
 
 def _said(content: bytes) -> tuple[object, object]:

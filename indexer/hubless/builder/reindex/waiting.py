@@ -4,7 +4,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from hubless.encoders.http import by, checked_url, http_client
+from hubless.encoders.http import by, checked_url, http_transport
 from hubless.errors import InputError
 
 ENOUGH = 3
@@ -40,17 +40,21 @@ class AwaitedService:
         # a connection each: one connection is answered by one worker
         limits = httpx.Limits(max_keepalive_connections=0)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._http = http_client("wait_for", url, limits=limits, headers=headers)
+        sender = http_transport("wait_for", url, limits)
+        self._http = httpx.Client(transport=sender, trust_env=False, headers=headers)
 
     def wait(self, version: str, timeout: float) -> ServiceWait:
         """Ask for the version of the collection until it is this one or a newer one."""
         import httpx
 
+        from hubless.encoders.in_time import within
+
         end, seen, said = time.monotonic() + timeout, 0, "nothing"
         while time.monotonic() < end:
             served = None
             try:
-                answer = self._http.get(self._address, timeout=min(10.0, max(0.1, end - time.monotonic())))
+                with within(min(10.0, max(0.1, end - time.monotonic()))):
+                    answer = self._http.get(self._address, timeout=10.0)
                 if answer.status_code in _REFUSED:
                     may = f"set {KEY_VARIABLE} to an API key that may read {self.collection!r}"
                     return ServiceWait(False, f"status {answer.status_code}: {may}")
