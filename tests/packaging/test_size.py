@@ -9,9 +9,9 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 260_500,
+    "library": 262_500,
     "service": 65_000,
-    "tests": 381_500,
+    "tests": 385_000,
     "words": 34_000,
     "settings": 40,
     "knobs": 260,
