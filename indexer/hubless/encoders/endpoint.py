@@ -192,7 +192,7 @@ class Endpoint(DescribedEncoder):
     def _post(self, texts: list[str], ends: float | None) -> bytes:
         import httpx
 
-        from hubless.encoders.in_time import within
+        from hubless.encoders.in_time import in_time
 
         left = self.description.timeout
         late: type[EncoderTimeout] = EncoderTimeout
@@ -207,7 +207,7 @@ class Endpoint(DescribedEncoder):
         content = bytearray()
         asked = partial(self._http.stream, "POST", "embeddings", json=body, headers=self._headers(), timeout=left)
         try:
-            with within(left), asked() as response:
+            with in_time(left), asked() as response:
                 if response.status_code != 200:
                     raise self._refusal(response, len(texts))
                 for part in response.iter_bytes():

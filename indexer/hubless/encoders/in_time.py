@@ -14,7 +14,7 @@ _ends: ContextVar[float | None] = ContextVar("ends", default=None)
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def in_time(seconds: float) -> Iterator[None]:
     """Let no call in the block last longer, by transports of this module. A late one raises `httpx.TimeoutException`.
 
     The time is for all steps and attempts together: to connect, to send, and to read the head and the body.
@@ -39,7 +39,7 @@ def _left(timeout: float | None) -> float | None:
 
 
 class InTime(httpx.HTTPTransport):
-    """A transport that `within` holds. Arguments are those of httpx's."""
+    """A transport that `in_time` holds. Arguments are those of httpx's."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(trust_env=False, **options)

@@ -47,13 +47,13 @@ class AwaitedService:
         """Ask for the version of the collection until it is this one or a newer one."""
         import httpx
 
-        from hubless.encoders.in_time import within
+        from hubless.encoders.in_time import in_time
 
         end, seen, said = time.monotonic() + timeout, 0, "nothing"
         while time.monotonic() < end:
             served = None
             try:
-                with within(min(10.0, max(0.1, end - time.monotonic()))):
+                with in_time(min(10.0, max(0.1, end - time.monotonic()))):
                     answer = self._http.get(self._address, timeout=10.0)
                 if answer.status_code in _REFUSED:
                     may = f"set {KEY_VARIABLE} to an API key that may read {self.collection!r}"
