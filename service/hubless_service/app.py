@@ -102,7 +102,7 @@ def create_app(
         source = CatalogSource(settings.folder, settings.encoders)
         if settings.address is not None:
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
-        engine = SearchService(source, settings, shared)
+        engine = SearchService(source, settings)
     if settings.traces and not tracing:
         from hubless_service.observing.tracing import from_environment
 

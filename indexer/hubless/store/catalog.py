@@ -8,6 +8,8 @@
     <catalog>/<collection>/versions/.*           what is being built or deleted, see `hubless.store.locks`
     <catalog>/.collections.lock                  held while an empty collection is created
     <catalog>/.deleted-*                         collections that are being deleted
+    <catalog>/.changes                           how many changes there were, so that servers look at once
+    <catalog>/.answered                          how many of them clients were told of, so that each request looks
 
 You can kill a build at any time. The next change of the collection removes what it left.
 """
@@ -37,13 +39,16 @@ from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, 
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text
 from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
-from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, Log
+from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, LOG_SEEN, Log
 from hubless.store.names import check_name, is_name
+from hubless.store.notes import Note
 from hubless.vectors.arrays import check_at_least
 
 CURRENT = "CURRENT"
 LOCK = "LOCK"
 VERSIONS = "versions"
+CHANGES = ".changes"
+_ANSWERED = ".answered"
 _CREATING = ".collections.lock"
 _DELETED = ".deleted-"
 _AT_ADDRESSES = "there a build or a job takes in what changed, and hubless.RemoteCatalog manages versions and aliases"
@@ -84,6 +89,7 @@ class Staging:
                 replace_text(self._home / CURRENT, self.version)
                 # before another build becomes current: a lock that is left says that this version never was current
                 finish(self.folder)
+        Note(self._home.parent / CHANGES).raise_by_one()
         return complete
 
 
@@ -97,6 +103,8 @@ class Catalog:
     ----------
     path : absolute and without symbolic links, so that a catalog has one path however it was named, and keeps it when
         the process changes its folder or a link
+    changes : raised by each change of what is current, of the collections and of the aliases
+    answered : raised by a server before it answers such a change
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -104,6 +112,7 @@ class Catalog:
             raise InputError("catalog", f"a folder: this does not work in object storage ({_AT_ADDRESSES})", address)
         with storage_errors(Path(path)):
             self.path = Path(os.path.realpath(path))  # not `Path.resolve`, which fails on a link to itself
+        self.changes, self.answered = Note(self.path / CHANGES), Note(self.path / _ANSWERED)
 
     def check_exists(self) -> None:
         """Raise `StorageError` unless the folder is there."""
@@ -185,7 +194,7 @@ class Catalog:
         """Return how many bytes the files of the log of a collection take."""
         home = self.path / name
         size = 0
-        for each in (LOG, f"{LOG}-wal", LOG_LAST):
+        for each in (LOG, f"{LOG}-wal", LOG_LAST, LOG_SEEN):
             with storage_errors(home), suppress(FileNotFoundError):  # it may be deleted at any moment
                 size += (home / each).stat().st_size
         return size
@@ -239,6 +248,7 @@ class Catalog:
             folder = home / VERSIONS / version
             verify(folder, read_manifest(folder))
             replace_text(home / CURRENT, version)
+        self.changes.raise_by_one()
         return version
 
     def aliases(self) -> dict[str, Alias]:
@@ -273,6 +283,7 @@ class Catalog:
             if (self.path / alias).exists():
                 raise InputError("alias", "a name that no collection has", repr(alias))
             write_aliases(self.path, new)
+        self.changes.raise_by_one()
         return changed
 
     def remove_alias(self, alias: str, *, expected: int | None = None) -> Alias:
@@ -281,6 +292,7 @@ class Catalog:
         with changing_aliases(self.path) as table:
             left, removed = table.without_alias(alias, expected)
             write_aliases(self.path, left)
+        self.changes.raise_by_one()
         return removed
 
     @contextmanager
@@ -311,6 +323,7 @@ class Catalog:
             if standing:
                 left = {alias: stands for alias, stands in table.aliases.items() if alias not in standing}
                 write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
+            self.changes.raise_by_one()
             for each in self.path.glob(f"{_DELETED}*"):  # also what a kill left
                 shutil.rmtree(each, ignore_errors=True)
 

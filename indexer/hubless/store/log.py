@@ -3,6 +3,7 @@
     <catalog>/<collection>/log.sqlite        the writes, numbered
     <catalog>/<collection>/log.sqlite.lock   held while somebody appends or cuts
     <catalog>/<collection>/log.sqlite.last   the number of the last durable write, and its checksum
+    <catalog>/<collection>/log.sqlite.seen   the same of the last write, durable or not; it is never synced
 
 A write is durable when `commit` returns: SQLite has synced it (`synchronous=FULL`), unless its writer does not want
 that. SQLite before 3.51.3 can damage a file in WAL mode if two connections write or make checkpoints at the same time,
@@ -17,15 +18,16 @@ says nothing of those after it, so the last number is noted in a second file, af
 
 The second file is synced with each checkpoint and when the log is closed. Until then it survives the process, and a
 power cut leaves an older number at worst. If it is missing or damaged, it says nothing.
+
+The third file tells the other processes of the machine of each write before it is answered. It proves nothing.
 """
 
 import os
 import sqlite3
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import RLock
@@ -35,13 +37,14 @@ from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError,
 from hubless.forks import in_each_process, left_to_parent
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
+from hubless.store.notes import Note, put_number
 
 LOG = "log.sqlite"
 LOG_LOCK = f"{LOG}.lock"
 LOG_LAST = f"{LOG}.last"
+LOG_SEEN = f"{LOG}.seen"
 _MOST_WAL = 2**22
 """Bytes beside the file; a write that finds more moves them into it."""
-_DIGITS = 20
 _LEAST_BYTES = 512
 """Of a SQLite file: one page."""
 _BUSY_SECONDS = 5
@@ -84,12 +87,11 @@ class Log:
         self.path = home / LOG
         self._merged = merged
         self._until = until
-        self._noted_at = str(home / LOG_LAST)
+        self._durable, self._seen = Note(home / LOG_LAST), Note(home / LOG_SEEN)
         self._paths = self.path, home / f"{LOG}-wal"
         with storage_errors(self.path):
             self._home = _opened(self, home, os.O_DIRECTORY)
             self._files = self._found_files()
-        self._notes: int | None = None
         in_each_process(self)
 
     def renew(self) -> None:
@@ -116,19 +118,15 @@ class Log:
             return self._ended(connection, witness)
 
     def noted(self) -> int:
-        """Return the number of the last answered write as noted beside the log; 0 if nobody can tell. Costs 2 µs."""
+        """Return the number of the last answered write as noted beside the log; 0 if nobody can tell. Costs 3 µs."""
         try:
-            if self._notes is None:  # each query asks: so it is opened once, and looked for without an exception
-                if not os.access(self._noted_at, os.F_OK):
-                    return 0
-                self._notes = _opened(self, self._noted_at)
-            return 0 if self._notes is None else _number_in(os.pread(self._notes, 2 * _DIGITS, 0))
+            return self._seen.number()
         except OSError:
             return 0
 
     def _witness(self) -> tuple[int, int]:
         """Return the last write that was noted, and the last that a version has: to be read before the log is."""
-        return _noted(self._noted_at), self._merged()
+        return self._durable.number(), self._merged()
 
     def _ended(self, connection: sqlite3.Connection | None, witness: tuple[int, int]) -> int:
         noted, merged = witness
@@ -202,14 +200,15 @@ class Log:
                         raise StorageError(self.path, "it was deleted while it was made")
                 connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
                 connection.execute("BEGIN IMMEDIATE")
-                with _rolled_back(connection), _notes(self._noted_at) as notes:
+                with _rolled_back(connection), self._durable.opened() as last_durable, self._seen.opened() as seen:
                     last = self._ended(connection, self._witness())
-                    appender = Appender(connection, last, self._check_files, notes if durable else None)
+                    notes = (last_durable, seen) if durable else (seen,)
+                    appender = Appender(connection, last, self._check_files, notes)
                     yield appender
                     appender.roll_back()
                     if _wal_size(self.path) > _MOST_WAL and _checkpoint(connection):
-                        _note(notes, appender.last)
-                        sync(Path(self._noted_at))
+                        _note(last_durable, appender.last)
+                        sync(self._durable.path)
             except sqlite3.Error as error:
                 self.close()  # what SQLite holds of a file that failed it may be wrong: read it anew
                 raise _refused(self.path, error) from error
@@ -238,13 +237,13 @@ class Log:
                 with suppress(sqlite3.Error):
                     self._connection.close()  # the last connection of all makes a checkpoint
                 with suppress(OSError):
-                    sync(Path(self._noted_at))
+                    sync(self._durable.path)
             self._connection = None
 
     def copy(self, home: Path) -> "Log":
         """Copy the log, as it is at one moment, into another folder, with its mode. Return the copy."""
         copy = Log(home)
-        for path in (*copy._paths, Path(copy._noted_at)):
+        for path in (*copy._paths, copy._durable.path, copy._seen.path):
             path.unlink(missing_ok=True)
         with self._reading() as (connection, witness):
             self._ended(connection, witness)
@@ -255,10 +254,10 @@ class Log:
                 with storage_errors(home):
                     copy.path.chmod(mode_of(self.path))
                     sync(copy.path)
-                    with _notes(copy._noted_at) as notes:
-                        _note(notes, last)
-                    Path(copy._noted_at).chmod(mode_of(self.path))
-                    sync(Path(copy._noted_at))
+                    with copy._durable.opened() as noted:
+                        _note(noted, last)
+                    copy._durable.path.chmod(mode_of(self.path))
+                    sync(copy._durable.path)
         with storage_errors(home):
             sync(home)
         return copy
@@ -325,8 +324,10 @@ class Log:
 class Appender:
     """Appends to a log whose lock is held. `last` is the last write, also one that is not committed yet."""
 
-    def __init__(self, connection: sqlite3.Connection, last: int, check: Callable[[], None], notes: int | None) -> None:
-        """Begin after a write. `check` is called after each commit, whose number goes to the file `notes`."""
+    def __init__(
+        self, connection: sqlite3.Connection, last: int, check: Callable[[], None], notes: Sequence[int]
+    ) -> None:
+        """Begin after a write. `check` is called after each commit, whose number goes to the files `notes`."""
         self._connection = connection
         self._check = check
         self._notes = notes
@@ -344,8 +345,8 @@ class Appender:
             self._connection.execute("COMMIT")
             if self.last > self._committed:
                 self._check()
-                if self._notes is not None:
-                    _note(self._notes, self.last)
+                for file in self._notes:
+                    _note(file, self.last)
         self._committed = self.last
 
     def roll_back(self) -> None:
@@ -451,42 +452,9 @@ def _rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
             connection.rollback()
 
 
-@contextmanager
-def _notes(path: str) -> Iterator[int]:
-    """Open the file that notes the last write, early: later there may be no descriptor left."""
-    notes = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
-    try:
-        yield notes
-    finally:
-        os.close(notes)
-
-
-def _note(notes: int, seq: int) -> None:
+def _note(file: int, seq: int) -> None:
     with suppress(OSError):  # the write is in the log all the same
-        os.pwrite(notes, _stamped(seq), 0)
-
-
-def _noted(path: str) -> int:
-    """Return the number of the last write that was noted; 0 if nothing is, or what was noted is damaged."""
-    try:
-        notes = os.open(path, os.O_RDONLY)
-    except (FileNotFoundError, NotADirectoryError):
-        return 0
-    try:
-        return _number_in(os.read(notes, 2 * _DIGITS))
-    finally:
-        os.close(notes)
-
-
-@lru_cache(256)
-def _number_in(content: bytes) -> int:
-    number = content[:_DIGITS]
-    return int(number) if number.isdigit() and content == _stamped(int(number)) else 0
-
-
-def _stamped(seq: int) -> bytes:
-    number = b"%0*d" % (_DIGITS, seq)
-    return b"%s %08x\n" % (number, zlib.crc32(number))
+        put_number(file, seq)
 
 
 def _crc(kind: str, body: bytes) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hubless_service.settings import MIB
 
-NUMBERS = ("pid", "loaded", "catalog", "writes")
+NUMBERS = ("pid", "loaded")
 """What each worker has a word of 8 bytes for."""
 TABLE_BYTES = 4 * MIB
 """Room of a worker for what it counts; what is not used takes no memory."""
@@ -72,9 +72,8 @@ class SharedNumber:
 class Shared:
     """The numbers that one worker shares with the others of its server; in a server of one process, with nobody.
 
-    `loaded` is above 0 once the first worker answers queries, `catalog` rises when something in the catalog has
-    changed, and `writes` when a write was answered before it was on the disk. Other servers on the catalog do not see
-    these numbers.
+    `loaded` is above 0 once the first worker answers queries. What changes in the catalog is noted there, as other
+    servers see it too: see `hubless.store.notes`.
     """
 
     def __init__(self, memory: SharedMemory | None = None, slot: int = 0) -> None:
@@ -82,9 +81,7 @@ class Shared:
         self.slot = slot
         self.alone = self.memory.slots == 1
         self.pids = self.memory.words("pid")
-        self.loaded, self.catalog, self.writes = (
-            SharedNumber(self.memory.words(number), slot) for number in NUMBERS[1:]
-        )
+        self.loaded = SharedNumber(self.memory.words("loaded"), slot)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Shared, (self.memory, self.slot)

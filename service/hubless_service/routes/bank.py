@@ -17,7 +17,7 @@ from hubless_service.http import responses
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
-from hubless_service.routes.route import Administered, AppState, Call, Held, switched
+from hubless_service.routes.route import Administered, AppState, Call, Held
 from hubless_service.routes.route import router as make_router
 
 router = make_router("collections")
@@ -58,6 +58,8 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     if order.fit and order.sampled is None:
         service.engine.maintainer.fit(name)
         fitted = await _fitted(service, name, order.number, deadline)
+        if fitted:
+            await service.engine.answers_change()
     answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING))
     place = {"Location": f"/v1/collections/{name}/bank"}
     return responses.send(answer, None if fitted else place, 200 if fitted else 202)
@@ -70,7 +72,8 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
     if await asyncio.to_thread(read_order, call.service.engine.catalog.path / held.name) is None:
-        held = await switched(call.service, held)
+        await call.service.engine.serves_current(call.trace, held.name)
+        held = call.service.engine.shelf.collection(held.name, EVERYTHING)
     return responses.send(await _describe(call.service, held))
 
 

@@ -26,7 +26,7 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
-from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer, switched
+from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer
 from hubless_service.routes.route import router as make_router
 from hubless_service.searching.encoding import VARIABLE
 
@@ -45,6 +45,7 @@ IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not b
 @router.get("/v1/collections", **openapi.about("All collections that are served", CollectionsAnswer, *openapi.UNSERVED))
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
+    await call.service.engine.up_to_date(call.trace)
     served = call.service.engine.shelf.collections(call.access)
     return responses.send({"collections": [describe(call.service, collection) for collection in served]})
 
@@ -82,11 +83,9 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
         log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
     if created or encoder:
-        await asyncio.to_thread(service.engine.look_now)
-    await service.engine.appears(collection)
-    served = service.engine.shelf.collection(collection, access)
-    if encoder and not created:
-        served = await switched(service, served, service.settings.default_timeout_ms / 1000)
+        await service.engine.serves_current(call.trace, collection)
+        await service.engine.answers_change()
+    served = await call.find(service.engine.shelf.collection, collection)
     return responses.send(describe(service, served), status=201 if created else 200)
 
 
@@ -109,7 +108,7 @@ async def delete_collection(
     await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
-    await asyncio.to_thread(engine.look_now)
+    await engine.answers_change()
     return responses.send({"collection": collection, "deleted": True})
 
 
@@ -204,7 +203,7 @@ async def put_alias(
 ) -> Response:
     """To move an existing alias send If-Match. So nobody undoes the change of somebody else by accident.
 
-    All workers follow within moments. The answer to a query has the collection's own name.
+    All workers follow before the answer. The answer to a query has the collection's own name.
     """
     engine, collection = call.service.engine, body.collection
     # what is wrong whatever the headers expect comes first
@@ -217,7 +216,7 @@ async def put_alias(
     expected = _expected(before, if_match, if_none_match)
     changed = await asyncio.to_thread(engine.catalog.set_alias, alias, collection, expected=expected)
     administration.info('alias "%s" stands for "%s" now, id=%s', alias, collection, call.trace.request_id)
-    await asyncio.to_thread(engine.look_now)
+    await engine.answers_change()
     return _alias_answer(alias, changed)
 
 
@@ -230,7 +229,7 @@ async def delete_alias(call: Call, alias: str, access: Admin, if_match: IfMatch 
     expected = _expected(await _alias(call, alias, access), if_match)
     removed = await asyncio.to_thread(engine.catalog.remove_alias, alias, expected=expected)
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
-    await asyncio.to_thread(engine.look_now)
+    await engine.answers_change()
     return responses.send(_document(alias, removed))
 
 

@@ -3,10 +3,8 @@
 FastAPI makes the contract from the signatures. It would solve dependencies at the cost of a search.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from time import perf_counter
 from types import FunctionType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
 
@@ -28,8 +26,6 @@ from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
 
-_LOOK_SECONDS = 0.05
-_SWITCH_SECONDS = 2.0
 T = TypeVar("T")
 UrlOf: TypeAlias = Annotated[T, Query()]
 """A model of the fields of the URL."""
@@ -55,12 +51,13 @@ class Call(Request):
 
     async def find(self, look: Callable[[str, Access], T], name: str) -> T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created."""
-        access = self.access
+        access, engine = self.access, self.service.engine
+        await engine.up_to_date(self.trace, name)
         try:
             return look(name, access)
         except (CollectionNotFound, HttpProblem) as error:
             absent = not isinstance(error, HttpProblem) or error.code == "not_ready"
-            if not (absent and access.sees(name) and await self.service.engine.appears(name)):
+            if not (absent and access.sees(name) and await engine.appears(name)):
                 raise
         return look(name, access)
 
@@ -172,18 +169,3 @@ def router(tag: str) -> APIRouter:
         dependencies=openapi.KEYS,
         generate_unique_id_function=lambda route: route.name,
     )
-
-
-async def switched(state: AppState, holder: hubless.Collection, seconds: float = _SWITCH_SECONDS) -> hubless.Collection:
-    """Wait a little until the current version is served: an answer would describe the version before."""
-    until = perf_counter() + seconds
-    while perf_counter() < until:
-        try:
-            if await asyncio.to_thread(state.engine.catalog.current, holder.name) == holder.version:
-                break
-        except HublessError:
-            break  # what is served is described all the same
-        state.engine.look_now()
-        await asyncio.sleep(_LOOK_SECONDS)
-        holder = state.engine.shelf.collection(holder.name, EVERYTHING)
-    return holder

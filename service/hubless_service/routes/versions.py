@@ -56,12 +56,14 @@ async def activate(call: Call, access: Admin, place: Place, version: str) -> Res
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
 
     The server then opens and proves it beside the version that it serves, as after a build. It serves or refuses it.
-    GET .../versions says how far that is.
+    Requests to all workers see it from the answer on. If the time of the request is too short, GET .../versions says
+    how far it is.
     """
     engine, (name, _) = call.service.engine, place
     await asyncio.to_thread(engine.catalog.rollback, name, version)
     log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
-    await asyncio.to_thread(engine.look_now)
+    await engine.serves_current(call.trace, name)
+    await engine.answers_change()
     return responses.send(await _versions(call.service, name, access))
 
 

@@ -24,7 +24,7 @@ from hubless.errors import (
 )
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
-from hubless_service.processes.shared import Shared
+from hubless.store.notes import Note
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
@@ -46,23 +46,19 @@ _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 class CatalogFollower:
     """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds."""
 
-    def __init__(
-        self,
-        source: CatalogSource,
-        shelf: Shelf,
-        settings: Settings,
-        prepare: Callable[[], object],
-        shared: Shared,
-    ) -> None:
+    def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
         self._source = source
         self._shelf = shelf
         self._verify = settings.verify
         self._seconds = settings.poll_seconds
         self._prepare = prepare
-        self._changes = shared.catalog
         self._wanted = threading.Event()  # a look at the catalog
         self._stopping = False
+        self._lock = threading.Lock()  # of the three sets
         self._opening = set[str]()
+        self._again = set[str]()  # of those, the ones that were to be looked at meanwhile
+        self._owed = set[str]()  # of those, the ones that requests wait for, as a client was told of their change
+        self._answered: tuple[int, int] | None = None  # what the last look has seen
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
         self._alias_error = ""
@@ -81,11 +77,15 @@ class CatalogFollower:
         self._openers.shutdown(wait=False, cancel_futures=True)
         self.wake()
 
-    def look_now(self) -> None:
-        """Have all workers look at the catalog, as something in it has changed."""
-        self._read_aliases()
-        self._changes.rise()
-        self.wake()
+    def owes(self, name: str | None) -> bool:
+        """Return True if a client was told of a change that this worker does not serve yet. Costs 3 µs.
+
+        `name` is the collection or alias that is asked for, None for all.
+        """
+        if self._answered != self._stamp(self._source.answered):
+            return True
+        owed = self._owed
+        return bool(owed) and (name is None or self._shelf.own_name(name) in owed)
 
     def has(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""
@@ -101,11 +101,11 @@ class CatalogFollower:
 
     def _run(self) -> None:
         self._prepare()
-        next_look, seen = 0.0, 0
+        next_look, seen = 0.0, (0, 0)
         while not self._stopping:
             if self._shelf.loading and next_look and not self._opening:
                 self._finish_loading()
-            changes = self._changes.value
+            changes = self._stamp(self._source.changes)
             if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
                 self._wanted.clear()
                 self._look()
@@ -122,6 +122,12 @@ class CatalogFollower:
             log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
         self._on_loaded()
 
+    @staticmethod
+    def _stamp(note: Note) -> tuple[int, int]:
+        with suppress(OSError):
+            return note.stamp()
+        return 0, 0
+
     # the logs
 
     def _follow_logs(self) -> bool:
@@ -132,7 +138,14 @@ class CatalogFollower:
     # the catalog
 
     def _look(self) -> None:
-        """Have opened what is new in the catalog."""
+        """Have opened what is new in the catalog, and serve everything else as it is there."""
+        answered = self._stamp(self._source.answered)  # before anything is read
+        self._take_in(told=answered != self._answered)
+        self._answered = answered
+        self._ask_engines()
+
+    def _take_in(self, *, told: bool) -> None:
+        """Take in the names, the aliases and the current versions. `told` if clients were told of some change."""
         shelf = self._shelf
         try:
             names = sorted(self._source.names())
@@ -146,9 +159,15 @@ class CatalogFollower:
         for gone in shelf.keep(names):
             log.info('collection "%s" is gone', gone)
         for name in names:
-            if name not in self._opening:
+            with self._lock:
+                opening = name in self._opening
+                if opening:
+                    self._again.add(name)
+            if not opening:
                 self._renew(name)
-        self._ask_engines()
+        if told:
+            with self._lock:
+                self._owed |= self._opening
 
     def _read_aliases(self) -> None:
         try:
@@ -178,11 +197,16 @@ class CatalogFollower:
                 self._shelf.note(name, error)
 
     def _open(self, name: str) -> None:
-        try:
+        again = True
+        while again:
             if not self._stopping:
                 self._renew(name, here=True)
-        finally:
-            self._opening.discard(name)
+            with self._lock:
+                again = name in self._again and not self._stopping
+                self._again.discard(name)
+                if not again:
+                    self._opening.discard(name)
+                    self._owed.discard(name)
 
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
@@ -268,7 +292,7 @@ class CatalogFollower:
             except BundleError as error:
                 if self._is_current(collection):
                     self._unsound[collection.version] = error
-                    self.look_now()
+                    self.wake()
             except Exception as error:
                 # what the disk refuses to read now says nothing about what is read already
                 log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -14,18 +14,18 @@ import faiss
 from fastapi import Request
 
 import hubless
-from hubless.errors import InputError
+from hubless.errors import HublessError, InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
-from hubless_service.processes.shared import Shared
 from hubless_service.searching.catalog_follower import CatalogFollower, follow
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoding
@@ -46,8 +46,8 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
-    def __init__(self, source: CatalogSource, settings: Settings, shared: Shared | None = None) -> None:
-        self.shelf = Shelf(others_write=settings.workers != 1)
+    def __init__(self, source: CatalogSource, settings: Settings) -> None:
+        self.shelf = Shelf()
         self.draining = False
         self.catalog = source
         self._timeout = settings.default_timeout_ms / 1000
@@ -63,10 +63,9 @@ class SearchService:
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._writer.merges = settings.merge_at > 0
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
-        self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind, shared or Shared())
+        self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self._writer.on_replaced = self._follower.wake
-        self.look_now = self._follower.look_now
-        self.maintainer = Maintainer(source.path, self.shelf.living, settings, self.look_now)
+        self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self._writer.on_written = self.maintainer.written
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
@@ -127,6 +126,35 @@ class SearchService:
                 return True
             await asyncio.sleep(_LOOK_SECONDS)
         return name in self.shelf.slots
+
+    async def up_to_date(self, trace: Trace, name: str | None = None) -> None:
+        """Wait until this worker serves all changes of the catalog that any client was told of.
+
+        `name` is the collection or alias that is asked for, None for all. Costs 3 µs where there is nothing to wait
+        for. Raises the problem `not_ready` when the time of the request is over.
+        """
+        if self.shelf.loading or not self._follower.owes(name):
+            return
+        self._follower.wake()
+        deadline = trace.started + self._timeout
+        while self._follower.owes(name):
+            if perf_counter() > deadline:
+                raise HttpProblem("not_ready", "A change is being opened that was answered.", headers=RETRY_AFTER)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def serves_current(self, trace: Trace, name: str) -> None:
+        """Wait until the current version of a collection is served or refused here, as long as the request may take."""
+        self._follower.wake()
+        while perf_counter() < trace.started + self._timeout:
+            with suppress(HublessError):  # what is served is described all the same
+                if self.shelf.known(name).tried != await asyncio.to_thread(self.catalog.current, name):
+                    await asyncio.sleep(_LOOK_SECONDS)
+                    continue
+            return
+
+    async def answers_change(self) -> None:
+        """Have each request to any worker, from now on, see the catalog as it is: before a change is answered."""
+        await asyncio.to_thread(self.catalog.answered.raise_by_one)
 
     async def search(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query]

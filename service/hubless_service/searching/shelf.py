@@ -79,8 +79,7 @@ NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a col
 class Shelf:
     """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole."""
 
-    def __init__(self, *, others_write: bool = False) -> None:
-        self._others_write = others_write  # to the same logs: other workers of this server
+    def __init__(self) -> None:
         self.loading = True
         self.failure: Exception | None = None
         self.aliases: Mapping[str, hubless.Alias] = {}
@@ -118,12 +117,10 @@ class Shelf:
         return self.slots.get(name, Slot())
 
     def is_behind(self, held: hubless.Collection) -> bool:
-        """Return True if another worker has answered a write to the collection that it lacks. Costs a few µs."""
-        if not self._others_write:
-            return False
+        """Return True if another process has answered a write to the collection that it lacks. Costs a few µs."""
         slot = self.slots.get(held.name)
         living = slot.living if slot else None
-        return living is not None and living.error is None and living.log is not None and living.log.noted() > held.seq
+        return living is not None and living.error is None and living.has_after(held.seq)
 
     def served(self) -> list[hubless.Collection]:
         """All collections that are ready."""
@@ -152,13 +149,18 @@ class Shelf:
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
         """The own name of a collection, given that name or an alias, and its slot."""
-        slots, alias = self.slots, self.aliases.get(name)  # once, as the watcher may replace them at any time
-        own = alias.collection if alias and name not in slots else name
+        slots = self.slots  # once, as the watcher may replace them at any time
+        own = self.own_name(name)
         slot = slots.get(own)
         if slot is None or not access.sees(own):
             self._check_loaded()
             raise CollectionNotFound(f'There is no collection "{name}".')
         return own, slot
+
+    def own_name(self, name: str) -> str:
+        """Return the own name of a collection, given that name or an alias."""
+        alias = None if name in self.slots else self.aliases.get(name)
+        return alias.collection if alias else name
 
     # for probes and metrics
 
