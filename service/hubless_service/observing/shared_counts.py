@@ -1,4 +1,4 @@
-"""The counts of metrics, in the memory that the workers of a server share. Each adds in its slot; the sum is shown."""
+"""The counts of metrics, in the memory that the workers of a server share. Each adds in its slot; the sum is shown.
 
 The files of prometheus_client have names that a cleaner can delete, and one set for each process that ever was.
 """
