@@ -9,7 +9,7 @@ from support.tables import Tables
 
 import hubless
 from hubless.databases.addresses import open_database
-from hubless.databases.pgvector import PgvectorTable
+from hubless.databases.postgres.pgvector import PgvectorTable
 from hubless.errors import InputError
 
 

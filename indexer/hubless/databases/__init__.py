@@ -1,1 +1,1 @@
-"""Vector databases as sources of vectors, and as places for the correction; one file a database."""
+"""Vector databases as sources of vectors, and as places for the correction: a file each, PostgreSQL a room."""

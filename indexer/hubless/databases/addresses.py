@@ -11,7 +11,7 @@ from hubless.errors import InputError, how_to_install, without_secrets
 
 MODULES = {
     "qdrant": ("qdrant", "QdrantCollection", "qdrant://HOST:6333/COLLECTION"),
-    "pgvector": ("pgvector", "PgvectorTable", "pgvector://USER@HOST:5432/DATABASE/TABLE"),
+    "pgvector": ("postgres.pgvector", "PgvectorTable", "pgvector://USER@HOST:5432/DATABASE/TABLE"),
     "chroma": ("chroma", "ChromaCollection", "chroma://HOST:8000/COLLECTION"),
     "lancedb": ("lancedb", "LanceTable", "lancedb:///FOLDER/TABLE"),
     "milvus": ("milvus", "MilvusCollection", "milvus://HOST:19530/COLLECTION"),

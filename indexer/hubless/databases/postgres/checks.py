@@ -5,9 +5,9 @@ from typing import Any
 
 from psycopg.rows import namedtuple_row
 
-from hubless.databases.pg_session import Name, PgSession
-from hubless.databases.pg_table import BANK, FITS, PgRun, PgTable
-from hubless.databases.pg_writing import firing
+from hubless.databases.postgres.pg_table import BANK, FITS, PgRun, PgTable
+from hubless.databases.postgres.session import Name, PgSession
+from hubless.databases.postgres.writing import firing
 from hubless.errors import InputError, ZeroVector
 
 OLDEST = (0, 7)

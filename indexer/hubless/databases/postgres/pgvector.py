@@ -8,7 +8,7 @@ from psycopg import errors, sql
 
 from hubless.databases.addresses import DatabaseAddress, check_options
 from hubless.databases.base import PAGE, Asking, Database, Page, RowId, as_matrix, unpacked
-from hubless.databases.pg_checks import (
+from hubless.databases.postgres.checks import (
     check_ids,
     check_kind,
     check_lengths,
@@ -17,11 +17,11 @@ from hubless.databases.pg_checks import (
     check_vectors,
     check_written,
 )
-from hubless.databases.pg_functions import bank_of, make_ask, make_refresh, refresh_of, store_bank
-from hubless.databases.pg_session import PgSession
-from hubless.databases.pg_shared import drop_shared, hold_schema, make_shared, remove_lost
-from hubless.databases.pg_table import FITS, Chosen, PgRun, PgTable
-from hubless.databases.pg_writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
+from hubless.databases.postgres.functions import bank_of, make_ask, make_refresh, refresh_of, store_bank
+from hubless.databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
+from hubless.databases.postgres.schema import drop_shared, hold_schema, make_shared, remove_lost
+from hubless.databases.postgres.session import PgSession
+from hubless.databases.postgres.writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
 from hubless.errors import EngineError, InputError, one_line
 from hubless.vectors.arrays import F32
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from psycopg import sql
 
 from hubless.databases.base import chosen
-from hubless.databases.pg_session import PgSession
+from hubless.databases.postgres.session import PgSession
 from hubless.errors import InputError
 from hubless.forks import cached_property
 

@@ -7,9 +7,9 @@ from secrets import token_hex
 from psycopg import sql
 
 from hubless.databases.base import RowId
-from hubless.databases.pg_functions import drop_functions, make_stale
-from hubless.databases.pg_session import Name, PgSession
-from hubless.databases.pg_table import BANK, FITS, Chosen, PgRun, PgTable
+from hubless.databases.postgres.functions import drop_functions, make_stale
+from hubless.databases.postgres.pg_table import BANK, FITS, Chosen, PgRun, PgTable
+from hubless.databases.postgres.session import Name, PgSession
 from hubless.vectors.arrays import F32
 
 NEAR = 2e-3

@@ -1,0 +1,1 @@
+"""Corrections in PostgreSQL with pgvector: `pgvector` does the steps, each other module one kind of them."""
