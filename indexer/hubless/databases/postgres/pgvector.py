@@ -18,8 +18,8 @@ from hubless.databases.postgres.checks import (
     check_written,
 )
 from hubless.databases.postgres.functions import bank_of, make_ask, make_refresh, refresh_of, store_bank
+from hubless.databases.postgres.own_schema import drop_shared, hold_schema, make_shared, remove_lost
 from hubless.databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
-from hubless.databases.postgres.schema import drop_shared, hold_schema, make_shared, remove_lost
 from hubless.databases.postgres.session import PgSession
 from hubless.databases.postgres.writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
 from hubless.errors import EngineError, InputError, one_line
