@@ -52,7 +52,7 @@ function Bank({ about }) {
 function Waiting({ about }) {
   const seen = useLoad((signal) => get("read the bank", of(about.name, "bank"), { signal }), [about.name, about.version], 5);
   return html`<${Loaded} of=${seen}>${({ waiting, work }) => html`
-    ${waiting?.sampled && html`<p class="notice">The correction is fitted as soon as the query sample has ${count(waiting.sampled)} live queries.</p>`}
+    ${waiting?.sampled && html`<p class="notice">The correction is fitted as soon as ${count(waiting.sampled)} live queries count, a tenth at most of one client. ${waiting.counted && `So far ${count(waiting.counted.queries)} do, of ${count(waiting.counted.clients)} clients; ${count(waiting.counted.clients_needed)} are needed at least.`}</p>`}
     ${work?.work === "bank" && work.state === "failed" && html`<p class="notice">The last bank was refused: ${work.problem?.detail}</p>`}`}<//>`;
 }
 

@@ -3,7 +3,7 @@ import pytest
 from support.hubs import foreign, pairs, unit
 
 from hubless.builder.banks.bank_review import review
-from hubless.builder.banks.thinning import thin
+from hubless.builder.banks.thinning import held_out, thin
 from hubless.corrections import correction
 from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors
@@ -95,3 +95,16 @@ def test_live_queries_of_the_bank_and_targets_are_refused():
         reviewed(BANK, BANK[:100])
     with pytest.raises(InputError, match="queries that people asked"):
         reviewed(BANK, ITEMS[600:700])
+
+
+def test_queries_that_check_a_bank_are_by_clients_that_are_not_in_it():
+    clients = [f"client-{row % 12}" for row in range(300)]
+    bank, checking = held_out(300, 3, clients)
+    assert sorted([*bank, *checking]) == list(range(300))
+    assert {clients[row] for row in bank} & {clients[row] for row in checking} == set()
+    assert 100 <= len(checking) <= 100 + 25
+
+
+def test_few_clients_are_on_both_sides():
+    bank, checking = held_out(300, 3, ["a", "b"] * 150)
+    assert (len(bank), len(checking)) == (200, 100)

@@ -85,14 +85,20 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
     )
     assert first.status_code == 202
     assert first.headers["location"] == f"{NOTES}/bank"
-    assert first.json()["waiting"] == {"queries": 40, "mode": "replace", "fit": False, "sampled": None}
+    assert first.json()["waiting"] == {"queries": 40, "mode": "replace", "fit": False, "sampled": None, "counted": None}
     second = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "fit": "false", "dim": 8},
         content=BANK[40:80].astype("<f4").tobytes(),
         headers={"Content-Type": "application/octet-stream"},
     )
-    assert second.json()["waiting"] == {"queries": 80, "mode": "replace", "fit": False, "sampled": None}
+    assert second.json()["waiting"] == {
+        "queries": 80,
+        "mode": "replace",
+        "fit": False,
+        "sampled": None,
+        "counted": None,
+    }
     whole = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "timeout_ms": 60_000},
@@ -186,7 +192,13 @@ def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
     client, _ = notes
     answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 1})
     assert answer.status_code == 202
-    assert answer.json()["waiting"] == {"queries": 120, "mode": "replace", "fit": True, "sampled": None}
+    assert answer.json()["waiting"] == {
+        "queries": 120,
+        "mode": "replace",
+        "fit": True,
+        "sampled": None,
+        "counted": None,
+    }
     while (found := client.get(f"{NOTES}/bank").json())["queries"] == 0:
         client.post(f"{NOTES}/query", json={"vector": POINTS[0]["vector"]}).raise_for_status()
         time.sleep(0.05)

@@ -140,9 +140,9 @@ def raw(tmp_path):
     hubless.build(catalog, NAME, TARGETS, correction="none", progress=False)
     writer = SampleWriter(sample)
 
-    def ask(queries):
-        for query in queries / np.linalg.norm(queries, axis=1, keepdims=True):
-            writer.record(NAME, "cosine", query, "someone", time.time())
+    def ask(queries, clients=20):
+        for number, query in enumerate(queries / np.linalg.norm(queries, axis=1, keepdims=True)):
+            writer.record(NAME, "cosine", query, f"client-{number % clients}", time.time())
         writer.flush()
 
     return catalog / NAME, sample, ask

@@ -26,7 +26,8 @@ class BankInfo:
     correction : that was fitted
     frozen_share : share of the targets that came after the fit
     waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, whether it is fitted next
-        (`fit`), and the live queries that it waits for (`sampled`); None for none
+        (`fit`), the live queries that it waits for (`sampled`), and how many count so far, of how many clients and of
+        how many that are needed (`counted`: `queries`, `clients`, `clients_needed`); None for none
     work : the last work of the service on the collection: its `state`, `step`, `problem` and more; None for none
     """
 
@@ -63,6 +64,7 @@ class BankMethods:
         texts: Iterable[str] | None = None,
         payload: Iterable[str] | None = None,
         sampled: int | None = None,
+        trusted: Iterable[str] | None = None,
         relevant: Iterable[Any] | None = None,
         mode: str | None = None,
         fit: bool | None = None,
@@ -81,7 +83,10 @@ class BankMethods:
         vectors : (b, d) example queries, as the queries that people ask; 100 or more
         texts : (b,) instead of vectors, for collections that have an encoder
         payload : instead of vectors, names of payload columns such as a title: each text is encoded, and is a query
-        sampled : instead of vectors, a number of live queries that the service waits for; see its query sample
+        sampled : instead of vectors, a number of live queries that the service waits for; see its query sample. One
+            client counts for a tenth at most, so ten clients or more must ask
+        trusted : with `sampled`, clients that ask for many people, such as the key of an app, and count without limit:
+            names of keys, or labels that `hubless bank show` lists
         relevant : (b,) the id of the right target of each query, a list of ids, or None where nobody knows: a list, an
             array or a column. They make confidence a probability; 20 at least, better 100 and more
         mode : "replace", the default; "append" adds to the bank that there is
@@ -97,6 +102,8 @@ class BankMethods:
             raise CannotSend(f"put_bank: expected one of {', '.join(ways)}, got {' and '.join(chosen) or 'none'}")
         given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if trusted is not None:
+            options["trusted"] = listed("trusted", trusted)
         if relevant is not None:
             options["relevant"] = [_label(each) for each in listed("relevant", relevant, "a list, an entry a query")]
         if texts is not None:

@@ -217,6 +217,15 @@ export interface components {
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
             min_seq?: number | null;
         };
+        /** @description Live queries for a bank that waits for them. */
+        CountedAnswer: {
+            /** @description Clients that asked: API keys, or addresses where there are no keys. */
+            clients: number;
+            /** @description So many at least; 1 if trusted ones ask. */
+            clients_needed: number;
+            /** @description How many count: of one client a tenth of `sampled` at most. */
+            queries: number;
+        };
         /**
          * @description The settings of an empty collection.
          * @example {
@@ -743,12 +752,14 @@ export interface components {
             payload?: string[] | null;
             /** @description For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a probability; 20 at least, better 100 and more. */
             relevant?: (number | string | (number | string)[] | null)[] | null;
-            /** @description Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. */
+            /** @description Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client counts for a tenth at most, so ten clients or more must ask. */
             sampled?: number | null;
             /** @description For collections that have an encoder. At most HUBLESS_MAX_BATCH. */
             texts?: string[] | null;
             /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */
             timeout_ms?: number | null;
+            /** @description With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of keys, or labels that `hubless bank show` lists. */
+            trusted?: string[] | null;
             /** @description Lists of numbers, or base64 of little-endian float32. At most 50,000. */
             vectors?: components["schemas"]["QueryVector"][] | null;
         };
@@ -1055,13 +1066,15 @@ export interface components {
         };
         /** @description A query bank that was put, and that no version has yet. */
         WaitingBank: {
+            /** @description How many of these there are; null without `sampled`. */
+            counted: components["schemas"]["CountedAnswer"] | null;
             /** @description Whether it is fitted next; false while more is to come. */
             fit: boolean;
             /** @enum {string} */
             mode: "replace" | "append";
             /** @description How many were put. */
             queries: number;
-            /** @description Live queries that the query sample must have first; null for none. */
+            /** @description Live queries that must count first; null for none. */
             sampled: number | null;
         };
         /** @description The last work of the service that made a version, or is to. */

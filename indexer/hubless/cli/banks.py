@@ -119,7 +119,7 @@ def thin_command(
     vectors = in_memory(gallery.queries(given, "queries"))
     rows, others = np.arange(len(vectors)), np.arange(0)
     if fresh is not None:
-        rows, others = held_out(len(vectors), seed)
+        rows, others = held_out(len(vectors), seed, sample.clients if sample else None)
     clients = [sample.clients[row] for row in rows.tolist()] if sample else None
     thinned = thin(vectors[rows], gallery.targets, clients, **values)
     made = vectors[rows[thinned.rows]]

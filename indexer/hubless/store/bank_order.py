@@ -24,7 +24,7 @@ FOLDER, _ORDER, _LOCK = "bank", "order.json", ".lock"
 
 
 class BankOrder(BaseModel):
-    """A bank that waits. `number` only rises. `sampled`: live queries to wait for."""
+    """A bank that waits. `number` only rises. `sampled`: live queries to wait for; `trusted`: see `read_sample`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,6 +36,7 @@ class BankOrder(BaseModel):
     queries: int
     relevant: list[list[int | str]] | None = None
     sampled: int | None = None
+    trusted: list[str] | None = None
 
 
 def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> BankOrder:

@@ -21,7 +21,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -39,6 +39,8 @@ from hubless.vectors.arrays import F32, I64, as_float32, matrix_of
 
 SIZE = 4000
 """Most different queries of a day, and of what is read of all days."""
+FEWEST_CLIENTS = 10
+"""So many clients are needed for a bank of live queries that corrects a collection by itself."""
 OF_A_CLIENT = 1000
 """Most queries of one client and day, so that no client decides what the sample is."""
 LONGEST_TEXT = 1000
@@ -115,8 +117,44 @@ def holds_sample(path: str | Path) -> bool:
         return any(file.name in (_LOCK, _SALT) or _NAMED.fullmatch(file.name) for file in place.iterdir())
 
 
-def read_sample(path: str | Path | Sequence[Path]) -> QuerySample:
-    """Read the live queries of a folder or of files. Files that are damaged or unlike the newest are `skipped`."""
+class CountedQueries(NamedTuple):
+    """Live queries that count for a bank, and how many clients asked them, of those that are needed at least."""
+
+    queries: int
+    clients: int
+    clients_needed: int
+
+
+def most_of_a_client(size: int) -> int:
+    """Return how many live queries of one client count for a bank of `size`: a tenth, so ten clients are needed."""
+    return size // FEWEST_CLIENTS
+
+
+def counted(folder: Path, size: int, trusted: Container[str] = ()) -> CountedQueries:
+    """Count the live queries of a folder for a bank of `size`: a tenth at most of a client that is not trusted."""
+    most = most_of_a_client(size)
+    read = list[tuple[_Header, pa.Table]]()
+    for path in sorted(folder.glob("*.parquet"), reverse=True):
+        with suppress(InputError, StorageError):  # without those that are damaged
+            read.append(_read(path, ["draw", "client"]))
+    whose = dict[int, str]()
+    for header, table in read:  # the newest first: those unlike it are not read for a bank
+        if (header.dim, header.metric) == (read[0][0].dim, read[0][0].metric):
+            whose.update(zip(table["draw"].to_pylist(), table["client"].to_pylist(), strict=True))
+    of_client = Counter(whose.values())
+    count = sum(asked if name in trusted else min(asked, most) for name, asked in of_client.items())
+    needed = 1 if any(name in trusted for name in of_client) else -(-size // most)
+    return CountedQueries(min(count, SIZE), len(of_client), needed)
+
+
+def read_sample(
+    path: str | Path | Sequence[Path], of_a_client: int = SIZE, trusted: Container[str] = ()
+) -> QuerySample:
+    """Read the live queries of a folder or of files, at most so many of a client.
+
+    A trusted client asks for many people: each of its queries counts as that of another client. Files that are damaged
+    or unlike the newest are `skipped`.
+    """
     if isinstance(path, str | Path):
         folder = Path(path)
         with storage_errors(folder):
@@ -139,7 +177,7 @@ def read_sample(path: str | Path | Sequence[Path]) -> QuerySample:
             skipped[file.name] = f"{header.dim} dimensions and metric {header.metric}, unlike the newest file"
             del read[file]
     headers = [header for header, _ in read.values()]
-    table = _lowest([queries for _, queries in read.values()])
+    table = _lowest([_with_people(queries, trusted) for _, queries in read.values()], of_a_client)
     vectors = matrix_of(table["vector"].combine_chunks(), str(path), newest.dim)
     return QuerySample(
         as_float32(vectors, str(path)),
@@ -278,6 +316,13 @@ def _lowest(tables: Sequence[pa.Table], of_a_client: int = SIZE) -> pa.Table:
     return table.take(pa.array(kept[:SIZE], pa.int64()))
 
 
+def _with_people(queries: pa.Table, trusted: Container[str]) -> pa.Table:
+    """Return queries with a client of its own for each that a trusted client asked."""
+    pairs = zip(queries["client"].to_pylist(), queries["draw"].to_pylist(), strict=True)
+    clients = [f"{client} {draw}" if client in trusted else client for client, draw in pairs]
+    return queries.set_column(_COLUMNS.index("client"), "client", pa.array(clients, pa.string()))
+
+
 def _table(dim: int, rows: Sequence[_Row]) -> pa.Table:
     vectors, draws, counts, clients, texts = zip(*rows, strict=True) if rows else ((),) * 5
     flat = np.concatenate(vectors) if rows else np.empty(0, np.float32)
@@ -305,10 +350,10 @@ def _before(path: Path, metric: str, dim: int) -> tuple[_Header, pa.Table] | Non
     return header, table
 
 
-def _read(path: Path) -> tuple[_Header, pa.Table]:
+def _read(path: Path, columns: list[str] | None = None) -> tuple[_Header, pa.Table]:
     with _reading(path):
-        table = pq.ParquetFile(path).read()
-        return _header(path, table.schema), table.replace_schema_metadata(None)
+        file = pq.ParquetFile(path)
+        return _header(path, file.schema_arrow), file.read(columns).replace_schema_metadata(None)
 
 
 def _header(path: Path, schema: pa.Schema) -> _Header:

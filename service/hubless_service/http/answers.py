@@ -343,13 +343,22 @@ class BankQueryAnswer(Served):
     vector: VectorJson
 
 
+class CountedAnswer(TypedDict):
+    """Live queries for a bank that waits for them."""
+
+    queries: Annotated[int, about("How many count: of one client a tenth of `sampled` at most.")]
+    clients: Annotated[int, about("Clients that asked: API keys, or addresses where there are no keys.")]
+    clients_needed: Annotated[int, about("So many at least; 1 if trusted ones ask.")]
+
+
 class WaitingBank(TypedDict):
     """A query bank that was put, and that no version has yet."""
 
     queries: Annotated[int, about("How many were put.")]
     mode: Literal["replace", "append"]
     fit: Annotated[bool, about("Whether it is fitted next; false while more is to come.")]
-    sampled: Annotated[int | None, about("Live queries that the query sample must have first; null for none.")]
+    sampled: Annotated[int | None, about("Live queries that must count first; null for none.")]
+    counted: Annotated[CountedAnswer | None, about("How many of these there are; null without `sampled`.")]
 
 
 class WorkAnswer(BaseModel):

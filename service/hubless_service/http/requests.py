@@ -11,6 +11,7 @@ from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
+from hubless.store.query_sample import SIZE
 from hubless.vectors.arrays import F32
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
@@ -367,7 +368,12 @@ class PutBankRequest(BankOptions):
         "Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random.",
     )
     sampled: Annotated[int, values.whole("max_bank_queries", FEWEST_SAMPLED)] | None = maybe(
-        "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank.",
+        "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
+        "counts for a tenth at most, so ten clients or more must ask.",
+    )
+    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = maybe(
+        "With sampled: clients that ask for many people, such as the key of an app, and count without limit. Names of "
+        "keys, or labels that `hubless bank show` lists."
     )
     relevant: values.RelevantIds | None = maybe(
         "For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a "
@@ -384,6 +390,10 @@ class PutBankRequest(BankOptions):
         given = [name for name, value in ways.items() if value is not None]
         if len(given) != 1:
             raise InputError("vectors", f"one of {', '.join(ways)}", " and ".join(given) or "none")
+        if self.trusted is not None and self.sampled is None:
+            raise InputError("trusted", "none without sampled", "some")
+        if self.sampled is not None and self.sampled > SIZE:
+            raise InputError("sampled", f"at most {SIZE}, as many as a query sample keeps", self.sampled)
         more = self.mode == "append" or self.fit is False
         if self.payload is not None or self.sampled is not None:
             if self.relevant is not None or (self.sampled and more):

@@ -15,9 +15,9 @@ from time import monotonic, sleep
 
 from hubless.errors import HublessError
 from hubless.search.transaction import WritableCollection
-from hubless.store.bank_order import read_order
+from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
-from hubless.store.query_sample import summary_of
+from hubless.store.query_sample import CountedQueries, counted
 from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, read_status
 from hubless_service.settings import Settings
 
@@ -103,15 +103,23 @@ class Maintainer:
             name = living.base.name
             try:
                 order = None if living.log is None else read_order(self._catalog / name)
-                kept = summary_of(self._sample / name) if self._sample and order and order.sampled else None
-                # live queries of a sample may still be asked
-                if order and order.fit and (order.sampled is None or (kept and kept.queries >= order.sampled)):
+                if order and order.fit and (order.sampled is None or self._are_asked(name, order)):
                     waiting.append((name, "bank"))
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
             if is_due(living, *self._limits):
                 waiting.append((name, "merge"))
         return waiting
+
+    def counted(self, name: str, order: BankOrder | None) -> CountedQueries | None:
+        """Return how many live queries of a collection count for a bank that waits for them; None for another bank."""
+        if order is None or order.sampled is None or self._sample is None:
+            return None
+        return counted(self._sample / name, order.sampled, order.trusted or ())
+
+    def _are_asked(self, name: str, order: BankOrder) -> bool:
+        found = self.counted(name, order)
+        return found is not None and order.sampled is not None and found.queries >= order.sampled
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""

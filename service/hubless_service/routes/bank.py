@@ -46,7 +46,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     """The service makes a version of all targets, with a correction that is fitted on these queries.
 
     200 if that is served within the time of the request, and else 202: it goes on, after a restart, too, and `GET` says
-    how far it is. With `sampled` it begins as soon as there are so many live queries.
+    how far it is. With `sampled` it begins as soon as so many live queries count, a tenth at most of one client.
     """
     service, name = call.service, held.name
     check_refittable(held.manifest)
@@ -137,6 +137,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         parameters=body.parameters,
         relevant=body.relevant,
         sampled=body.sampled,
+        trusted=body.trusted,
         since=held.manifest.bank_order,
     )
 
@@ -159,6 +160,7 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
 async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
     bank = holder.manifest.bank
     waiting = await asyncio.to_thread(read_order, state.engine.catalog.path / holder.name)
+    counted = await asyncio.to_thread(state.engine.maintainer.counted, holder.name, waiting)
     status = await asyncio.to_thread(state.engine.maintainer.status, holder.name)
     return {
         "queries": bank.queries if bank else 0,
@@ -173,6 +175,13 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
             "mode": "append" if waiting.append else "replace",
             "fit": waiting.fit,
             "sampled": waiting.sampled,
+            "counted": None
+            if counted is None
+            else {
+                "queries": counted.queries,
+                "clients": counted.clients,
+                "clients_needed": counted.clients_needed,
+            },
         },
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
         "collection": holder.name,

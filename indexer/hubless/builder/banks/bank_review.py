@@ -130,10 +130,13 @@ def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> li
 
 
 def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
-    """Return a bank (b, d) of sampled queries, thinned. A third, at most 200, stays out of it, to review it."""
+    """Return a bank (b, d) of sampled queries, thinned.
+
+    A third, about 200 at most, stays out of it, to review it: by clients that are not in the bank.
+    """
     metric = parts.manifest.metric
     vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis))
-    rows, others = held_out(len(vectors), parts.manifest.provenance.seed)
+    rows, others = held_out(len(vectors), parts.manifest.provenance.seed, sample.clients)
     left = rows[thin(vectors[rows], parts.source, [sample.clients[row] for row in rows.tolist()]).rows]
     bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (left, others))
     served = parts.offsets if parts.is_folded else None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
 from hubless.measures.evenness import SAME_ANSWERS, alike
+from hubless.store.query_sample import FEWEST_CLIENTS
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
@@ -83,11 +84,20 @@ def thin(
     )
 
 
-def held_out(count: int, seed: int) -> tuple[I64, I64]:
-    """Return rows of live queries for the bank, and 200 others, or a third, to check it with."""
-    order = np.random.default_rng(seed).permutation(count)
-    held = min(HELD_OUT, count // 3)
-    return np.sort(order[held:]), np.sort(order[:held])
+def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:
+    """Return rows of live queries for the bank, and 200 others, or a third, to check it with.
+
+    The others are by other clients, where ten or more asked: who fills the bank must not check it.
+    """
+    rng, held = np.random.default_rng(seed), min(HELD_OUT, count // 3)
+    names, client, counts = np.unique(np.array(clients or ()), return_inverse=True, return_counts=True)
+    if len(names) < FEWEST_CLIENTS:
+        order = rng.permutation(count)
+        return np.sort(order[held:]), np.sort(order[:held])
+    order = rng.permutation(len(names))
+    last = int(np.searchsorted(np.cumsum(counts[order]), held))
+    checking = np.isin(client, order[: last + 1])
+    return np.flatnonzero(~checking), np.flatnonzero(checking)
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
