@@ -283,6 +283,18 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise StorageError(named, reason) from error
 
 
+@contextmanager
+def collection_errors(home: Path) -> Iterator[None]:
+    """Do the same in the folder of a collection. Raises `CollectionNotFound` if that was deleted meanwhile."""
+    try:
+        with storage_errors(home):
+            yield
+    except StorageError as error:
+        if home.exists() or not home.parent.exists():
+            raise
+        raise CollectionNotFound(f"collection {home.name!r} was deleted") from error
+
+
 _LONGEST_LINE = 300
 """Characters. NumPy, for one, repeats all of a damaged header."""
 

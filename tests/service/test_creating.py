@@ -7,7 +7,7 @@ from collections import Counter
 import httpx
 import pyarrow as pa
 import pytest
-from support import catalogs, writing
+from support import catalogs
 from support.contract import problem
 from support.embeddings import embeddings
 from support.files import arrow_stream
@@ -169,46 +169,60 @@ def test_keys_create_by_role_write_and_delete_by_role_admin(tmp_path):
     assert statuses == [403, 201, 200, 403, 200, 200, 200, 200, 200, 403, 403, 200]
 
 
-NAME = "short-lived"
+NAMES = ["first", "second"]
 CREATE = {"dim": 4, "metric": "cosine", "id_type": "string"}
-RIGHT = {(200, None), (201, None), (404, "collection_not_found"), (503, "not_ready")}
+RIGHT = {(200, None), (201, None), (404, "collection_not_found"), (404, "point_not_found"), (404, "alias_not_found")}
+RIGHT |= {(409, "collection_exists"), (409, "collection_aliased"), (412, "precondition_failed")}
 
 
-def requests_of(number):
-    """The same requests again and again, of one client."""
-    path = f"/v1/collections/{NAME}"
-    points = {"points": [{"id": str(number), "vector": [1, 2, 3, number + 1], "payload": {"a": number}}]}
+def requests_of(client, turn):
+    """The requests of a client, in turn: it creates, deletes, names, writes and reads."""
+    path, alias = f"/v1/collections/{NAMES[(client + turn) % 2]}", "/v1/aliases/other"
+    points = {"points": [{"id": str(client), "vector": [1, 2, 3, client + 1], "payload": {"a": client}}]}
     return [
-        ("PUT", path, CREATE),
-        ("DELETE", path, None),
-        ("PUT", f"{path}/points", points),
-        ("PUT", f"{path}/points", points),
-        ("POST", f"{path}/scroll", {"limit": 3}),
-        ("POST", f"{path}/query", {"vector": [1, 2, 3, 4]}),
-    ][number]
+        ("PUT", path, CREATE, {}),
+        ("DELETE", path, None, {}),
+        ("PUT", f"{path}/points", points, {}),
+        ("PUT", f"{path}/points", points | {"durability": "memory"}, {}),
+        ("POST", f"{path}/points/delete", {"ids": [str(client)]}, {}),
+        ("DELETE", f"{path}?aliases=true", None, {}),
+        ("PUT", path, CREATE, {}),
+        ("POST", f"{path}/scroll", {"limit": 3}, {}),
+        ("PUT", alias, {"collection": path.rpartition("/")[2]}, {"If-Match" if turn % 4 < 2 else "If-None-Match": "*"}),
+        ("GET", f"{path}/versions", None, {}),
+        ("POST", f"{path}/query", {"vector": [1, 2, 3, 4]}, {}),
+        ("PUT", path, CREATE | {"dim": 5}, {}),
+        ("GET", f"{path}/bank", None, {}),
+        ("GET", "/v1/collections", None, {}),
+        ("GET", f"{path}/points/{client}", None, {}),
+    ][(4 * client + turn) % 15]
 
 
-def test_every_answer_is_right_while_a_collection_comes_and_goes(tmp_path):
-    writing.build(tmp_path)
+def test_every_answer_is_right_while_collections_come_and_go(tmp_path):
     seen, details = Counter(), {}
-    with served(tmp_path, workers=2) as server:
-        end = time.monotonic() + 2
+    with served(tmp_path, workers=2, ready=False) as server:
+        while sum("There is nothing to serve" in line for line in server.log) < 2:
+            time.sleep(0.01)
 
         def ask(number):
-            method, path, body = requests_of(number)
             with httpx.Client(base_url=server.url, timeout=60) as client:
-                while time.monotonic() < end or not (seen[200, None] and seen[201, None]):
-                    answer = client.request(method, path, json=body)
+                for turn in range(90):
+                    method, path, body, headers = requests_of(number, turn)
+                    answer = client.request(method, path, json=body, headers=headers)
                     found = answer.status_code, answer.json().get("code")
+                    if found == (422, "dimension_mismatch"):
+                        continue  # it stands with other settings
                     seen[found] += 1
                     details[found] = f"{method} {path}: {answer.json().get('detail')}"
 
-        threads = [threading.Thread(target=ask, args=[number]) for number in range(6)]
+        threads = [threading.Thread(target=ask, args=[number]) for number in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        assert not [line for line in server.log if "Traceback" in line]
     assert {*seen} <= RIGHT, {found: (seen[found], details[found]) for found in seen.keys() - RIGHT}
+    assert seen[200, None] > 0 < seen[201, None]
 
 
 @pytest.fixture

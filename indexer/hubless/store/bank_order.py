@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hubless.errors import StorageError, one_line, storage_errors
+from hubless.errors import StorageError, collection_errors, one_line, storage_errors
 from hubless.store.copies import copy_plain
 from hubless.store.durable import held_still, locked, make_folder, now, replace_text, sync
 from hubless.vectors.arrays import F32
@@ -43,11 +43,12 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
 
     With `append` they join those that wait. `since` is the number of the last order that a version has, `fields` are
-    those of `BankOrder`.
+    those of `BankOrder`. Raises `StorageError`; `CollectionNotFound` if the collection is deleted meanwhile.
     """
     folder, order = home / FOLDER, BankOrder(queries=len(queries), **fields)
-    with storage_errors(folder):
-        make_folder(folder)
+    with collection_errors(home):
+        folder.mkdir(exist_ok=True)  # without its parents: they would be what is left of a deleted collection
+        sync(home)
         with locked(folder / _LOCK):
             waiting = read_order(home)
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
@@ -110,7 +111,7 @@ def drop_order(home: Path, number: int) -> None:
 @contextmanager
 def _waiting(home: Path, hold: Callable[[Path], AbstractContextManager[None]] = locked) -> Iterator[BankOrder | None]:
     folder = home / FOLDER
-    with storage_errors(folder):
+    with collection_errors(home):
         if not (folder / _ORDER).exists():
             yield None
             return

@@ -147,7 +147,7 @@ class Catalog:
                 if not is_name(home.name):
                     found[home.name] = "its name is not one that a collection can have"
                     continue
-                with held_still(home / LOCK):
+                with suppress(FileNotFoundError), held_still(home / LOCK):  # or it was deleted meanwhile
                     held = (home / LOG).exists() or self.version_folders(home.name)
                     if held and not (home / CURRENT).is_file():
                         found[home.name] = "it has no current version: take one by hubless rollback --version"
@@ -221,9 +221,11 @@ class Catalog:
         """Return all versions of a collection, oldest first. Raises `CollectionNotFound`."""
         current = self.current(name)
         folder = self.path / name / VERSIONS
-        return [
+        found = [
             VersionInfo.of(each, current, partial(read_manifest, folder / each)) for each in self._version_ids(name)
         ]
+        left = self.version_ids(name)  # others are not damaged, but were deleted while they were read
+        return [version for version in found if version.id in left]
 
     def version_ids(self, name: str) -> list[str]:
         """Return the ids of all versions of a collection, oldest first, unopened. Raises `CollectionNotFound`."""
@@ -279,6 +281,7 @@ class Catalog:
         check_name(alias, "alias")
         self.current(collection)
         with changing_aliases(self.path) as table:
+            self.current(collection)  # it may have been deleted before it was this one's turn
             new, changed = table.with_alias(alias, collection, expected)
             if (self.path / alias).exists():
                 raise InputError("alias", "a name that no collection has", repr(alias))
@@ -316,9 +319,9 @@ class Catalog:
         home, gone = self.path / name, self.path / f"{_DELETED}{name}-{secrets.token_hex(6)}"
         with changing_aliases(self.path) as table, storage_errors(home):
             standing = table.standing_for(name, allowed=aliases)
+            self.current(name)  # whoever deletes has the lock of the aliases, so it stays until it is moved here
             # whoever holds these has an answer to give first; whoever waits for them finds the folder gone
             with locked(home / LOG_LOCK), locked(home / LOCK):
-                self.current(name)
                 move(home, gone)
             if standing:
                 left = {alias: stands for alias, stands in table.aliases.items() if alias not in standing}
@@ -345,7 +348,8 @@ class Catalog:
     def staging(self, name: str) -> Iterator[Staging]:
         """Give a folder for a new version. It is removed at the end, unless it was published.
 
-        What killed builds left is removed first. Raises `InputError` if the name is not allowed, or is an alias.
+        What killed builds left is removed first. Raises `InputError` if the name is not allowed, or is an alias;
+        `CollectionNotFound` if the collection is deleted meanwhile.
         """
         check_name(name)
         home = self.path / name
@@ -361,17 +365,29 @@ class Catalog:
                         folder = staging_of(home / VERSIONS, version)
                         alive.enter_context(building(folder))
                         folder.mkdir()
-                yield Staging(version, folder, home)
+                try:
+                    yield Staging(version, folder, home)
+                except StorageError as error:
+                    if folder.exists() or (home / VERSIONS / version).exists():
+                        raise
+                    raise _deleted(home) from error
         finally:
             # the lock is free now, so this cleans up as after a kill; the next build removes what remains
-            with suppress(OSError), _changing(home):
+            with suppress(OSError, CollectionNotFound), _changing(home):
                 pass
 
     def _version_ids(self, name: str) -> list[str]:
+        versions = self.path / name / VERSIONS
         with storage_errors(self.path / name):
-            return sorted(
-                entry.name for entry in (self.path / name / VERSIONS).iterdir() if not entry.name.startswith(".")
-            )
+            try:
+                return _shown(versions)
+            except FileNotFoundError:
+                self.current(name)  # says it if the collection was deleted; another may stand in its place by now
+                return _shown(versions)
+
+
+def _shown(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
 
 
 def version_before(name: str, current: str, known: Sequence[str]) -> str:
@@ -427,7 +443,17 @@ def _read_current(home: Path) -> str | None:
 
 @contextmanager
 def _changing(home: Path) -> Iterator[None]:
-    """Hold a collection's lock to change it. First remove what dead builds left."""
-    with locked(home / LOCK):
+    """Hold a collection's lock to change it. First remove what dead builds left. Raises `CollectionNotFound`."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(home / LOCK))
+        except FileNotFoundError as error:
+            raise _deleted(home) from error
+        if not (home / LOCK).exists():  # while this waited
+            raise _deleted(home)
         remove_dead(home / VERSIONS, _read_current(home))
         yield
+
+
+def _deleted(home: Path) -> CollectionNotFound:
+    return CollectionNotFound(f"collection {home.name!r} was deleted")

@@ -109,8 +109,12 @@ def forget_outside(versions: Path, version: str) -> None:
 
 
 def noted_outside(versions: Path) -> dict[str, str]:
-    """Return the things that each version keeps outside, by its id."""
-    return {path.name.removeprefix(_NOTE): path.read_text("utf-8").strip() for path in versions.glob(f"{_NOTE}*")}
+    """Return the things that each version keeps outside, by its id. Nothing, if the collection is deleted meanwhile."""
+    found = {}
+    with suppress(FileNotFoundError):
+        for path in versions.glob(f"{_NOTE}*"):
+            found[path.name.removeprefix(_NOTE)] = path.read_text("utf-8").strip()
+    return found
 
 
 def orphaned_outside(versions: Path) -> dict[str, str]:

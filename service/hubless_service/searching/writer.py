@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from hubless.errors import HublessError, NotFoundError, StorageError
+from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
 from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import Transaction, WritableCollection
@@ -148,6 +148,8 @@ class Writer:
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
         name = tasks[0].name
+        if name not in self._shelf.slots:
+            raise CollectionNotFound(f'There is no collection "{name}" any more.')
         if (living := self._shelf.known(name).living) is None:
             raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
         if living.log is None:

@@ -257,7 +257,8 @@ def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
 
 def delete(catalog: Catalog, name: str, *, aliases: bool = False) -> None:
     """Delete a collection as `Catalog.delete`, and what engines hold of its versions."""
-    kept = noted_outside(catalog.path / name / VERSIONS)
+    with storage_errors(catalog.path / name):
+        kept = noted_outside(catalog.path / name / VERSIONS)
     catalog.delete(name, aliases=aliases)
     _drop(name, kept)
 
