@@ -10,6 +10,7 @@
     <catalog>/.deleted-*                         collections that are being deleted
     <catalog>/.changes                           how many changes there were, so that servers look at once
     <catalog>/.answered                          how many of them clients were told of, so that each request looks
+    <catalog>/<collection>/.answered             the same of its current version, so that requests wait for that one
 
 You can kill a build at any time. The next change of the collection removes what it left.
 """
@@ -104,7 +105,7 @@ class Catalog:
     path : absolute and without symbolic links, so that a catalog has one path however it was named, and keeps it when
         the process changes its folder or a link
     changes : raised by each change of what is current, of the collections and of the aliases
-    answered : raised by a server before it answers such a change
+    answered : raised by a server before it answers such a change, see `answer`
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -267,6 +268,19 @@ class Catalog:
         if name not in aliases or (self.path / name).exists():
             return name
         return aliases[name].collection
+
+    def answered_of(self, name: str) -> Note:
+        """Return the number that is raised when a client is told of the current version of a collection."""
+        return Note(self.path / name / _ANSWERED)
+
+    def answer(self, name: str | None = None) -> None:
+        """Note, before it is answered, that a client is told of a change.
+
+        `name` is a collection whose current version is told; None for aliases, and what was created or deleted.
+        """
+        if name is not None:
+            self.answered_of(name).raise_by_one()
+        self.answered.raise_by_one()
 
     def set_alias(self, alias: str, collection: str, *, expected: int | None = None) -> Alias:
         """Let a name stand for a collection, also if it stood for another one.

@@ -59,7 +59,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         service.engine.maintainer.fit(name)
         fitted = await _fitted(service, name, order.number, deadline)
         if fitted:
-            await service.engine.answers_change()
+            await service.engine.answers_change(name)
     answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING))
     place = {"Location": f"/v1/collections/{name}/bank"}
     return responses.send(answer, None if fitted else place, 200 if fitted else 202)

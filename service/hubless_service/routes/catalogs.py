@@ -84,7 +84,7 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
         service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
     if created or encoder:
         await service.engine.serves_current(call.trace, collection)
-        await service.engine.answers_change()
+        await service.engine.answers_change(collection)
     served = await call.find(service.engine.shelf.collection, collection)
     return responses.send(describe(service, served), status=201 if created else 200)
 

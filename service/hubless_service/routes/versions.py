@@ -62,8 +62,8 @@ async def activate(call: Call, access: Admin, place: Place, version: str) -> Res
     engine, (name, _) = call.service.engine, place
     await asyncio.to_thread(engine.catalog.rollback, name, version)
     log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
-    await engine.serves_current(call.trace, name)
-    await engine.answers_change()
+    if await engine.serves_current(call.trace, name):  # else the version before is served on, and nobody waits
+        await engine.answers_change(name)
     return responses.send(await _versions(call.service, name, access))
 
 

@@ -54,10 +54,10 @@ class CatalogFollower:
         self._prepare = prepare
         self._wanted = threading.Event()  # a look at the catalog
         self._stopping = False
-        self._lock = threading.Lock()  # of the three sets
+        self._lock = threading.Lock()  # of the two sets
         self._opening = set[str]()
         self._again = set[str]()  # of those, the ones that were to be looked at meanwhile
-        self._owed = set[str]()  # of those, the ones that requests wait for, as a client was told of their change
+        self._told = dict[str, tuple[int, int]]()  # of which version clients had been told when one was looked at
         self._answered: tuple[int, int] | None = None  # what the last look has seen
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
@@ -84,8 +84,17 @@ class CatalogFollower:
         """
         if self._answered != self._stamp(self._source.answered):
             return True
-        owed = self._owed
-        return bool(owed) and (name is None or self._shelf.own_name(name) in owed)
+        if not self._opening:
+            return False
+        with self._lock:
+            opening = set(self._opening)
+        return any(map(self._is_owed, opening if name is None else opening & {self._shelf.own_name(name)}))
+
+    def _is_owed(self, name: str) -> bool:
+        """Return True if a client was told of the version that is being opened, or if there is no other."""
+        slot = self._shelf.known(name)
+        new = slot.collection is None and slot.failure is None
+        return new or self._stamp(self._source.answered_of(name)) != self._told.get(name, (0, 0))
 
     def has(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""
@@ -140,12 +149,12 @@ class CatalogFollower:
     def _look(self) -> None:
         """Have opened what is new in the catalog, and serve everything else as it is there."""
         answered = self._stamp(self._source.answered)  # before anything is read
-        self._take_in(told=answered != self._answered)
+        self._take_in()
         self._answered = answered
         self._ask_engines()
 
-    def _take_in(self, *, told: bool) -> None:
-        """Take in the names, the aliases and the current versions. `told` if clients were told of some change."""
+    def _take_in(self) -> None:
+        """Take in the names, the aliases and the current versions."""
         shelf = self._shelf
         try:
             names = sorted(self._source.names())
@@ -165,9 +174,6 @@ class CatalogFollower:
                     self._again.add(name)
             if not opening:
                 self._renew(name)
-        if told:
-            with self._lock:
-                self._owed |= self._opening
 
     def _read_aliases(self) -> None:
         try:
@@ -206,11 +212,11 @@ class CatalogFollower:
                 self._again.discard(name)
                 if not again:
                     self._opening.discard(name)
-                    self._owed.discard(name)
 
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
         slot, version = self._shelf.known(name), None
+        told = self._stamp(self._source.answered_of(name))  # before the version is read
         try:
             version = self._source.current(name)
             slot = replace(slot, version_ids=self._source.version_ids(name))
@@ -240,6 +246,7 @@ class CatalogFollower:
             living = None if version in self._unsound else slot.living
             renewed = Slot(living, version or slot.tried, error.with_traceback(None), slot.seconds)
         self._put(name, slot, replace(renewed, version_ids=slot.version_ids))
+        self._told[name] = told
 
     def _put(self, name: str, before: Slot, renewed: Slot) -> None:
         if renewed.living is None or before.living in (None, renewed.living):

@@ -142,7 +142,7 @@ class SearchService:
                 raise HttpProblem("not_ready", "A change is being opened that was answered.", headers=RETRY_AFTER)
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def serves_current(self, trace: Trace, name: str) -> None:
+    async def serves_current(self, trace: Trace, name: str) -> bool:
         """Wait until the current version of a collection is served or refused here, as long as the request may take."""
         self._follower.wake()
         while perf_counter() < trace.started + self._timeout:
@@ -150,11 +150,15 @@ class SearchService:
                 if self.shelf.known(name).tried != await asyncio.to_thread(self.catalog.current, name):
                     await asyncio.sleep(_LOOK_SECONDS)
                     continue
-            return
+            return True
+        return False
 
-    async def answers_change(self) -> None:
-        """Have each request to any worker, from now on, see the catalog as it is: before a change is answered."""
-        await asyncio.to_thread(self.catalog.answered.raise_by_one)
+    async def answers_change(self, name: str | None = None) -> None:
+        """Have each request to any worker see the catalog as it is from now on: before a change is answered.
+
+        `name` is a collection whose current version is answered; requests wait until their worker serves it.
+        """
+        await asyncio.to_thread(self.catalog.answer, name)
 
     async def search(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query]
