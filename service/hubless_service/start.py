@@ -5,7 +5,9 @@ import logging
 import os
 import socket
 from collections.abc import Container, Mapping
+from errno import EADDRINUSE
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, NoReturn
 
 import typer
@@ -26,6 +28,7 @@ from hubless_service.settings import KEYS, SECRETS, Settings, is_loopback
 from hubless_service.variables import misspelt
 
 FAILED, WRONG_USAGE = 1, 2
+_PORT_SECONDS, _PORT_LOOK_SECONDS = 10.0, 0.05
 log = logging.getLogger("hubless")
 
 
@@ -133,11 +136,20 @@ def _work(settings: Settings, listener: socket.socket, signals: Signals, shared:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        reason = str(error.strerror).partition(" (while")[0]
-        _fail(f"cannot listen on {host}, port {port}: {reason}", FAILED)
+    """Return a socket that listens. One that was just killed may have left workers that still hold the port."""
+    ends = monotonic() + _PORT_SECONDS
+    told = False
+    while True:
+        try:
+            return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        except OSError as error:
+            if error.errno != EADDRINUSE or monotonic() > ends:
+                reason = str(error.strerror).partition(" (while")[0]
+                _fail(f"cannot listen on {host}, port {port}: {reason}", FAILED)
+        if not told:
+            log.warning("port %d is in use; waiting up to %g s for it", port, _PORT_SECONDS)
+            told = True
+        sleep(_PORT_LOOK_SECONDS)
 
 
 def _first_mistake(error: ValidationError, options: Container[str]) -> str:

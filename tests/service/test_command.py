@@ -100,7 +100,8 @@ def test_wrong_keys_are_told_without_showing_them(catalog, tmp_path):
     assert (ended.exit_code, ended.stderr) == (1, f"error: {tmp_path / 'none.json'}: no such file or folder\n")
 
 
-def test_port_that_is_taken_is_told_without_a_traceback(catalog):
+def test_port_that_is_taken_is_told_without_a_traceback(catalog, monkeypatch):
+    monkeypatch.setattr("hubless_service.start._PORT_SECONDS", 0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = run("--catalog", catalog, "--port", taken.getsockname()[1])
         port = taken.getsockname()[1]

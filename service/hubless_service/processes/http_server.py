@@ -57,6 +57,7 @@ class HttpServer(uvicorn.Server):
             return
         loop, reader = asyncio.get_running_loop(), self._signals.reader
         loop.add_reader(reader, self._heed)
+        self._signals.watched = True
         try:
             yield
         finally:
@@ -68,12 +69,14 @@ class HttpServer(uvicorn.Server):
         self._on_stopped()
 
     def _heed(self) -> None:
-        if self._signals and (come := self._signals.heed()) and not self._engine.draining:
-            self._engine.draining = True
-            # nobody needs to look away first if a terminal interrupts, or if no request was taken yet
-            seconds = self._drain_seconds if come[0] == signal.SIGTERM and self.started else 0
-            log.info("stopping: not ready any more, no new connections in %g s", seconds)
-            asyncio.get_running_loop().call_later(seconds, setattr, self, "should_exit", True)
+        come = self._signals.heed() if self._signals else []
+        # nobody needs to look away first if a terminal interrupts, or if no request was taken yet
+        seconds = self._drain_seconds if come[:1] == [signal.SIGTERM] and self.started else 0
+        if not come or (self._engine.draining and seconds):
+            return
+        self._engine.draining = True
+        log.info("stopping: not ready any more, no new connections in %g s", seconds)
+        asyncio.get_running_loop().call_later(seconds, setattr, self, "should_exit", True)
 
 
 def share_python() -> None:

@@ -21,6 +21,8 @@ class Signals:
             os.set_blocking(descriptor, False)
         self._come: list[int] = []
         self._once = False
+        self.watched = False
+        """Whether an event loop heeds them."""
 
     def install(self, *, once: bool) -> None:
         """Begin to note signals. In the main thread."""

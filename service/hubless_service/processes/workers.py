@@ -12,7 +12,7 @@ from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
-from time import perf_counter
+from time import perf_counter, sleep
 
 from hubless.errors import HublessError
 from hubless.kernels.quota import memory_limit
@@ -30,6 +30,7 @@ WORKER_BYTES = 150 * MIB
 MOST_THREADS = 256
 """Search threads of all workers."""
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
+_END_SECONDS = 10.0  # that a worker without a supervisor has to end, beside those for its requests
 _MOST_FAILURES = 10  # workers in a row that end while none answers
 Work = Callable[[Settings, socket.socket, Signals, Shared, bool], None]
 """Serves a listener in a worker until a signal comes; told whether it is the first, which answers from the start."""
@@ -160,12 +161,21 @@ def _begin(settings: Settings, listener: socket.socket, work: Work, shared: Shar
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     signals = Signals()
     signals.install(once=False)  # a second signal is the supervisor's to give
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    threading.Thread(
+        target=_end_with_parent, args=[signals, settings.grace_seconds], name="parent", daemon=True
+    ).start()
     shared.pids[shared.slot] = os.getpid()
     work(settings, listener, signals, shared, first)
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(signals: Signals, grace_seconds: float) -> None:
+    """End once the supervisor has, however it did: the kernel then closes its end of a pipe.
+
+    The port is free at once, as nobody needs to look away first; requests that have begun are still answered.
+    """
     if parent := multiprocessing.parent_process():
         wait([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
+        signals.note(signal.SIGINT)
+        if signals.watched:
+            sleep(grace_seconds + _END_SECONDS)
+        os._exit(1)  # no request was taken yet, or the event loop is stuck
