@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import httpx
 import numpy as np
 import pytest
-from support.hubs import unit
+from support.hubs import unit, with_victim
 from support.serving import serving_catalog
 
 from hubless_service.maintaining import maintainer
@@ -17,20 +17,9 @@ NAMES = ["evil", "app", *(f"person-{number}" for number in range(12))]
 KEYS = {name: f"key-of-{name}".ljust(32, "x") for name in ("boss", *NAMES)}
 NOTES = "/v1/collections/notes"
 WANTED = 300
-VICTIM, DIM = 7, 32
-RNG = np.random.default_rng(5)
-MEANING = RNG.normal(size=(400, DIM))
-COMMON = 2.5 * np.eye(DIM)[0]
-TARGETS = unit(MEANING + RNG.normal(size=(400, 1)) * COMMON / 2)  # those that lean to what is common are hubs
-
-
-def asked_for(rows):
-    return unit(MEANING[rows] + 0.6 * RNG.normal(size=(len(rows), DIM)) + COMMON)
-
-
-HONEST = asked_for(RNG.permutation(400)[:360])
-OF_VICTIM = asked_for(np.full(20, VICTIM))
-POISON = unit(TARGETS[VICTIM] + 0.08 * RNG.normal(size=(260, DIM)))
+VICTIM = 7
+TARGETS, HONEST, OF_VICTIM, POISON = with_victim(VICTIM)
+DIM = TARGETS.shape[1]
 
 
 class Attacked:
@@ -68,9 +57,11 @@ class Attacked:
         return self.send("GET", "/bank")["waiting"]
 
     def fitted(self):
-        while (bank := self.send("GET", "/bank"))["waiting"] is not None:
+        while True:
+            bank = self.send("GET", "/bank")
+            if bank["waiting"] is None and bank["work"]["state"] != "running":
+                return bank
             time.sleep(0.05)
-        return bank
 
 
 @pytest.fixture
@@ -116,3 +107,41 @@ def test_key_that_asks_for_many_people_counts_without_limit_if_the_admin_names_i
     bank = attacked.fitted()
     assert (bank["work"]["state"], bank["correction"]) == ("done", "auto")
     assert 200 <= bank["queries"] <= 270
+
+
+def test_one_key_among_many_cannot_bury_a_target(attacked):
+    attacked.send("PUT", "/bank", {"sampled": WANTED})
+    attacked.ask(POISON, "evil")
+    attacked.ask_as_people()
+    bank = attacked.fitted()
+    assert (bank["work"]["state"], bank["correction"]) == ("done", "auto")
+    assert bank["queries"] <= len(HONEST) + WANTED // 10
+    assert bank["held_back"] == [VICTIM]
+    assert attacked.found() == 1
+
+
+@pytest.mark.parametrize("correction", ["auto", "csls"])
+def test_bank_made_to_bury_a_target_holds_it_back_and_names_it(attacked, correction):
+    poisoned = np.concatenate([HONEST[:200], POISON[:100]])
+    body = {"vectors": poisoned.tolist(), "correction": correction, "timeout_ms": 60_000}
+    bank = attacked.send("PUT", "/bank", body)
+    assert bank["held_back"] == [VICTIM]
+    assert attacked.found() == 1
+    # a target that is put later is held back by the same limits
+    offset = attacked.send("GET", f"/points/{VICTIM}")["offset"]
+    attacked.send("PUT", "/points", {"points": [{"id": 1000, "vector": TARGETS[VICTIM].tolist()}]})
+    assert attacked.send("GET", "/points/1000")["offset"] == pytest.approx(offset, abs=1e-4)
+    # an honest bank sets it right
+    bank = attacked.send("PUT", "/bank", {"vectors": HONEST.tolist(), "timeout_ms": 60_000})
+    assert bank["held_back"] == []
+
+
+def test_new_target_cannot_be_buried_before_it_comes(attacked):
+    rng = np.random.default_rng(6)
+    coming = unit(rng.normal(size=DIM))
+    poison = unit(coming + 0.08 * rng.normal(size=(100, DIM)))
+    body = {"vectors": np.concatenate([HONEST[:200], poison]).tolist(), "timeout_ms": 60_000}
+    attacked.send("PUT", "/bank", body)
+    attacked.send("PUT", "/points", {"points": [{"id": 1000, "vector": coming.tolist()}]})
+    offsets = [attacked.send("GET", f"/points/{row}")["offset"] for row in (1000, *range(50))]
+    assert offsets[0] <= 2 * max(offsets[1:])

@@ -35,3 +35,16 @@ def planted(targets, vector, count, seed=1):
     rng = np.random.default_rng(seed)
     copies = unit(np.repeat(vector[np.newaxis], count, 0)) + 0.003 * rng.normal(size=(count, targets.shape[1]))
     return np.concatenate([targets, unit(copies)])
+
+
+def with_victim(row, seed=5, dim=32):
+    """Targets (400, d), 360 honest queries, 20 that want the target of a row, and 260 that are made to bury it."""
+    rng = np.random.default_rng(seed)
+    meaning, common = rng.normal(size=(400, dim)), 2.5 * np.eye(dim)[0]
+    targets = unit(meaning + rng.normal(size=(400, 1)) * common / 2)  # those that lean to what is common are hubs
+
+    def asked_for(rows):
+        return unit(meaning[rows] + 0.6 * rng.normal(size=(len(rows), dim)) + common)
+
+    honest, wanting = asked_for(rng.permutation(400)[:360]), asked_for(np.full(20, row))
+    return targets, honest, wanting, unit(targets[row] + 0.08 * rng.normal(size=(260, dim)))

@@ -1,6 +1,6 @@
 """The query bank that the correction of a collection is fitted on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any, Self
@@ -24,6 +24,7 @@ class BankInfo:
     stored : how many of them `bank_query` can send
     coverage : share of the targets that they cover; None if not known
     correction : that was fitted
+    held_back : ids of targets whose offset stood alone, and is held back: queries may have been made to bury them
     frozen_share : share of the targets that came after the fit
     waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, whether it is fitted next
         (`fit`), the live queries that it waits for (`sampled`), and how many count so far, of how many clients and of
@@ -35,6 +36,7 @@ class BankInfo:
     stored: int
     coverage: float | None
     correction: str
+    held_back: Sequence[int | str]
     frozen_share: float
     waiting: Mapping[str, Any] | None
     work: Mapping[str, Any] | None

@@ -58,6 +58,8 @@ export interface components {
             coverage: number | null;
             /** @description Share of the targets that came after the fit. */
             frozen_share: number;
+            /** @description Targets whose offset stood alone, and is held back: queries may have been made to bury them. */
+            held_back: (number | string)[];
             /** @description How many queries the correction was fitted on; 0 for none. */
             queries: number;
             /** @description How many of them the version stores, to be sent one by one. */
@@ -91,11 +93,14 @@ export interface components {
          *     relative_length : median length of bank queries over that of targets, under metric "dot"
          *     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
          *         either
+         *     held_back : ids of targets whose offset stood alone with this bank, and is held back; at most 100
          */
         BankRecord: {
             among_targets: number;
             apart_from_targets: number | null;
             coverage?: number | null;
+            /** @default [] */
+            held_back: (number | string)[];
             queries: number;
             related_to_targets: number | null;
             relative_length: number | null;

@@ -14,7 +14,7 @@ from hubless.builder.build import build
 from hubless.builder.index import open_index
 from hubless.corrections import FITTED, QUERY_TIMES
 from hubless.corrections import correction as make_correction
-from hubless.corrections.centred import CENTRE, CentredCorrection
+from hubless.corrections.centred import CentredCorrection
 from hubless.databases.addresses import open_database
 from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked
 from hubless.databases.spool import ID, database_errors, spool
@@ -227,7 +227,7 @@ def _restored(fit: bytes) -> tuple[CentredCorrection, Asking]:
     try:
         state, about = unpacked(fit)
         fitted = FITTED[about["correction"]].from_state(state, about["details"])
-        return CentredCorrection(fitted, float(state[CENTRE])), Asking(**about["asking"])
+        return CentredCorrection.from_state(fitted, state), Asking(**about["asking"])
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise InputError("stored fit", "one of this hubless; make the correction again", one_line(error)) from error
 

@@ -15,6 +15,7 @@ from hubless.builder.inputs import BuildVectors, Contents, column_prior, read_so
 from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.recipe import Metric, Recipe
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
@@ -219,11 +220,12 @@ def refit(
 ) -> Manifest:
     """Build the next version of the targets that a collection has, with a correction that is fitted anew.
 
-    What was written since the current version is in it. The service can serve and write meanwhile. Return the manifest
-    of the new version. Raises `CollectionNotFound`; `JobRunning` if another job changes the collection; `InputError` if
-    there are no targets, or the bank is not what the correction needs, or the collection is made of inputs that are not
-    in it, such as a target bank; `BundleError` if the current version is damaged; `StorageError` if the catalog cannot
-    be written, or `LogDamaged` if the log cannot be read to its end.
+    An offset that stands alone with this bank is held back: people who may be against others fill banks, too
+    (`manifest.bank.held_back`). What was written since the current version is in it. The service can serve and write
+    meanwhile. Return the manifest of the new version. Raises `CollectionNotFound`; `JobRunning` if another job changes
+    the collection; `InputError` if there are no targets, or the bank is not what the correction needs, or the
+    collection is made of inputs that are not in it, such as a target bank; `BundleError` if the current version is
+    damaged; `StorageError` if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
 
     Parameters
     ----------
@@ -270,7 +272,8 @@ def refit(
             recipe.check_inputs(bank, vectors.target_prior)
             # live queries chose the strength for the bank that was
             strength = before.strength if before.strength_choice is None else 1.0
-            draft = fit_version(vectors, bench, strength=strength).extended(rows.count)
+            draft = fit_version(vectors, bench, strength=strength, hold_back=True).extended(rows.count)
+            draft = naming_held_back(draft, rows.contents.ids)
             if note is not None:
                 draft.about["notes"].append(note)
             steps.step("writing")

@@ -1,24 +1,38 @@
-"""A fitted correction with the constant that centring takes out of its offsets."""
+"""A fitted correction with what is done to its offsets: some are held back, and a constant is taken out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hubless.corrections.alone import StandingAlone
 from hubless.corrections.base import FittedCorrection, Rows
 from hubless.corrections.prior import prior_offsets
 from hubless.corrections.query_time import Details, QueryTime, State
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 
-CENTRE = "centre"
+CENTRE, ALONE = "centre", "alone"
 
 
 @dataclass(frozen=True)
 class CentredCorrection:
-    """h(t) − c: offsets comparable with the stored ones. c is the mean of those that were computed first."""
+    """h(t) − c: offsets comparable with the stored ones. c is the mean of those that were computed first.
+
+    Offsets that stand `alone` are held back before.
+    """
 
     fitted: FittedCorrection
     constant: float
+    alone: StandingAlone | None = None
+
+    @classmethod
+    def from_state(cls, fitted: FittedCorrection, state: Mapping[str, NDArray[Any]]) -> Self:
+        """Restore what `state` gave beside that of the fit."""
+        alone = state.get(ALONE)
+        return cls(fitted, float(state[CENTRE]), None if alone is None else StandingAlone(*alone.tolist()))
 
     @property
     def details(self) -> Details:
@@ -32,6 +46,8 @@ class CentredCorrection:
         offsets = self.fitted.offsets(targets, advance).astype(np.float64)
         if prior is not None:
             offsets += prior_offsets(self.fitted, prior)
+        if self.alone is not None:
+            offsets = self.alone.held_back(offsets)
         return (offsets - self.constant).astype(np.float32)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
@@ -41,4 +57,5 @@ class CentredCorrection:
         return f"<{self.fitted!r} less {self.constant:.4g}>"
 
     def state(self) -> State:
-        return self.fitted.state() | {CENTRE: np.array(self.constant)}
+        alone = {} if self.alone is None else {ALONE: np.array(astuple(self.alone))}
+        return self.fitted.state() | {CENTRE: np.array(self.constant)} | alone

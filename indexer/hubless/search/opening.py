@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
-from hubless.corrections.centred import CENTRE, CentredCorrection
+from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError, VersionReplaced
 from hubless.knn import index_type, read_index, structure
@@ -159,7 +159,7 @@ def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrecti
     state = _read_later(folder, bundle.CORRECTION)
     with bundle.reading(path):
         fitted = FITTED[record.name].from_state(state, record.details)
-        return CentredCorrection(fitted, float(state[CENTRE]))
+        return CentredCorrection.from_state(fitted, state)
 
 
 def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:

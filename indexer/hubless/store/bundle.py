@@ -157,6 +157,7 @@ class BankRecord(_Record):
     relative_length : median length of bank queries over that of targets, under metric "dot"
     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
         either
+    held_back : ids of targets whose offset stood alone with this bank, and is held back; at most 100
     """
 
     queries: int
@@ -166,6 +167,7 @@ class BankRecord(_Record):
     related_to_targets: float | None
     relative_length: float | None
     coverage: float | None = None
+    held_back: list[int | str] = []
 
 
 class PriorRecord(_Record):

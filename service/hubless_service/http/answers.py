@@ -382,6 +382,10 @@ class BankAnswer(Served):
     stored: Annotated[int, about("How many of them the version stores, to be sent one by one.")]
     coverage: Annotated[float | None, about("Share of the targets that they cover; null if not known.")]
     correction: Annotated[str, about("That was fitted.")]
+    held_back: Annotated[
+        list[int | str],
+        about("Targets whose offset stood alone, and is held back: queries may have been made to bury them."),
+    ]
     frozen_share: Annotated[float, about("Share of the targets that came after the fit.")]
     waiting: Annotated[WaitingBank | None, about("null for none.")]
     work: Annotated[WorkAnswer | None, about("null for none.")]

@@ -166,6 +166,7 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
         "queries": bank.queries if bank else 0,
         "stored": 0 if holder.parts.bank_sample is None else len(holder.parts.bank_sample),
         "coverage": bank.coverage if bank else None,
+        "held_back": bank.held_back if bank else [],
         "correction": holder.manifest.correction.name,
         "frozen_share": holder.parts.frozen_share,
         "waiting": None

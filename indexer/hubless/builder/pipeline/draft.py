@@ -49,7 +49,10 @@ from hubless.vectors.npy import write_array
 
 @dataclass(frozen=True, kw_only=True)
 class VersionDraft:
-    """All parts of a version but its contents. `about` has fields of its manifest."""
+    """All parts of a version but its contents. `about` has fields of its manifest.
+
+    `held_back` are rows of targets whose offset stood alone, and is held back.
+    """
 
     targets: StoredTargets
     offsets: F32
@@ -63,6 +66,7 @@ class VersionDraft:
     index: IndexRecord
     measured: Measured | None = None
     trained: bool = True
+    held_back: I64 | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def extended(self, count: int) -> "VersionDraft":

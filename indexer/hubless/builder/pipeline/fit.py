@@ -34,13 +34,19 @@ from hubless.vectors.sources import VectorSource, in_memory, sample
 
 
 def fit_version(
-    vectors: BuildVectors, bench: Workbench, *, bank_of_targets: bool = False, strength: float | None = None
+    vectors: BuildVectors,
+    bench: Workbench,
+    *,
+    bank_of_targets: bool = False,
+    strength: float | None = None,
+    hold_back: bool = False,
 ) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
     Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
     version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries
-    with labels is left out of the bank: these calibrate the model of confidence.
+    with labels is left out of the bank: these calibrate the model of confidence. `hold_back`: offsets that stand alone
+    are held back, as people who may be against others have put queries into the bank.
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior
@@ -61,10 +67,12 @@ def fit_version(
         )
     advance = steps.step("computing offsets", targets.shape[0])
     found = survey(targets, (measured, shipped), measuring.queries, prior, kept, advance)
-    corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps)
+    if hold_back:
+        found = found.held_back(targets, measuring.queries)
+    corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps, found.alone[0])
     hubness = HubnessCounts.of(corrected, measuring.queries, (found.rows[0], found.rows[1]), steps)
     del corrected  # free what it prepared for queries, before the version prepares its own
-    corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps)
+    corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps, found.alone[1])
     draft = index_version(corrected, found.rows[2], hubness, fitting, measuring, bench)
     if vectors.bank_given:
         draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed))
@@ -89,7 +97,7 @@ def fit_version(
         "target_prior": _prior_record(vectors),
         "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
     }
-    return replace(draft, about=about, basis=vectors.basis)
+    return replace(draft, about=about, basis=vectors.basis, held_back=found.held)
 
 
 def index_version(

@@ -5,7 +5,7 @@ offsets, is ranked, and is not needed again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,6 +15,7 @@ from hubless import measures
 from hubless.builder.banks.bank_checks import MeasuringQueries
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import FittedCorrection, Gate, QueryTime
+from hubless.corrections.alone import StandingAlone, find_alone
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.fits import offsets_each
 from hubless.corrections.prior import TargetPrior, prior_offsets
@@ -45,11 +46,21 @@ class CorrectedTargets:
     query_time: QueryTime | None
 
     @classmethod
-    def by(cls, fitted: FittedCorrection, targets: VectorSource, offsets: F32, steps: Steps) -> "CorrectedTargets":
-        """Centre the offsets (n,) that a fit gives to targets (n, d), and prepare its gate or rescorer."""
+    def by(
+        cls,
+        fitted: FittedCorrection,
+        targets: VectorSource,
+        offsets: F32,
+        steps: Steps,
+        alone: StandingAlone | None = None,
+    ) -> "CorrectedTargets":
+        """Centre the offsets (n,) that a fit gives to targets (n, d), and prepare its gate or rescorer.
+
+        Those that stand `alone` are held back already.
+        """
         constant = float(offsets.astype("float64").mean())
         query_time = fitted.query_time(targets, steps.step("preparing for queries", targets.shape[0]))
-        return cls(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)
+        return cls(targets, CentredCorrection(fitted, constant, alone), centre(offsets), query_time)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,20 @@ class Survey:
     offsets: F32
     scores: F32
     rows: I64
+    alone: tuple[StandingAlone | None, ...] = (None, None)
+    held: I64 | None = None
+
+    def held_back(self, targets: VectorSource, queries: F32) -> "Survey":
+        """Hold back offsets that stand `alone`; `held` are the rows by the last fit. Answer queries (m, d) anew."""
+        alone = tuple(map(find_alone, self.offsets))
+        pairs = list(zip(alone, self.offsets, strict=True))
+        held = [np.empty(0, np.int64) if each is None else each.rows(h) for each, h in pairs]
+        if not any(map(len, held)):
+            return replace(self, alone=alone)
+        offsets = np.stack([h if each is None else each.held_back(h).astype(np.float32) for each, h in pairs])
+        ranked = rankings(queries, targets, self.rows.shape[2], None, *offsets)
+        scores, rows = (np.stack(each) for each in zip(*ranked, strict=True))
+        return Survey(offsets, scores, rows, alone, held[-1])
 
 
 def survey(
@@ -75,9 +100,16 @@ def survey(
 
     def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
         values = None if prior is None else prior.values[here]
-        return vars(_joined(_survey_parts(rows, values, work, advance), k))
+        made = _joined(_survey_parts(rows, values, work, advance), k)
+        return {"offsets": made.offsets, "scores": made.scores, "rows": made.rows}
 
-    return _joined((Survey(**piece) for piece in checkpoints.pieces("survey", targets, of_piece, advance)), k)
+    return _joined(
+        (
+            Survey(piece["offsets"], piece["scores"], piece["rows"])
+            for piece in checkpoints.pieces("survey", targets, of_piece, advance)
+        ),
+        k,
+    )
 
 
 def _survey_parts(

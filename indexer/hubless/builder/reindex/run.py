@@ -18,6 +18,7 @@ from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, cur
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
@@ -239,8 +240,8 @@ def _fit(
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
         basis=basis,
     )
-    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets)
-    return draft.extended(rows.count), opened_bank.notes
+    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, hold_back=is_thinned(plan))
+    return naming_held_back(draft.extended(rows.count), rows.contents.ids), opened_bank.notes
 
 
 def _carry(
