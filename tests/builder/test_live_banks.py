@@ -35,6 +35,12 @@ def test_queries_far_from_all_targets_are_left_out_and_named():
     assert found.outliers.tolist() == list(range(300, 305))
 
 
+def test_queries_made_of_a_target_are_left_out_and_named():
+    made = worded_anew(TARGETS.array[4], 5)
+    found = thin(np.concatenate([LIVE, made]), TARGETS)
+    assert found.outliers.tolist() == list(range(300, 305))
+
+
 @pytest.mark.parametrize(
     ("counts", "share", "kept"),
     [

@@ -9,9 +9,9 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 262_500,
+    "library": 264_000,
     "service": 66_500,
-    "tests": 393_000,
+    "tests": 394_500,
     "words": 34_000,
     "settings": 40,
     "knobs": 260,

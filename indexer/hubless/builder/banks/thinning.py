@@ -53,7 +53,8 @@ def thin(
     Answers are those of `csls` with these queries as its bank, so that a hub that all of them find makes no two alike.
     Queries with a share `same` of their first ten answers in common count once; above 1 none do. One client has at most
     `client_share` of what is left; with few clients an equal share each.
-    An outlier's highest similarity with a target is below Q₁ − 3·(Q₃ − Q₁), Tukey's far-out fence over all queries.
+    An outlier's highest similarity with a target is below Q₁ − 3·(Q₃ − Q₁), or above Q₃ + 3·(Q₃ − Q₁), Tukey's far-out
+    fences over all queries: it asks for nothing, or was made of a target, perhaps to bury it.
 
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D.
     """
@@ -64,7 +65,8 @@ def thin(
     k = min(_FOUND, targets.shape[0])
     best, _ = top_k(queries, targets, 1)
     low, high = np.quantile(best[:, 0], (0.25, 0.75))
-    inside = np.flatnonzero(best[:, 0] >= low - _FAR_OUT * (high - low))
+    fence = _FAR_OUT * (high - low)
+    inside = np.flatnonzero((best[:, 0] >= low - fence) & (best[:, 0] <= high + fence))
     kept = queries[inside]
     mean = top_k_mean(HeldVectors(kept, "queries"), targets, min(_CSLS, len(kept)))
     _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
