@@ -3,18 +3,22 @@
 import os
 import sqlite3
 import zipfile
+import zlib
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
-from hubless.store.bundle import CORRECTION, MANIFEST, OFFSETS, record_of
+from hubless.search.delta.writes import Put
+from hubless.store.bundle import CORRECTION, IDS, MANIFEST, OFFSETS, PAYLOAD, record_of
 from hubless.store.log import LOG
 
 NAME = "photos"
 UP = "../" * 6
+PACKED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 @pytest.fixture
@@ -96,6 +100,43 @@ def pack_a_bomb(version, home):
     small.reseal(version)
 
 
+def compress(version, file):
+    path = version / file
+    table = pa.ipc.open_file(path.read_bytes()).read_all()
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema, options=PACKED) as writer:
+        writer.write_table(table)
+    small.reseal(version)
+
+
+def compress_ids(version, home):
+    compress(version, IDS)
+
+
+def compress_payload(version, home):
+    compress(version, PAYLOAD)
+
+
+def packed(table):
+    return stream_of(table, PACKED)
+
+
+def with_runs(table):
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([len(table)], pa.int64()), pa.array(["x"]))
+    return stream_of(table.append_column("runs", runs))
+
+
+def with_endless_nulls(table):
+    nulls = pa.LargeListArray.from_arrays(pa.array([0, 10**8], pa.int64()), pa.nulls(10**8))
+    return stream_of(table.append_column("nulls", nulls))
+
+
+def stream_of(table, options=None):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
+        stream.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
 def end_the_manifest_nowhere(version, home):
     (version / MANIFEST).unlink()
     (version / MANIFEST).symlink_to("/dev/zero")
@@ -141,7 +182,7 @@ def pipe_the_scan(version, home):
 ATTACKS = [
     *(name_outside, name_absolutely, give_a_pipe, give_a_device, give_a_link, give_a_folder, link_the_version),
     *(give_a_sparse_file, pack_a_bomb, end_the_manifest_nowhere, make_an_endless_view, generate_a_column),
-    *(link_the_log, pipe_the_scan),
+    *(link_the_log, pipe_the_scan, compress_ids, compress_payload),
 ]
 
 
@@ -161,3 +202,20 @@ def test_what_a_stranger_packed_is_named_and_the_rest_is_restored(backup, versio
 def test_name_of_a_collection_to_restore_is_no_path(backup, home, name):
     with pytest.raises(hubless.errors.CollectionNotFound):
         restore(backup, hubless.Catalog(home / "hub" / "catalog"), only=[name])
+
+
+@pytest.mark.parametrize("pack", [packed, with_runs, with_endless_nulls], ids=lambda pack: pack.__name__)
+def test_write_of_a_stranger_is_not_unpacked(backup, version, home, pack):
+    write = Put(small.vectors(1, 1), pa.array(["a"], pa.large_string()), None, np.ones(1, bool)).encode()
+    body = pack(pa.ipc.open_stream(write).read_all())
+    write_log(
+        version,
+        "CREATE TABLE writes (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, body BLOB NOT NULL, crc INTEGER NOT NULL);",
+    )
+    with sqlite3.connect(version.parents[1] / LOG) as connection:
+        crc = zlib.crc32(body, zlib.crc32(b"put"))
+        connection.execute("INSERT INTO writes VALUES (1, 'put', ?, ?)", [body, crc])
+    connection.close()
+    verdict = restore(backup, hubless.Catalog(home / "hub" / "catalog"))
+    assert "write 1 cannot be applied (body: expected" in str(verdict.problems)
+    assert hubless.Catalog(home / "hub" / "catalog").collections() == ["sound"]

@@ -172,7 +172,7 @@ def test_keys_create_by_role_write_and_delete_by_role_admin(tmp_path):
 NAMES = ["first", "second"]
 CREATE = {"dim": 4, "metric": "cosine", "id_type": "string"}
 RIGHT = {(200, None), (201, None), (404, "collection_not_found"), (404, "point_not_found"), (404, "alias_not_found")}
-RIGHT |= {(409, "collection_exists"), (409, "collection_aliased"), (412, "precondition_failed")}
+RIGHT |= {(409, "collection_exists"), (409, "collection_aliased"), (412, "precondition_failed"), (503, "not_ready")}
 
 
 def requests_of(client, turn):

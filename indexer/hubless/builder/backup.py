@@ -204,7 +204,8 @@ def _taken_out(copy: Catalog, name: str, verdict: Verdict) -> list[Problem]:
         return [*problems, Problem(name, None, "it is left out: no version and log of it are sound")]
     if current not in left:
         replace_text(copy.path / name / CURRENT, left[-1])
-        problems.append(Problem(name, current or None, f"it was to be current: the copy has {left[-1]} in its place"))
+        why = "it was to be current" if current else "no version was current"
+        problems.append(Problem(name, current or None, f"{why}: the copy has {left[-1]} in its place"))
     return problems
 
 

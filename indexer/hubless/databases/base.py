@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, F64
+from hubless.vectors.npy import open_npz
 
 PAGE = 1_000
 
@@ -168,9 +169,11 @@ def packed(state: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> bytes
 
 
 def unpacked(fit: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the arrays of a packed fit, and what they are. Raises what NumPy does for anything else."""
-    with np.load(io.BytesIO(fit), allow_pickle=False) as held:
-        state = {name: held[name] for name in held.files}
+    """Return the arrays of a packed fit, and what they are. Raises what `open_npz` does for anything else."""
+    with open_npz(io.BytesIO(fit)) as held:
+        if held.size > len(fit):
+            raise ValueError(f"it unpacks to {held.size} bytes, and has {len(fit)}")
+        state = dict(held)
     return state, json.loads(state.pop(_ABOUT).tobytes())
 
 

@@ -21,6 +21,7 @@ from hubless.vectors.fetched import fetched_file
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.object_rows import brief, unmasked
+from hubless.vectors.plain_arrow import plain_file
 
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
 
@@ -191,9 +192,7 @@ class IdTable:
     @classmethod
     def open(cls, path: Path) -> "IdTable":
         """Return the table that `write_ids` wrote, mapped. Raises `ValueError` or `ArrowException` if it is none."""
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-        # whatever the file holds, a lookup may not read outside it
-        table.validate(full=True)
+        table = plain_file(path)  # sound: whatever the file holds, a lookup may not read outside it
         ids = table.column(ID_COLUMN).combine_chunks()
         order = _numbers(table.column(_ORDER_COLUMN).combine_chunks())
         if len(order) and not 0 <= order.min() <= order.max() < len(ids):

@@ -113,8 +113,11 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
 
 
 @contextmanager
-def open_npz(path: Path) -> Iterator[NpzArrays]:
-    """Give the arrays of a `.npz`. Raises what `zipfile` does, and `ValueError` for a member that is no array."""
+def open_npz(path: Path | IO[bytes]) -> Iterator[NpzArrays]:
+    """Give the arrays of a `.npz`, which may be open.
+
+    Raises what `zipfile` does, and `ValueError` for a member that is no array.
+    """
     with zipfile.ZipFile(path) as archive:
         yield NpzArrays(archive)
 

@@ -15,6 +15,7 @@ from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array, repeated
 from hubless.vectors.payload_types import check_depth
+from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, format_of
 from hubless.vectors.readers.json_rows import array_of, read_jsonl
@@ -80,10 +81,7 @@ class Payload:
     @classmethod
     def open(cls, path: Path) -> "Payload":
         """Return the payload in a file, mapped into memory. Raises `ArrowException` if the file cannot be read."""
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-        # whatever the file holds, a lookup may not read outside it
-        table.validate(full=True)
-        return cls(table)
+        return cls(plain_file(path))  # sound: whatever the file holds, a lookup may not read outside it
 
     def with_rows(self, more: pa.Table) -> "Payload":
         """Return these rows, and then more. Batches of like size become one, so each is copied rarely."""

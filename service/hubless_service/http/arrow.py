@@ -1,6 +1,5 @@
 """Arrow IPC streams as bodies: vectors, and whole points."""
 
-import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,27 +12,22 @@ from hubless.search.delta.writes import Put
 from hubless.vectors.arrays import F32, matrix_of
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import UNREADABLE, check_values
+from hubless.vectors.plain_arrow import plain_stream
 from hubless.vectors.readers.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 
 ARROW = "application/vnd.apache.arrow.stream"
 VECTOR = "vector"
-_HEADER, _COMPRESSION = 2, 3
-"""Places of fields in the flatbuffers of a message and of a record batch: Message.fbs of Arrow."""
-_BATCH, _DICTIONARY = 3, 2
 
 
 def read_table(body: bytes) -> pa.Table:
     """The rows of a stream."""
     try:
-        _refuse_compressed(body)
-        with pa.ipc.open_stream(body) as stream:
-            table = stream.read_all()
-        table.validate(full=True)
+        table = plain_stream(body)
         _check_names(pa.struct(list(table.schema)))
     except InputError:
         raise
-    except (pa.ArrowException, OSError, struct.error, IndexError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise HttpProblem("malformed_body", f"The body is not an Arrow IPC stream: {clip(one_line(error))}") from error
     return table
 
@@ -61,21 +55,6 @@ def check_distinct(ids: Sequence[str | int], where: str) -> None:
         seen.add(wanted)
 
 
-def _refuse_compressed(body: bytes) -> None:
-    """Refuse compressed buffers: a small body could fill the memory."""
-    reader = pa.ipc.MessageReader.open_stream(body)
-    for message in reader:
-        kind = {"record batch": _BATCH, "dictionary": _DICTIONARY}.get(message.type)
-        if kind is None:
-            continue
-        metadata = message.metadata.to_pybytes()
-        header = _table(metadata, *_field(metadata, _unsigned(metadata, 0), _HEADER))
-        if kind == _DICTIONARY:
-            header = _table(metadata, *_field(metadata, header, 1))
-        if _field(metadata, header, _COMPRESSION)[1]:
-            raise InputError("body", "a stream whose buffers are not compressed", "compressed ones")
-
-
 def _check_names(kind: pa.DataType) -> None:
     """Raise `ValueError` for a name that is not UTF-8, at any depth: `validate` passes it over."""
     if pa.types.is_dictionary(kind):
@@ -83,24 +62,6 @@ def _check_names(kind: pa.DataType) -> None:
     for place in range(kind.num_fields):
         str(kind.field(place).name)
         _check_names(kind.field(place).type)
-
-
-def _unsigned(data: bytes, place: int) -> int:
-    found: int = struct.unpack_from("<I", data, place)[0]
-    return found
-
-
-def _field(data: bytes, table: int, number: int) -> tuple[int, int]:
-    """Where a table of a flatbuffer stands, and how far from it one of its fields; 0 for a field that is not there."""
-    fields = table - struct.unpack_from("<i", data, table)[0]
-    (size,) = struct.unpack_from("<H", data, fields)
-    place = 4 + 2 * number
-    return table, struct.unpack_from("<H", data, fields + place)[0] if place < size else 0
-
-
-def _table(data: bytes, table: int, offset: int) -> int:
-    """Where the table stands that a field points to."""
-    return table + offset + _unsigned(data, table + offset)
 
 
 ID = "id"

@@ -95,6 +95,12 @@ def internal_error() -> HttpProblem:
     return HttpProblem("internal_error", "Something went wrong; the log of the server says more under the request id.")
 
 
+def out_of_memory() -> HttpProblem:
+    """The answer where memory does not suffice, which may pass."""
+    detail = "The server has too little memory for this now: ask for less at a time, or later."
+    return HttpProblem("not_ready", detail, headers=RETRY_AFTER)
+
+
 def from_library(error: HublessError) -> HttpProblem:
     """The library's error as a problem. An error that no client can cause is raised as it is."""
     if error.code not in PROBLEM_TYPES:

@@ -3,6 +3,7 @@
 FastAPI makes the contract from the signatures. It would solve dependencies at the cost of a search.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import FunctionType
@@ -18,13 +19,15 @@ from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
-from hubless_service.http.problems import HttpProblem, from_library, respond
+from hubless_service.http.problems import HttpProblem, from_library, out_of_memory, respond
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
+
+log = logging.getLogger("hubless.requests")
 
 T = TypeVar("T")
 UrlOf: TypeAlias = Annotated[T, Query()]
@@ -140,6 +143,9 @@ class DirectRoute(APIRoute):
             return respond(problem, call.trace)
         except HublessError as error:
             return respond(from_library(error), call.trace)
+        except MemoryError:
+            log.warning("memory did not suffice for a request, id=%s", call.trace.request_id)
+            return respond(out_of_memory(), call.trace)
         return response
 
     async def _given(self, call: Call) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from math import inf
 from time import perf_counter
 from typing import Annotated, Any, cast
 
+import numpy as np
 from fastapi import Depends, Response
 
 from hubless.errors import InputError
@@ -22,6 +23,10 @@ PATH = "/v1/collections/{collection}/query"
 router = make_router("query")
 _PROBLEMS = (*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "collection_not_found", "point_not_found")
 _TIME = b"timeout_ms"
+_BYTES_A_HIT, _BYTES_A_NUMBER = 2_000, 40
+"""Memory that an answer takes while it is made, about: a hit with its payload, and a number of a vector in JSON."""
+_LIGHT = 2**23
+"""Bytes that are not looked for."""
 _CANDIDATES = 10
 """Targets that are ranked for a hit where hits are chosen among them, about."""
 
@@ -138,7 +143,14 @@ def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
     if numbers > settings.max_batch_numbers:
         expected = f"hits with vectors of at most {settings.max_batch_numbers} numbers in all"
         raise InputError(sent.field, expected, str(numbers))
+    _check_memory(hits * _BYTES_A_HIT + numbers * _BYTES_A_NUMBER)
     return queries
+
+
+def _check_memory(size: int) -> None:
+    """Raise `MemoryError` if so many bytes cannot be had: Faiss, written in C++, would end the process instead."""
+    if size > _LIGHT:
+        np.empty(size, np.uint8)  # untouched, and given back at once
 
 
 ROUTE = cast(DirectRoute, next(route for route in router.routes if getattr(route, "path", "") == PATH))

@@ -132,7 +132,7 @@ class Writer:
         except REPLACED as error:
             self.on_replaced()
             _fail(tasks, error.with_traceback(None))
-        except (StorageError, NotFoundError, HttpProblem) as error:
+        except (StorageError, NotFoundError, HttpProblem, MemoryError) as error:
             log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
             _fail(tasks, error.with_traceback(None))
         except Exception as error:

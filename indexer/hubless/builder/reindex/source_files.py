@@ -32,6 +32,7 @@ from hubless.vectors.listing import files_in, files_matching, is_folder, is_patt
 from hubless.vectors.npy import split_member
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.payload_types import UNREADABLE
+from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
@@ -322,7 +323,7 @@ def _with_gone(
 
 def read_table(path: Path) -> pa.Table:
     """Return the table of `write_table`, mapped into memory."""
-    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    return plain_file(path)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.plain_arrow import plain_stream
 
 _ID, _VECTOR, _PAYLOAD = "id", "vector", "payload"
 
@@ -58,7 +59,7 @@ class Put:
 
     @classmethod
     def decode(cls, body: bytes, schema: pa.Schema | None) -> "Put":
-        table = _read(body)
+        table = plain_stream(body)
         vectors = table[_VECTOR].combine_chunks()
         there = vectors.is_valid().to_numpy(zero_copy_only=False)
         rows = np.zeros((len(table), vectors.type.list_size), np.float32)
@@ -82,7 +83,7 @@ class Remove:
 
     @classmethod
     def decode(cls, body: bytes, schema: pa.Schema | None) -> "Remove":
-        return cls(_read(body)[_ID].combine_chunks())
+        return cls(plain_stream(body)[_ID].combine_chunks())
 
 
 Write: TypeAlias = Put | Remove
@@ -94,12 +95,6 @@ def _written(table: pa.Table) -> bytes:
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return bytes(sink.getvalue().to_pybytes())
-
-
-def _read(body: bytes) -> pa.Table:
-    table = pa.ipc.open_stream(body).read_all()
-    table.validate(full=True)
-    return table
 
 
 def _as_schema(written: pa.StructArray | None, schema: pa.Schema, count: int) -> pa.Table:
