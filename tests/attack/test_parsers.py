@@ -16,7 +16,7 @@ from support.files import write_npy
 
 import hubless
 from hubless.encoders import load_encoder
-from hubless.errors import BundleError, HublessError, InputError, StorageError
+from hubless.errors import BundleError, HublessError, InputError, LogDamaged, StorageError
 from hubless.filters import Filter, parse_filter
 from hubless.store import bundle
 from hubless.store.aliases import read_aliases
@@ -161,7 +161,7 @@ def test_manifests(fuzzed, tmp_path):
             opened = hubless.open(tmp_path, "photos")
             opened.check_canaries()
             opened.query(small.query_bank()[:2])
-        except BundleError as error:
+        except (BundleError, LogDamaged) as error:
             assert_one_line(error)
 
     fuzzed(edits | mutations(whole), read)

@@ -281,7 +281,7 @@ class Manifest(_Record):
     dims: int | None = Field(None, description="Dimensions of the stored vectors, or with keep_full of the index.")
     notes: list[str] = []
     vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
-    log_seq: int = Field(0, description="The last write of the collection's log that this version has.")
+    log_seq: int = Field(0, ge=0, lt=2**63, description="The last write of the collection's log that this version has.")
     frozen: int = Field(0, description="Targets that came after the fit: their offsets come from the fit as it was.")
     grown: int = Field(0, description="Targets that were added to the index after it was trained.")
     job: JobRecord | None = None
