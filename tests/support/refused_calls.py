@@ -34,6 +34,7 @@ def make(catalog):
     with following(catalog) as living:
         for number in range(3):
             put(living, number)
+    hubless.Catalog(catalog).set_alias("old", NAME)
     back_up(hubless.Catalog(catalog), catalog / "files" / "backup")
 
 
@@ -144,8 +145,10 @@ REPEATS = {"build", "merge", "prune", "alias", "delete", "reindex", *COPIES}
 def state(catalog):
     """What the collection holds and its aliases, after a look at all that can be wrong with a version."""
     found = hubless.Catalog(catalog)
-    if not catalog.exists() or NAME not in found.collections():
+    if not catalog.exists() or (catalog.name in COPIES.values() and NAME not in found.collections()):
         return None
+    if NAME not in found.collections():
+        return json.dumps(sorted(found.aliases()))
     with following(catalog) as living:
         living.catch_up()
         opened = living.current

@@ -1,12 +1,15 @@
 """Aliases, which are other names of collections: one file of a catalog, replaced atomically.
 
-    <catalog>/.aliases.json      what each alias stands for
-    <catalog>/.aliases.lock      held while that changes
+    <catalog>/.aliases.json              what each alias stands for
+    <catalog>/.aliases.lock              held while that changes
+    <catalog>/.deleted-*/.aliases.json   the same after a deletion, which a kill may have kept from replacing the first
+
+The file with the highest revision holds.
 
 No collection can have the name of these files, or of an alias.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from hubless.store.durable import locked, make_folder, replace_text
 from hubless.store.names import CollectionName
 
 ALIASES, _LOCK = ".aliases.json", ".aliases.lock"
+DELETED = ".deleted-"
 
 
 class _Record(BaseModel):
@@ -58,8 +62,11 @@ class Table(_Record):
         if alias not in self.aliases:
             raise AliasNotFound(f"there is no alias {alias!r}")
         self._check_revision(alias, expected)
-        left = {name: other for name, other in self.aliases.items() if name != alias}
-        return Table(revision=self.revision + 1, aliases=left), self.aliases[alias]
+        return self.without([alias]), self.aliases[alias]
+
+    def without(self, gone: Collection[str]) -> "Table":
+        left = {alias: stands for alias, stands in self.aliases.items() if alias not in gone}
+        return Table(revision=self.revision + 1, aliases=left)
 
     def standing_for(self, collection: str, *, allowed: bool) -> list[str]:
         standing = sorted(alias for alias, stands in self.aliases.items() if stands.collection == collection)
@@ -75,13 +82,11 @@ class Table(_Record):
 
 def read_aliases(catalog: Path) -> Table:
     """Return the aliases of a catalog. Raises `StorageError` if the file cannot be read or is damaged."""
-    path = catalog / ALIASES
-    with storage_errors(path):
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return Table()
-    return Table.parse(content, path)
+    return _last(*_tables(catalog))
+
+
+def _last(*tables: Table) -> Table:
+    return max(tables, key=lambda table: table.revision)
 
 
 @contextmanager
@@ -90,9 +95,25 @@ def changing_aliases(catalog: Path) -> Iterator[Table]:
     with storage_errors(catalog):
         make_folder(catalog)
         with locked(catalog / _LOCK):
-            yield read_aliases(catalog)
+            own, *left = _tables(catalog)
+            table = _last(own, *left)
+            if table is not own:
+                write_aliases(catalog, table)
+            yield table
 
 
 def write_aliases(catalog: Path, table: Table) -> None:
     """Replace the aliases. Call it inside `changing_aliases`."""
     replace_text(catalog / ALIASES, table.text)
+
+
+def _tables(catalog: Path) -> list[Table]:
+    """Return the aliases of a catalog, and those that killed deletions left."""
+    found = []
+    for path in (catalog / ALIASES, *catalog.glob(f"{DELETED}*/{ALIASES}")):
+        with storage_errors(path):
+            try:
+                found.append(Table.parse(path.read_bytes(), path))
+            except FileNotFoundError:
+                found.append(Table())
+    return found

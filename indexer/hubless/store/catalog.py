@@ -36,7 +36,7 @@ from hubless.errors import (
     storage_errors,
 )
 from hubless.store.address import address_of
-from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
+from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text
 from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
@@ -51,7 +51,6 @@ VERSIONS = "versions"
 CHANGES = ".changes"
 _ANSWERED = ".answered"
 _CREATING = ".collections.lock"
-_DELETED = ".deleted-"
 _AT_ADDRESSES = "there a build or a job takes in what changed, and hubless.RemoteCatalog manages versions and aliases"
 _MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
 
@@ -330,18 +329,20 @@ class Catalog:
         aliases : remove the aliases that stand for it, too
         """
         self.current(name)
-        home, gone = self.path / name, self.path / f"{_DELETED}{name}-{secrets.token_hex(6)}"
+        home, gone = self.path / name, self.path / f"{DELETED}{name}-{secrets.token_hex(6)}"
         with changing_aliases(self.path) as table, storage_errors(home):
             standing = table.standing_for(name, allowed=aliases)
             self.current(name)  # whoever deletes has the lock of the aliases, so it stays until it is moved here
             # whoever holds these has an answer to give first; whoever waits for them finds the folder gone
             with locked(home / LOG_LOCK), locked(home / LOCK):
+                if standing:  # they go with the folder, at one moment
+                    table = table.without(standing)
+                    write_aliases(home, table)
                 move(home, gone)
             if standing:
-                left = {alias: stands for alias, stands in table.aliases.items() if alias not in standing}
-                write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
+                write_aliases(self.path, table)
             self.changes.raise_by_one()
-            for each in self.path.glob(f"{_DELETED}*"):  # also what a kill left
+            for each in self.path.glob(f"{DELETED}*"):  # also what a kill left
                 shutil.rmtree(each, ignore_errors=True)
 
     def prune(self, name: str, keep: int) -> list[str]:
