@@ -6,10 +6,13 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import numpy as np
 import pytest
+from support import writing
 from support.server_process import served
 
 import hubless
+from hubless.builder.lifecycle import merge
 from hubless.store.log import LOG_LAST, LOG_SEEN
+from hubless_service.searching import catalog_follower
 
 TIMES = 8
 CONNECTIONS = 9
@@ -92,6 +95,18 @@ def test_write_is_read_also_after_the_files_that_note_it_were_deleted(http, cata
         assert {answer["payload"]["title"] for _, answer in http.read(f"{path}/points/7")} == {title}
         if lost and number % 2:
             (catalog / "fresh" / lost).unlink(missing_ok=True)
+
+
+def test_write_is_read_by_a_worker_whose_log_a_merge_has_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalog_follower, "SECONDS", SELDOM)
+    writing.build(tmp_path)
+    with (
+        writing.writable(tmp_path, poll_seconds=SELDOM, merge_at=0) as one,
+        writing.writable(tmp_path, poll_seconds=SELDOM, merge_at=0) as other,
+    ):
+        one.put("/points", json={"points": [writing.point("new", 1)]}).raise_for_status()
+        merge(tmp_path, writing.NAME, keep=1)
+        assert other.get("/points/new").status_code == 200
 
 
 def test_alias_is_there_moves_and_goes(http):

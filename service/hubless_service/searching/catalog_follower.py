@@ -18,15 +18,13 @@ from hubless.errors import (
     EngineTimeout,
     EngineUnavailable,
     HublessError,
-    LogCut,
     StorageError,
-    VersionReplaced,
 )
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.notes import Note
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
+from hubless_service.searching.shelf import NOTHING_TO_SERVE, REPLACED, Shelf, Slot
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.catalog")
@@ -38,8 +36,6 @@ LOADING_SECONDS = 0.01
 """The same until all collections were opened."""
 OPENED_TOGETHER = 4
 """Collections that are opened at the same time."""
-REPLACED = LogCut, VersionReplaced
-"""Errors of a version that only a newer one can go on from: it lacks writes, or was deleted."""
 _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 
 

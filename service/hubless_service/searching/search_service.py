@@ -194,9 +194,12 @@ class SearchService:
 
     async def latest(self, trace: Trace, collection: hubless.Collection) -> hubless.Collection:
         """The collection with all writes of its log that can be followed, whichever worker wrote them."""
-        if living := self.shelf.known(collection.name).living:
-            await self.run(trace, lambda: follow(living, wait=True))
-        return self.shelf.collection(collection.name, EVERYTHING)
+        name = collection.name
+        if living := self.shelf.known(name).living:
+            replaced = await self.run(trace, lambda: follow(living, wait=True))
+            if replaced and not await self.serves_current(trace, name):
+                raise HttpProblem("not_ready", "A version is being opened that has the writes.", headers=RETRY_AFTER)
+        return self.shelf.collection(name, EVERYTHING)
 
     async def encode(
         self, request: Request, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]

@@ -5,7 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import hubless
-from hubless.errors import BundleError, CollectionNotFound, EngineError, LogDamaged, NoEngine, StorageError
+from hubless.errors import (
+    BundleError,
+    CollectionNotFound,
+    EngineError,
+    LogCut,
+    LogDamaged,
+    NoEngine,
+    StorageError,
+    VersionReplaced,
+)
 from hubless.search.transaction import WritableCollection
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, from_library
@@ -73,6 +82,8 @@ def as_problem(failure: Exception) -> HttpProblem:
     return HttpProblem("internal_error", "It could not be read; what the server logs says why.")
 
 
+REPLACED = LogCut, VersionReplaced
+"""Errors of a version that only a newer one can go on from: it lacks writes, or was deleted."""
 NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a collection with hubless build."
 
 
@@ -120,7 +131,9 @@ class Shelf:
         """Return True if another process has answered a write to the collection that it lacks. Costs a few µs."""
         slot = self.slots.get(held.name)
         living = slot.living if slot else None
-        return living is not None and living.error is None and living.has_after(held.seq)
+        if living is None or not (living.error is None or isinstance(living.error, REPLACED)):
+            return False
+        return living.has_after(held.seq)
 
     def served(self) -> list[hubless.Collection]:
         """All collections that are ready."""

@@ -17,8 +17,8 @@ from hubless.search.engines.deadline import within
 from hubless.search.transaction import Transaction, WritableCollection
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
-from hubless_service.searching.catalog_follower import REPLACED, follow
-from hubless_service.searching.shelf import Shelf
+from hubless_service.searching.catalog_follower import follow
+from hubless_service.searching.shelf import REPLACED, Shelf
 
 log = logging.getLogger("hubless.writes")
 
