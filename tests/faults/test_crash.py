@@ -1,27 +1,40 @@
-"""Servers that are killed with -9 while clients write and read, and versions change.
+"""Servers that are killed with -9 while clients write and read, and versions and names change.
 
-What was acknowledged is there once, nothing that was deleted comes back, and every answer in between was right.
+What was acknowledged is there once, nothing that was deleted comes back, and every answer in between was right, of
+whichever worker of whichever server. So is each restored backup. HUBLESS_CRASH_SECONDS sets the length of the long
+form, 20 minutes; the counts at its end are of what was checked.
 """
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from collections import Counter
+from contextlib import ExitStack, contextmanager, suppress
 
+import httpx
 import pytest
-from support import processes, rivals
+from support import clerks, processes, rivals
 from support.server_process import served
+from support.serving import serving_catalog
 
 import hubless
+from hubless.builder.backup import back_up
+from hubless.builder.backup import restore as unpack
 from hubless.errors import VersionNotFound
 
 LONGEST = 0.4
 """Seconds of work until the next kill, at most."""
-LONG = [pytest.mark.slow, pytest.mark.timeout(3600)]
-SOON = {"poll_seconds": 0.05, "drain_seconds": 0}
+SECONDS = float(os.environ.get("HUBLESS_CRASH_SECONDS", "1200"))
+FORMS = [(workers, servers, merging) for workers, servers in ((1, 1), (3, 1), (3, 2)) for merging in (True, False)]
+"""Workers of a server, servers on the catalog, and whether versions of the collection change that all write to."""
+LONG = [pytest.mark.slow, pytest.mark.timeout(SECONDS + 900)]
+RESTORED = 0.2
+"""Of the lives of servers in a long run."""
+SOON = {"poll_seconds": 0.05, "drain_seconds": 0, "default_timeout_ms": 60_000}
 
 
 class Changes:
@@ -82,34 +95,101 @@ WITH_MERGES = ("put", "put", "insert", "patch", "delete", "delete title")
 """What clients do while versions change: a point's seq may become that of a version before it is named."""
 
 
-def kill_all(server):
+def end_all(server, rng):
+    """End a server and its workers, mostly by a kill."""
+    if rng.random() < 0.3:
+        os.kill(server.pid, signal.SIGTERM)
+        assert server.process.wait(120) == 0
+        return
     for pid in [server.pid, *server.workers()]:
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("workers", "lives"), [(2, 1), *(pytest.param(n, 40, marks=LONG) for n in (1, 2, 3))])
-@pytest.mark.parametrize("merging", [True, False])
-def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(tmp_path, workers, lives, merging):
-    """Between two kills of all workers one of several is killed."""
-    catalog, rng = tmp_path, random.Random(workers)  # noqa: S311
+def kill_one(server, workers, rng):
+    os.kill(rng.choice(server.workers()), signal.SIGKILL)
+    while len(server.workers()) < workers:
+        time.sleep(0.01)
+
+
+def restore(catalog, folder, history, clerk, url):
+    """Back up while others work, restore into an empty folder, and look whether that is a state that ever was."""
+    low, began = history.last, clerk.history.moment()
+    with httpx.Client(base_url=rivals.of_photos(url), timeout=120) as http:
+        answer = http.post("/scroll", json={"limit": 2})
+        page = answer.json() if answer.is_success else None
+    assert back_up(hubless.Catalog(catalog), folder / "backup").problems == []
+    assert unpack(folder / "backup", hubless.Catalog(folder / "restored")).problems == []
+    most = history.most
+    versions = hubless.Catalog(folder / "restored").versions(rivals.NAME)
+    history.merged |= {version.manifest.log_seq for version in versions}
+    with (
+        serving_catalog(folder / "restored", hubness=False) as restored,
+        httpx.Client(base_url=rivals.of_photos(restored), timeout=120) as http,
+    ):
+        clerk.see_restored(began, folder / "restored", restored)
+        last = http.post("/points/delete", json={"ids": ["nobody"]}).raise_for_status().json()["seq"]
+        found = history.values(rivals.all_points(http, last))
+        history.saw(low, most, lambda state: state, found)
+        if page and page["cursor"]:
+            answer = http.post("/scroll", json={"limit": 1000, "cursor": page["cursor"]})
+            if answer.status_code != httpx.codes.GONE:  # the version was pruned
+                points = [*page["points"], *answer.raise_for_status().json()["points"]]
+                history.scrolled(low, most, [point["id"] for point in points])
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize(
+    ("workers", "servers", "merging", "seconds"),
+    [
+        (3, 1, False, 0),
+        (2, 2, True, 0),
+        *(pytest.param(*form, SECONDS / len(FORMS), marks=LONG) for form in FORMS),
+    ],
+)
+def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(
+    tmp_path, workers, servers, merging, seconds
+):
+    """One life of all servers, or as many as the seconds take. In each, workers and whole servers are killed."""
+    catalog, rng, done = tmp_path / "catalog", random.Random(workers), Counter()  # noqa: S311
     history = rivals.build(catalog)
-    clients = [rivals.Rival(number, history, WITH_MERGES if merging else rivals.KINDS) for number in range(6)]
+    names = clerks.build(catalog, rivals.NAME)
+    kinds = WITH_MERGES if merging else rivals.KINDS
+    clients = [rivals.Rival(number, history, kinds, versions_change=merging) for number in range(4)]
+    writers = [clerks.Clerk(number, names, catalog, rivals.NAME) for number in range(3)]
+    end = time.monotonic() + seconds
     with changes(catalog, rng) as changing:
-        for number in range(lives + 1):
-            with served(catalog, "--workers", workers, **SOON) as server:
-                url = f"{server.url}/v1/collections/{rivals.NAME}"
-                server.wait_until_all_have_loaded(rivals.NAME, workers)
-                rivals.settle(catalog, history, url)
-                if number == lives:
+        while True:
+            with ExitStack() as opened:
+                names.rest()
+                serving = [opened.enter_context(served(catalog, "--workers", workers, **SOON)) for _ in range(servers)]
+                for server in serving:
+                    server.wait_until_all_have_loaded(rivals.NAME, workers)
+                urls = [server.url for server in serving]
+                rivals.settle(catalog, history, rng.choice(urls))
+                writers[0].settle(urls)
+                if done["lives"] and time.monotonic() >= end:
                     break
-                with rivals.at_work(clients, url) as working:
+                done["lives"] += 1
+                with rivals.at_work([*clients, *writers], urls) as working:
                     if merging:
                         changing.step()
                     working.wait(rng, LONGEST)
+                    if not seconds or rng.random() < RESTORED:
+                        restore(catalog, tmp_path / "copies", history, writers[0], rng.choice(urls))
+                        done["restores"] += 1
                     if workers > 1:
-                        os.kill(rng.choice(server.workers()), signal.SIGKILL)
-                        while len(server.workers()) < workers:
-                            time.sleep(0.01)
+                        kill_one(rng.choice(serving), workers, rng)
+                        done["kills"] += 1
                         working.wait(rng, LONGEST)
-                    kill_all(server)
-    print(history.writes, "writes and", history.reads, "reads,", changing.merged, "merges,", changing.killed, "killed")
+                    for server in serving:
+                        end_all(server, rng)
+                        done["kills"] += 1
+                        if server is not serving[-1]:
+                            working.wait(rng, LONGEST)
+    done.update(writes=history.writes, reads=history.reads, scrolls=history.scrolls)
+    done.update(merges=changing.merged, killed_merges=changing.killed)
+    for client in clients:
+        done.update(activated=client.activated, expired=client.expired)
+    print(dict(done), "names:", dict(names.done), "stale or lost: 0")
+    assert history.writes
+    assert names.done["put alias"] + names.done["delete alias"]

@@ -159,6 +159,12 @@ def _version(state, attempt):
     return state if (held and held.version) == attempt.answer else None
 
 
+def _stands_elsewhere(state, attempt):
+    """The answer is what was there: nothing that the alias stands for."""
+    stands = state.aliases.get(attempt.name)
+    return None if stands and stands.collection in attempt.answer else state
+
+
 def _stands(state, name):
     """The collection that answers requests to an alias."""
     stands = state.aliases.get(name)
@@ -177,6 +183,7 @@ CHANGES: dict[str, Callable] = {
 READS: dict[str, Callable] = {
     "alias": _read(lambda state, name: state.aliases.get(name)),
     "stands": _read(_stands),
+    "stands elsewhere": _stands_elsewhere,
     "there": _read(lambda state, name: name in state.collections),
     "version": _version,
     "read mark": _read(lambda state, name: state.collections.get(name, Held(UNSEEN)).mark),
@@ -202,6 +209,10 @@ class CatalogHistory:
         attempt.begin = next(self._moments)
         self._attempts.append(attempt)
         return attempt
+
+    def forget(self, attempt):
+        """Note that an attempt was never sent."""
+        self._attempts.remove(attempt)
 
     def answered(self, attempt, answer):
         """Note what was answered: a refusal, or what the functions of CHANGES and READS say."""

@@ -75,10 +75,11 @@ class History:
         self.states = {last: state}
         self.base = self.last = self.durable = last  # the last write that was acknowledged
         self.merged = {last}  # the last writes of versions; all points of a version have this number
-        self.writes = self.reads = 0  # how many were checked
+        self.writes = self.reads = self.scrolls = 0  # how many were checked
         self._open: list[Attempt] = []  # begun, and not answered
         self._done: list[Attempt] = []
         self._seen: list[tuple[int, int, Any, Any]] = []
+        self._scrolls: list[tuple[int, int, list[str]]] = []
         self._lock = threading.Lock()
 
     def begin(self, attempt):
@@ -116,6 +117,10 @@ class History:
         """Note that somebody saw what `look` gives of the state after one of the writes from `low` to `high`."""
         self._seen.append((low, high, look, answer))
 
+    def scrolled(self, low, high, ids):
+        """Note the ids that all pages gave together, from the first, after write `low`, to the last, before `high`."""
+        self._scrolls.append((low, high, ids))
+
     def settle(self, last=None, found=None, *, power_cut=False):
         """Play all that was answered; call it when nobody writes. Raises `Wrong`.
 
@@ -134,6 +139,8 @@ class History:
         missing = [seq for seq in range(self.base + 1, last + 1) if seq not in known]
         trouble = f"writes {missing} are of nobody" if len(missing) > len(waiting) else ""
         for order in itertools.permutations(waiting, len(missing)):
+            if any(attempt.after >= seq for attempt, seq in zip(order, missing, strict=True)):
+                continue
             try:
                 states = self._played(done, dict(zip(missing, order, strict=True)), last)
                 if found is not None and not self._same(found, states[last]):
@@ -148,7 +155,7 @@ class History:
             for seq in [seq for seq in self.states if seq > last]:
                 del self.states[seq]
             self.writes += len(self._done)
-            self._done, self._seen = [], []
+            self._done, self._seen, self._scrolls = [], [], []
             if found is not None:
                 self._open = []
             return
@@ -156,7 +163,7 @@ class History:
 
     def returned(self, last):
         """Go back to the state after an earlier write, as somebody has restored it; the next write has any number."""
-        self._open, self._done, self._seen = [], [], []
+        self._open, self._done, self._seen, self._scrolls = [], [], [], []
         self.base = self.last = self.durable = last
 
     def renumbered(self, last):
@@ -232,11 +239,21 @@ class History:
         for low, high, look, answer in self._seen:
             if high > last < self.last:  # it may have seen what a power cut has taken since
                 continue
-            states = [self.states[seq] for seq in range(low, min(high, last) + 1) if seq in self.states]
+            states = self._between(low, high, last)
             if not any(self._same(answer, look(state)) for state in states):
                 seen = look(states[-1]) if states else None
                 raise Wrong(f"seen {answer} of writes {low} to {high}, and not {seen}")
             self.reads += 1
+        for low, high, ids in self._scrolls:
+            states = self._between(low, high, last)
+            for wanted in {*ids, *states[0]}:
+                values = {state.get(wanted) for state in states}
+                if len(values) == 1 and ids.count(wanted) != (values != {None}):
+                    raise Wrong(f"a scroll over writes {low} to {high} gave {wanted} {ids.count(wanted)} times: {ids}")
+            self.scrolls += 1
+
+    def _between(self, low, high, last):
+        return [self.states[seq] for seq in range(low, min(high, last) + 1) if seq in self.states]
 
 
 def _changes(attempt):

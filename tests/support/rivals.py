@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import numpy as np
@@ -31,30 +31,49 @@ def build(catalog, first=FIRST):
     return History({wanted: Value(wanted, wanted, 0) for wanted in first})
 
 
+_ACTIVATED = 0.1
+"""Of the turns of a client."""
+_FEW = 30
+"""Writes until a kill, at most."""
 KINDS = ("put", "if match", "insert", "patch", "delete", "delete title")
 
 
 class Rival:
-    def __init__(self, number, history, kinds=KINDS):
-        self.writes = 0  # how many it sent
+    """A client. It also scrolls, a page at a time, by whichever server it has found, also after a kill.
+
+    `versions_change` says that versions are activated: then clients do so too, and a cursor may expire.
+    """
+
+    def __init__(self, number, history, kinds=KINDS, *, versions_change=False):
+        self.writes = self.activated = self.expired = 0  # how many it sent, and had
         self._name, self._history, self._kinds = f"c{number}", history, kinds
         self._rng = random.Random(number)  # noqa: S311
+        self._versions_change = versions_change
+        self._scroll = None
 
-    def work(self, url, ending):
-        """Write and read until the end, or until the connection breaks."""
-        try:
-            with httpx.Client(base_url=url, timeout=120) as http:
-                while not ending.is_set():
-                    self._write(http)
-                    self._read(http)
-        except httpx.TransportError:
-            pass  # the attempt is open: nobody knows what came of it
+    def work(self, urls, ending):
+        """Write and read until the end, with a new connection for each that breaks."""
+        while not ending.is_set():
+            try:
+                with httpx.Client(base_url=of_photos(self._rng.choice(urls)), timeout=120) as http:
+                    while not ending.is_set():
+                        self._write(http)
+                        self._read(http)
+                        self._turn_page(http)
+                        if self._versions_change and self._rng.random() < _ACTIVATED:
+                            self._activate(http)
+            except httpx.TransportError:
+                ending.wait(0.01)  # the attempt is open: nobody knows what came of it
 
     def _write(self, http):
         attempt = self._attempt(http)
         self._history.begin(attempt)
         method, path, body, headers = request_of(attempt)
-        answer = http.request(method, path, json=body, headers=headers)
+        try:
+            answer = http.request(method, path, json=body, headers=headers)
+        except httpx.ConnectError:  # nobody was there to get it
+            self._history.forget(attempt)
+            raise
         code = answer.json().get("code")
         if code == "not_ready":  # then nothing of it is there
             self._history.forget(attempt)
@@ -79,27 +98,63 @@ class Rival:
 
     def _read(self, http):
         history, low = self._history, self._history.last
+        asked = {"min_seq": low} if self._rng.random() < 0.3 else {}  # any read has what was answered before
         if self._rng.random() < 0.3:
-            counted = http.post("/count", json={"min_seq": low}).raise_for_status().json()["count"]
+            counted = _right(http.post("/count", json=asked)).json()["count"]
             history.saw(low, history.most, len, counted)
         else:
             wanted = self._rng.sample(IDS, 4)
-            asked = {"ids": wanted, "with": ["payload", "vector"], "min_seq": low}
-            found = http.post("/points", json=asked).raise_for_status().json()["points"]
+            asked |= {"ids": wanted, "with": ["payload", "vector"]}
+            found = _right(http.post("/points", json=asked)).json()["points"]
             history.saw(low, history.most, lambda state: taken(state, wanted), history.values(found))
+
+    def _turn_page(self, http):
+        """Take the next page of a scroll, or the first."""
+        history = self._history
+        low, ids, cursor = self._scroll or (history.last, [], None)
+        answer = http.post("/scroll", json={"limit": self._rng.choice([1, 2, 4]), "cursor": cursor})
+        if self._versions_change and answer.status_code == httpx.codes.GONE:
+            self.expired += 1
+            self._scroll = None
+            return
+        page = _right(answer).json()
+        ids = [*ids, *(point["id"] for point in page["points"])]
+        self._scroll = low, ids, page["cursor"]
+        if page["cursor"] is None:
+            history.scrolled(low, history.most, ids)
+            self._scroll = None
+
+    def _activate(self, http):
+        versions = _right(http.get("/versions")).json()["versions"]
+        answer = http.post(f"/versions/{self._rng.choice(versions)['version']}/activate")
+        if answer.status_code != httpx.codes.NOT_FOUND:  # unless a merge has pruned it
+            _right(answer)
+            self.activated += 1
+
+
+def of_photos(url):
+    return f"{url}/v1/collections/{NAME}"
+
+
+def _right(answer):
+    """An answer. One that a server could not give in time is as good as none."""
+    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE and answer.json()["code"] == "not_ready":
+        raise httpx.TransportError(answer.text)
+    assert answer.is_success, answer.text
+    return answer
 
 
 class Work(NamedTuple):
     """Clients at work, and their futures."""
 
-    rivals: list[Rival]
+    rivals: list[Any]
     futures: list[Future]
 
     def wait(self, rng, seconds):
-        """Wait for some seconds at most, drawn at random, and then until one more write was sent."""
+        """Wait for some seconds at most, drawn at random, and then until a few more writes were sent."""
         threading.Event().wait(rng.uniform(0, seconds))
-        before = self._count()
-        while self._count() == before and not any(each.done() for each in self.futures):
+        enough = self._count() + rng.randint(1, _FEW)
+        while self._count() < enough and not any(each.done() for each in self.futures):
             threading.Event().wait(0.001)
 
     def _count(self):
@@ -107,11 +162,11 @@ class Work(NamedTuple):
 
 
 @contextmanager
-def at_work(rivals, url):
-    """The clients work until the block ends, which has to kill a server for those that wait for it."""
+def at_work(rivals, urls):
+    """The clients work until the block ends, which has to kill the servers for those that wait for them."""
     ending = threading.Event()
     with ThreadPoolExecutor(len(rivals)) as pool:
-        found = Work(rivals, [pool.submit(rival.work, url, ending) for rival in rivals])
+        found = Work(rivals, [pool.submit(rival.work, urls, ending) for rival in rivals])
         try:
             yield found
         finally:
@@ -120,26 +175,31 @@ def at_work(rivals, url):
             each.result()
 
 
+def all_points(http, last):
+    """All points with a write in them, in pages."""
+    found, cursor = [], None
+    while True:
+        body = {"limit": 4, "cursor": cursor, "min_seq": last, "with": ["payload", "vector"]}
+        answer = http.post("/scroll", json=body)
+        if answer.status_code == httpx.codes.GONE:  # a merge that was under way made a version
+            found, cursor = [], None
+            continue
+        page = answer.raise_for_status().json()
+        found += page["points"]
+        if (cursor := page["cursor"]) is None:
+            return found
+
+
 def settle(catalog, history, url):
     """Compare all that there is with the history, when nobody writes; and what is found with all that there is."""
     history.merged |= {version.manifest.log_seq for version in hubless.Catalog(catalog).versions(NAME)}
-    with httpx.Client(base_url=url, timeout=120) as http:
+    with httpx.Client(base_url=of_photos(url), timeout=120) as http:
 
         def ask(path, **body):
             return http.post(path, json=body).raise_for_status().json()
 
         last = ask("/points/delete", ids=["nobody"])["seq"]
-        found, cursor = [], None
-        while True:
-            body = {"limit": 4, "cursor": cursor, "min_seq": last, "with": ["payload", "vector"]}
-            answer = http.post("/scroll", json=body)
-            if answer.status_code == httpx.codes.GONE:  # a merge that was under way made a version
-                found, cursor = [], None
-                continue
-            page = answer.raise_for_status().json()
-            found += page["points"]
-            if (cursor := page["cursor"]) is None:
-                break
+        found = all_points(http, last)
         assert ask("/count", min_seq=last)["count"] == len(found) == len({point["id"] for point in found})
         history.settle(last, history.values(found))
         if not found:

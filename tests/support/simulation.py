@@ -10,6 +10,7 @@ takes from it what was not synced. The history of what was answered must be poss
 import ast
 import asyncio
 import gc
+import itertools
 import json
 import logging
 import os
@@ -31,6 +32,9 @@ from typing import Any
 
 import numpy as np
 from support import calls, rivals
+from support.catalog_history import ANY, NONE, UNSEEN, CatalogHistory, Stands, State
+from support.catalog_history import Attempt as Change
+from support.catalog_history import Held as Kept
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
@@ -53,6 +57,9 @@ NAME = rivals.NAME
 WORKERS = 2
 IDS = [f"p{number}" for number in range(12)]
 FIRST = IDS[:6]
+ALIASES = ("a0", "a1")
+PROBE = "probe"
+"""An alias whose revision tells how often any was changed."""
 STEPS = 20
 _PAGE = 4096
 _FOREVER = 1e9
@@ -83,6 +90,8 @@ class Desk(SearchService):
         super().__init__(source, settings)
         self.writer = Writer(self.shelf, 64, 100_000, lambda: None)
         self.writer._threads = self.held = Held()
+        self._follower._openers = Here()
+        self.on_look = lambda: None
 
     async def run(self, trace, work, collection=None):
         return work()
@@ -97,7 +106,23 @@ class Desk(SearchService):
         return name in self.shelf.slots
 
     async def up_to_date(self, trace, name=None):
-        """Nobody changes the catalog but who has each worker look at it."""
+        """Look at the catalog where its thread would be waited for. What the look then leaves is waited for in vain."""
+        if self._follower.owes(name):
+            self.look()
+        await super().up_to_date(trace, name)
+
+    async def serves_current(self, trace, name):
+        self.look()
+        await super().serves_current(trace, name)
+
+    def look(self):
+        self.on_look()
+        self._follower._look()
+
+    def forget(self):
+        """Know as little of the catalog as a new process."""
+        self._follower._answered = None
+        self.shelf.keep([])
 
     def write_all(self):
         """Write what waits, in groups as they have come."""
@@ -125,9 +150,8 @@ class Worker:
         self.shelf.loading = False
 
     def look(self):
-        """Take the current version, if it is another one."""
-        self.shelf.keep([NAME])
-        self.engine._follower._renew(NAME, here=True)
+        """Take the current version, if it is another one, and the aliases."""
+        self.engine.look()
 
     def follow(self):
         for living in self.shelf.living():
@@ -143,11 +167,12 @@ class Worker:
     def end(self):
         for living in self.shelf.living():
             living.log.close()
-        self.shelf.drop(NAME)
+        self.engine.forget()
 
-    async def answer(self, method, path, body, headers=()):
-        """The status and the document that answer a request."""
-        content = json.dumps(body).encode()
+    async def answer(self, method, path, body=None, headers=()):
+        """The status and the document that answer a request about the collection, or another path of the contract."""
+        content = b"" if body is None else json.dumps(body).encode()
+        path = path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}"
         named = {"content-type": "application/json", "content-length": str(len(content)), **dict(headers)}
         scope = {
             "type": "http",
@@ -155,8 +180,8 @@ class Worker:
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
-            "path": f"/v1/collections/{NAME}{path}",
-            "raw_path": f"/v1/collections/{NAME}{path}".encode(),
+            "path": path,
+            "raw_path": path.encode(),
             "query_string": b"",
             "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in named.items()],
@@ -175,6 +200,10 @@ class Worker:
 
         await self.app(scope, receive, send)
         return status, json.loads(found)
+
+
+def stands_of(document):
+    return Stands(document["collection"], int(document["etag"].strip('"')))
 
 
 class Disk:
@@ -295,7 +324,7 @@ class World:
         for module in modules:
             module.now = self.now
         self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
-        self.floors = [0] * WORKERS
+        self.names = CatalogHistory(State({}, {NAME: Kept(UNSEEN)}))
         self.scroll = None
         self.number = 0
         self.inside = False  # a merge
@@ -305,7 +334,9 @@ class World:
         self.stopped = None  # what is left of the disk, once the machine stopped
         for worker in self.workers:
             worker.end()
+            worker.engine.on_look = self.disturb
             worker.look()
+        self.current = {hubless.Catalog(self.path).current(NAME)}  # each since the last change that was answered
 
     def now(self):
         """A clock that also goes back."""
@@ -325,8 +356,10 @@ class World:
 
     def step(self):
         actions = {self.write: 10, self.page: 6, self.look_at: 5, self.follow: 4, self.look: 2}
+        actions |= {self.change_alias: 3, self.look_at_names: 3}
         if not self.inside:
             actions |= {self.merge: 1.2, self.rollback: 0.7, self.prune: 0.5, self.kill_one: 0.7, self.stop: 0.8}
+            actions |= {self.activate: 1}
             actions |= {self.back_up: 0.5} if self.backup is None else {self.restore: 1.5}
         [action] = self.rng.choices(list(actions), list(actions.values()))
         self.done[action.__name__] += 1
@@ -407,23 +440,84 @@ class World:
         return document.get("code") == "not_ready"
 
     def look_at(self):
-        """Count, or get points, of a worker that may be behind; or with what was written last."""
-        number = self.rng.randrange(WORKERS)
-        worker, history, fresh = self.workers[number], self.history, self.rng.random() < 0.5
-        low = history.last if fresh else self.floors[number]
-        more = {"min_seq": history.last} if fresh and history.last else {}
+        """Count, or get points, of a worker that may have been behind."""
+        worker, history, low = self.rng.choice(self.workers), self.history, self.history.last
+        more = {"min_seq": low} if self.rng.random() < 0.3 and low else {}
         if self.rng.random() < 0.4:
             history.saw(low, history.most, len, self.ask(worker, "/count", **more)["count"])
         else:
             wanted = self.rng.sample(IDS, 4)
             found = self.ask(worker, "/points", ids=wanted, **{"with": ["payload", "vector"]}, **more)["points"]
             history.saw(low, history.most, lambda state: taken(state, wanted), self.values(found))
-        self.floors[number] = max(self.floors[number], low, self.seq(worker))
 
-    def seq(self, worker):
-        """What a worker serves, from one look to the next never less than before."""
-        collection = worker.shelf.known(NAME).collection
-        return 0 if collection is None else min(collection.seq, self.history.last)
+    def change_alias(self):
+        worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
+        stands = self.see_alias(worker, alias)
+        match = self.rng.choice([None, NONE, ANY, stands.revision if stands else NONE, 10**6])
+        if self.rng.random() < 0.6:
+            self.put_alias(worker, alias, match)
+        else:
+            self.send_alias(worker, Change("delete alias", alias, match=None if match == NONE else match))
+
+    def put_alias(self, worker, alias, match):
+        self.send_alias(worker, Change("put alias", alias, NAME, match))
+
+    def send_alias(self, worker, attempt):
+        match, put = attempt.match, attempt.kind == "put alias"
+        headers = {} if match is None else {"if-match": match if match == ANY else f'"{match}"'}
+        if match == NONE:
+            headers = {"if-none-match": "*"}
+        self.names.begin(attempt)
+        body = {"collection": NAME} if put else None
+        status, document = self.told(worker, "PUT" if put else "DELETE", f"/v1/aliases/{attempt.name}", body, headers)
+        if status == 200:
+            self.has_changed()
+        self.names.answered(attempt, stands_of(document) if status == 200 else document["code"])
+
+    def activate(self):
+        worker, version = self.rng.choice(self.workers), self.rng.choice(hubless.Catalog(self.path).version_ids(NAME))
+        status, document = self.told(worker, "POST", f"/versions/{version}/activate")
+        if status != 200:
+            raise Wrong(f"{version} was not activated: {document}")
+        self.has_changed()
+
+    def has_changed(self):
+        self.current = {hubless.Catalog(self.path).current(NAME)}
+
+    def look_at_names(self):
+        worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
+        self.see_alias(worker, alias)
+        self.see_by_alias(worker, alias)
+        self.see_version(worker)
+
+    def see_alias(self, worker, alias):
+        began = self.names.moment()
+        status, document = self.told(worker, "GET", f"/v1/aliases/{alias}")
+        found = stands_of(document) if status == 200 else None
+        self.names.read(began, "alias", alias, found)
+        return found
+
+    def see_by_alias(self, worker, alias):
+        began = self.names.moment()
+        status, document = self.told(worker, "GET", f"/v1/collections/{alias}")
+        self.names.read(began, "stands", alias, document["name"] if status == 200 else None)
+
+    def see_version(self, worker):
+        """Others change versions without an answer: then each worker may serve the one before until it looks."""
+        self.current.add(hubless.Catalog(self.path).current(NAME))
+        status, document = self.told(worker, "GET", "")
+        if status != 200 or document["version"] not in self.current:
+            raise Wrong(f"served is {document.get('version', document)}, and not one of {self.current}")
+
+    def told(self, worker, *request):
+        """What answers a request; `Stopped` if the machine did so meanwhile, and then nobody was told anything."""
+        status, document = self.loop.run_until_complete(worker.answer(*request))
+        if self.is_behind(worker, document):
+            worker.look()
+            status, document = self.loop.run_until_complete(worker.answer(*request))
+        if self.disk.dead:
+            raise Stopped
+        return status, document
 
     def page(self):
         """The next page of a scroll, by any worker."""
@@ -444,13 +538,8 @@ class World:
         scroll.cursor = page["cursor"]
         if scroll.cursor is None:
             self.scroll = None
-            found = Counter(scroll.found)
+            history.scrolled(scroll.low, history.last, scroll.found)
             history.settle()
-            states = [history.states[seq] for seq in range(scroll.low, history.last + 1) if seq in history.states]
-            for wanted in IDS:
-                values = {state.get(wanted) for state in states}
-                if len(values) == 1 and found[wanted] != (values != {None}):
-                    raise Wrong(f"a scroll from {scroll.low} gave {wanted} {found[wanted]} times: {scroll.found}")
 
     # what the machine does
 
@@ -533,6 +622,7 @@ class World:
         self.disk.dead, self.disk.left = False, 0
         if tree:
             self.disk.become(tree)
+        self.names.rest()
         self.begin_workers()
         self.stopped_by_power = self.stopped_by_power or bool(tree)
         self.settle(power_cut=self.stopped_by_power)
@@ -540,9 +630,9 @@ class World:
 
     def begin_workers(self):
         self.scroll = None
-        self.floors = [0] * WORKERS
         for worker in self.workers:
             worker.look()
+        self.has_changed()
 
     def back_up(self):
         """Copy the log, as a backup does that copies it first."""
@@ -613,6 +703,12 @@ class World:
         if restored and last > self.history.last:
             self.history.renumbered(last)
         self.history.settle(last, values, power_cut=power_cut)
+        for worker, alias in itertools.product(self.workers, ALIASES):
+            self.see_alias(worker, alias)
+            self.see_by_alias(worker, alias)
+        probed = self.see_alias(worker, PROBE)
+        self.put_alias(worker, PROBE, probed.revision if probed else NONE)
+        self.names.settle()
 
     def values(self, points):
         self.history.merged |= {worker.floor for worker in self.workers}
@@ -666,6 +762,7 @@ class Stage:
         self.template = tree_of(root)
         self.disk = Disk(root)
         self.loop = asyncio.new_event_loop()
+        self.loop._default_executor = Here()  # for asyncio.to_thread
         self.workers = [Worker(root) for _ in range(WORKERS)]
         self.done = Counter()
         gc.disable()
@@ -676,7 +773,7 @@ def main(folder, first, count):
     logging.disable()
     folder.mkdir(exist_ok=True)
     stage = Stage(folder)
-    writes = reads = 0
+    writes, reads, names = 0, 0, Counter()
     with calls.watching(stage.disk.root, stage.disk.told):
         for seed in range(first, first + count):
             world = None
@@ -690,7 +787,12 @@ def main(folder, first, count):
                 print(json.dumps({"seed": seed, "problem": problem}), flush=True)
             if world is not None:
                 writes, reads = writes + world.history.writes, reads + world.history.reads
-    print(json.dumps({"seeds": count, "checked writes": writes, "checked reads": reads, **stage.done}))
+                names.update(world.names.done)
+    print(
+        json.dumps(
+            {"seeds": count, "checked writes": writes, "checked reads": reads, "checked names": names, **stage.done}
+        )
+    )
 
 
 if __name__ == "__main__":
