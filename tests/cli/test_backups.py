@@ -186,14 +186,16 @@ def name_nothing(home):
     (home / "CURRENT").write_text("../../x")
 
 
-@pytest.mark.parametrize("damage", [lose_current, name_nothing])
-def test_collection_without_a_current_version_is_named_and_copied_with_its_newest(catalog, run, tmp_path, damage):
+@pytest.mark.parametrize(
+    ("damage", "said"), [(lose_current, "no version was current"), (name_nothing, "it was to be current")]
+)
+def test_collection_without_a_current_version_is_named_and_copied_with_its_newest(catalog, run, tmp_path, damage, said):
     newest = catalog.version_ids(NAME)[-1]
     damage(catalog.path / NAME)
     assert run("verify")[0] == 1
     code, told = run("backup", str(tmp_path / "backup"))
     assert (code, told["writes"]) == (1, {NAME: 2})
-    assert f"the copy has {newest} in its place" in told["problems"][-1]["problem"]
+    assert told["problems"][-1]["problem"].endswith(f"{said}: the copy has {newest} in its place")
     assert hubless.open(tmp_path / "backup", NAME).count == small.COUNT - 2
     assert catalog.rollback(NAME, newest) == catalog.current(NAME) == newest
     assert run("verify")[1]["sound"]

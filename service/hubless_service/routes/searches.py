@@ -148,7 +148,7 @@ def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
 
 
 def _check_memory(size: int) -> None:
-    """Raise `MemoryError` if so many bytes cannot be had: Faiss, written in C++, would end the process instead."""
+    """Raise `MemoryError` if so many bytes cannot be had: code in C++ that finds too few may end the process."""
     if size > _LIGHT:
         np.empty(size, np.uint8)  # untouched, and given back at once
 
