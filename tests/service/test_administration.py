@@ -3,13 +3,11 @@
 import http.client
 import json
 import shutil
-import time
 
 import httpx
 import pytest
 from support import versions
 from support.contract import code_of
-from support.server_process import served
 from support.serving import serving_catalog
 from support.until import until
 
@@ -184,34 +182,6 @@ def test_without_keys_a_page_of_another_origin_changes_nothing(template):
         for origin in ("http://localhost:3000", "http://127.0.0.1:8000", "http://[::1]", "https://good.example"):
             assert httpx.post(activate, headers={"Origin": origin}).status_code == 200
         assert httpx.post(activate).status_code == 200
-
-
-def ask_any(method, url, body=None):
-    """The answer of any worker, over a connection of its own."""
-    return httpx.request(method, url, json=body, timeout=60)
-
-
-def test_every_worker_knows_what_any_of_them_was_told(template, tmp_path):
-    path, (first, _, third) = shutil.copytree(template[0], tmp_path / "catalog"), template[1]
-    with served(path, "--workers", 2, poll_seconds=NEVER) as server:
-
-        def version_of(name):
-            answer = ask_any("POST", f"{server.url}/v1/collections/{name}/query", ASK).json()
-            return answer.get("version", answer.get("code"))
-
-        while {version_of(versions.NAME) for _ in range(20)} != {third}:
-            time.sleep(0.01)
-        assert ask_any("POST", f"{server.url}{SONGS}/versions/{first}/activate").status_code == 200
-        assert ask_any("PUT", f"{server.url}/v1/aliases/a", {"collection": versions.NAME}).status_code == 200
-        until(lambda: {version_of("a") for _ in range(20)} == {first})
-        made, point = f"{server.url}/v1/collections/made", {"points": [{"id": "a", "vector": ASK["vector"]}]}
-        assert ask_any("PUT", made, {"dim": 8, "metric": "cosine", "id_type": "string"}).status_code == 201
-        for _ in range(4):  # no read names the write, and no worker has time to look at the log by itself
-            assert ask_any("PUT", f"{made}/points", point).status_code == 200
-            assert ask_any("GET", f"{made}/points/a").status_code == 200
-            assert [hit["id"] for hit in ask_any("POST", f"{made}/query", ASK).json()["hits"]] == ["a"]
-            assert ask_any("DELETE", f"{made}/points/a").json()["deleted"] == 1
-            assert ask_any("POST", f"{made}/count").json()["count"] == 0
 
 
 def test_version_that_is_refused_says_why(administered):

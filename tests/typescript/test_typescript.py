@@ -90,6 +90,7 @@ def clone(tmp_path):
     return tmp_path / "clone"
 
 
+@pytest.mark.slow
 def test_install_from_a_clone_brings_code(node, clone, tmp_path):
     project = tmp_path / "project"
     project.mkdir()
