@@ -3,6 +3,7 @@
 import http.client
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -108,6 +109,19 @@ def test_alias_is_set_moved_with_its_etag_and_removed(administered):
     assert removed.json() == moved.json()
     assert code_of(client.post("/v1/collections/a/query", json=ASK)) == (404, "collection_not_found")
     assert code_of(client.get("/v1/aliases/a")) == (404, "alias_not_found")
+
+
+def test_any_alias_is_moved_by_all_who_move_it_at_once(administered):
+    client, _, _ = administered
+    body, clients, times = {"collection": versions.NAME}, 4, 10
+    client.put("/v1/aliases/a", json=body)
+
+    def move(_):
+        headers = {"If-Match": "*"}
+        return [client.put("/v1/aliases/a", json=body, headers=headers).status_code for _ in range(times)]
+
+    with ThreadPoolExecutor(clients) as pool:
+        assert list(pool.map(move, range(clients))) == [[200] * times] * clients
 
 
 def test_headers_say_what_an_alias_must_be(administered):

@@ -3,6 +3,9 @@
 import asyncio
 import logging
 import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +15,7 @@ import hubless
 from hubless.builder.lifecycle import create
 from hubless.builder.pipeline.draft import delete
 from hubless.encoders import Endpoint
-from hubless.errors import AliasNotFound, CollectionNotFound, InputError
+from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.keys import Access
@@ -210,11 +213,14 @@ async def put_alias(
     check_name(alias, "alias")
     if not (access.sees(collection) and collection in await asyncio.to_thread(engine.catalog.collections)):
         raise CollectionNotFound(f'There is no collection "{collection}".')
-    before = (await asyncio.to_thread(engine.catalog.aliases)).get(alias)
-    if before and not access.sees(before.collection):
-        raise HttpProblem("forbidden", "The key may not see the collection that this stands for.")
-    expected = _expected(before, if_match, if_none_match)
-    changed = await asyncio.to_thread(engine.catalog.set_alias, alias, collection, expected=expected)
+
+    async def expected() -> int:
+        before = (await asyncio.to_thread(engine.catalog.aliases)).get(alias)
+        if before and not access.sees(before.collection):
+            raise HttpProblem("forbidden", "The key may not see the collection that this stands for.")
+        return _expected(before, if_match, if_none_match)
+
+    changed = await _changed(expected, partial(engine.catalog.set_alias, alias, collection))
     administration.info('alias "%s" stands for "%s" now, id=%s', alias, collection, call.trace.request_id)
     await engine.answers_change()
     return _alias_answer(alias, changed)
@@ -226,8 +232,11 @@ async def put_alias(
 async def delete_alias(call: Call, alias: str, access: Admin, if_match: IfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""
     engine = call.service.engine
-    expected = _expected(await _alias(call, alias, access), if_match)
-    removed = await asyncio.to_thread(engine.catalog.remove_alias, alias, expected=expected)
+
+    async def expected() -> int:
+        return _expected(await _alias(call, alias, access), if_match)
+
+    removed = await _changed(expected, partial(engine.catalog.remove_alias, alias))
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
     await engine.answers_change()
     return responses.send(_document(alias, removed))
@@ -244,6 +253,14 @@ async def _alias(call: Call, name: str, access: Access) -> hubless.Alias:
     if name not in found:
         raise AliasNotFound(f'There is no alias "{name}".')
     return found[name]
+
+
+async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., hubless.Alias]) -> hubless.Alias:
+    """Change an alias. If somebody else was first, look again what the headers expect: `*` may still hold."""
+    while True:
+        revision = await expected()
+        with suppress(PreconditionFailed):
+            return await asyncio.to_thread(change, expected=revision)
 
 
 def _expected(before: hubless.Alias | None, match: str | None, none_match: str | None = None) -> int:
