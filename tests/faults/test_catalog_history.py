@@ -1,5 +1,7 @@
 """The checker of names finds each way in which an answer cannot be true, and takes what can be."""
 
+from typing import Any
+
 import pytest
 from support.catalog_history import (
     ALIASED,
@@ -40,7 +42,7 @@ def settled(history):
 
 
 MOVED = ("put alias", "a", Stands("words", 5))
-STALE = {
+STALE: dict[str, Any] = {
     "new alias is unknown": ([("put alias", "b", Stands("songs", 5), {"value": "songs"})], ("stands", "b", None)),
     "removed alias is there": ([("delete alias", "a", Stands("songs", 4), {"match": 4})], ("stands", "a", "songs")),
     "moved alias is the old one": ([(*MOVED, {"value": "words", "match": 4})], ("stands", "a", "songs")),

@@ -213,7 +213,8 @@ class Clerk:
             self.history.read(began, "version", name, found.get(name))
 
     def _see_by_alias(self, alias):
-        self._see_served(alias, *self._get(f"/collections/{alias}"), "name")
+        began, answer = self._get(f"/collections/{alias}")
+        self._see_served(alias, began, answer, "name")
 
     def _query(self, alias):
         began = self.history.moment()

@@ -761,7 +761,7 @@ class Stage:
         self.offsets = offset
         self.template = tree_of(root)
         self.disk = Disk(root)
-        self.loop = asyncio.new_event_loop()
+        self.loop: Any = asyncio.new_event_loop()
         self.loop._default_executor = Here()  # for asyncio.to_thread
         self.workers = [Worker(root) for _ in range(WORKERS)]
         self.done = Counter()
