@@ -28,7 +28,7 @@ from functools import lru_cache
 from pathlib import Path
 from stat import S_ISDIR
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from support import calls, rivals
@@ -761,7 +761,7 @@ class Stage:
         self.offsets = offset
         self.template = tree_of(root)
         self.disk = Disk(root)
-        self.loop: Any = asyncio.new_event_loop()
+        self.loop = cast("Any", asyncio.new_event_loop())
         self.loop._default_executor = Here()  # for asyncio.to_thread
         self.workers = [Worker(root) for _ in range(WORKERS)]
         self.done = Counter()
