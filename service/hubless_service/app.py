@@ -5,6 +5,7 @@ import logging
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from time import monotonic
@@ -16,11 +17,12 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hubless.kernels.pools import start_all
 from hubless_service import openapi
 from hubless_service.access.authentication import Attempts, Authenticate, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
-from hubless_service.http import problems
+from hubless_service.http import heavy, problems
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer, ObserveRequests
 from hubless_service.processes.shared import Shared
@@ -47,6 +49,8 @@ ROUTERS = (
     *(catalogs.aliases, health.router),
 )
 _LOOK_SECONDS = 0.05
+_THREADS = 8
+"""For work on the disk that requests wait for."""
 _END_SECONDS = 5.0  # that all threads together have to end
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -112,6 +116,9 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         """Work before the first request, and after the last answer."""
+        heavy.start()
+        asyncio.get_running_loop().set_default_executor(working := ThreadPoolExecutor(_THREADS, "work"))
+        start_all(working, _THREADS)
         watching = asyncio.create_task(keys.watch())
         engine.start(on_loaded=shared.loaded.rise if first else lambda: None)
         while not (first or engine.draining or (shared.loaded.value and not engine.shelf.loading)):

@@ -10,7 +10,7 @@ their banks are parts of one bank.
 
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hubless.kernels import devices
 from hubless.kernels.banks import Part, shared
+from hubless.kernels.pools import kernel_pool
 from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.streaming import BANK_ROWS, TARGET_ROWS
@@ -135,7 +136,7 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
         for number, part in future.result().items():
             collected[number].add(here, part)
 
-    with one_blas_thread, ThreadPoolExecutor(cores(), "hubless-kernel") as pool:
+    with one_blas_thread, kernel_pool(cores()) as pool:
         start = 0
         for given in targets.blocks(block_rows(targets.shape[1])):
             for some in slices(len(given), rows):

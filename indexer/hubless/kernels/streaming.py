@@ -6,7 +6,7 @@ Products are reduced in strips that stay in the cache. Memory is bounded for any
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.banks import shared
+from hubless.kernels.pools import kernel_pool
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -71,7 +72,7 @@ def stream(
         done += len(parts[0])
         advance(len(parts[0]))
 
-    with one_blas_thread, ThreadPoolExecutor(workers, "hubless-kernel") as pool:
+    with one_blas_thread, kernel_pool(workers) as pool:
         try:
             for block in targets.blocks(_even(targets.shape[0], target_rows * readings, workers)):
                 pending.append(pool.submit(_reduce, bank_blocks, block, target_rows, reductions))

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from hubless.forks import in_each_process
+from hubless.kernels.pools import kernel_pool
 from hubless.kernels.quota import core_limit
 
 
@@ -23,7 +23,7 @@ def slices(count: int, step: int) -> Iterator[slice]:
 
 def in_parallel(work: Callable[[slice], None], count: int, step: int) -> None:
     """Do the work on slices of `step` out of `count`, on all cores."""
-    with one_blas_thread, ThreadPoolExecutor(cores(), "hubless-kernel") as pool:
+    with one_blas_thread, kernel_pool(cores()) as pool:
         list(pool.map(work, slices(count, step)))
 
 

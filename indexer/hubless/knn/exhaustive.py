@@ -15,6 +15,7 @@ import faiss
 import numpy as np
 
 from hubless.forks import in_each_child, in_each_process, left_to_parent
+from hubless.kernels.pools import start_all
 from hubless.kernels.threads import blas_has_avx512, cores, one_blas_thread
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
@@ -135,6 +136,7 @@ class _Helpers:
             if self.threads is None:
                 name = "hubless-scan"
                 self.threads = ThreadPoolExecutor(max(1, cores() - 1), name, faiss.omp_set_num_threads, (1,))
+                start_all(self.threads, max(1, cores() - 1))
         return self.threads.submit(work)
 
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hubless.errors import InputError
+from hubless.kernels.pools import start_all
 from hubless.vectors.free_payload import is_deeper
 
 LIGHT = 65_536
@@ -25,6 +26,11 @@ _T = TypeVar("_T")
 
 # only one: several would take turns, and the event loop would have to wait for each of them
 _thread = ThreadPoolExecutor(1, thread_name_prefix="heavy")
+
+
+def start() -> None:
+    """Start the thread, while there is memory for it."""
+    start_all(_thread, 1)
 
 
 async def run(weight: int, work: Callable[[], _T]) -> _T:

@@ -20,6 +20,7 @@ from hubless.errors import (
     HublessError,
     StorageError,
 )
+from hubless.kernels.pools import start_all
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.notes import Note
@@ -65,6 +66,7 @@ class CatalogFollower:
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections; returns at once."""
         self._on_loaded = on_loaded
+        start_all(self._openers, OPENED_TOGETHER)
         self._thread.start()
 
     def stop(self) -> None:

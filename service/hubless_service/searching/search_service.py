@@ -82,6 +82,7 @@ class SearchService:
         self._threads_set.enter_context(one_blas_thread)
         for queue in self._queues:
             queue.start()
+        self._writer.start()
         self.live.start()
         self.maintainer.start()
         self._follower.start(on_loaded)

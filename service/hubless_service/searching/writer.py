@@ -12,6 +12,8 @@ from time import perf_counter
 from typing import Any
 
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
+from hubless.kernels.pools import start_all
+from hubless.kernels.threads import on_one_core
 from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import Transaction, WritableCollection
@@ -26,7 +28,7 @@ Plan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
-_COLLECTIONS = 64
+_COLLECTIONS = 16
 """Most collections that are written to at once."""
 _MERGED_AFTER = "5"
 """Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
@@ -63,6 +65,10 @@ class Writer:
         self._lock = threading.Lock()
         self._stopped = False
         self._threads = ThreadPoolExecutor(_COLLECTIONS, "write", prepare)
+
+    def start(self) -> None:
+        """Start the threads."""
+        start_all(self._threads, _COLLECTIONS)
 
     def stop(self) -> list[threading.Thread]:
         """Write what waits, and nothing more. Return a thread that ends with the last of them."""
@@ -112,7 +118,11 @@ class Writer:
         return await asyncio.shield(task.future)
 
     def _write_all(self, name: str) -> None:
-        """Write what waits for a collection until nothing does."""
+        """Write what waits for a collection until nothing does. Searches have the other cores."""
+        with on_one_core():
+            self._write_groups(name)
+
+    def _write_groups(self, name: str) -> None:
         while True:
             with self._lock:
                 waiting = self._waiting[name]
