@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 _thread = ThreadPoolExecutor(1, thread_name_prefix="heavy")
 
 
-def start() -> None:
+def start_thread() -> None:
     """Start the thread, while there is memory for it."""
     start_all(_thread, 1)
 
