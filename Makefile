@@ -10,7 +10,8 @@ PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS)
 OPENAPI := docs/openapi.json
 ADAPTERS := langchain llama-index haystack mcp
 # tests of other folders that have rows in the table of attacks
-ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_every_call.py tests/service/test_fuzzed.py
+ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_every_call.py tests/service/test_fuzzed.py \
+	tests/service/test_through_any_worker.py tests/cli/test_backups.py
 
 # kills at random moments, each also in a short form that runs with the other tests
 CRASHES := tests/faults/test_crash.py tests/faults/test_every_call.py tests/faults/test_reindex_killed.py
