@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import hubless
 from hubless.builder import correct as correcting
 from hubless.cli.application import app
-from hubless.databases.addresses import open_database
+from hubless.databases.addresses import MODULES, open_database
 from hubless.errors import HublessError, InputError
 
 
@@ -173,6 +173,6 @@ def test_missing_folder_is_refused_and_not_made(scheme, tmp_path):
 @pytest.mark.parametrize("scheme", ["qdrant", "pgvector", "chroma", "lancedb", "milvus"])
 def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
     monkeypatch.setitem(sys.modules, stores.STORES[scheme].package.replace("milvus_lite", "pymilvus"), None)
-    monkeypatch.delitem(sys.modules, f"hubless.databases.{scheme}", raising=False)
+    monkeypatch.delitem(sys.modules, f"hubless.databases.{MODULES[scheme][0]}", raising=False)
     with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install 'hubless\[{scheme}\]'"):
         open_database(f"{scheme}:///tmp/a/b")

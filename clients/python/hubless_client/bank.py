@@ -51,7 +51,8 @@ class BankInfo:
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None) -> Self:
         """Read the answer."""
-        return cls(**{name: body[name] for name in cls.__slots__})
+        before = {"held_back": ()}  # which an older server does not say
+        return cls(**{name: {**before, **body}[name] for name in cls.__slots__})
 
 
 class BankMethods:

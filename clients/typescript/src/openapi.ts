@@ -215,13 +215,6 @@ export interface components {
             count: number;
             version: string;
         };
-        /** @description A count of targets. */
-        CountRequest: {
-            /** @description Only targets that meet it; all if not given. */
-            filter?: components["schemas"]["Filter"] | null;
-            /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
-            min_seq?: number | null;
-        };
         /** @description Live queries for a bank that waits for them. */
         CountedAnswer: {
             /** @description Clients that asked: API keys, or addresses where there are no keys. */
@@ -230,6 +223,13 @@ export interface components {
             clients_needed: number;
             /** @description How many count: of one client a tenth of `sampled` at most. */
             queries: number;
+        };
+        /** @description A count of targets. */
+        CountRequest: {
+            /** @description Only targets that meet it; all if not given. */
+            filter?: components["schemas"]["Filter"] | null;
+            /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
+            min_seq?: number | null;
         };
         /**
          * @description The settings of an empty collection.
