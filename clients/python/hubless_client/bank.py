@@ -36,7 +36,7 @@ class BankInfo:
     stored: int
     coverage: float | None
     correction: str
-    held_back: Sequence[int | str]
+    held_back: Sequence[int | str] = ()
     frozen_share: float
     waiting: Mapping[str, Any] | None
     work: Mapping[str, Any] | None
@@ -51,8 +51,8 @@ class BankInfo:
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None) -> Self:
         """Read the answer."""
-        before = {"held_back": ()}  # which an older server does not say
-        return cls(**{name: {**before, **body}[name] for name in cls.__slots__})
+        body = {"held_back": (), **body}  # which an older server does not say
+        return cls(**{name: body[name] for name in cls.__slots__})
 
 
 class BankMethods:
