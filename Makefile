@@ -5,7 +5,8 @@ BIN    := $(VENV)/bin
 ARGS   ?=
 JOBS   ?= 2
 # idle threads of two runs at once would spin against each other
-PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
+# in the order of their names: a file with many tests is not one that takes long
+PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 OPENAPI := docs/openapi.json
 ADAPTERS := langchain llama-index haystack mcp

@@ -18,8 +18,8 @@ from support.printed import write_sample
 from support.problems import with_hubs
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "clients").glob("*/README.md"))]
-SLOW = {"clients/haystack", "clients/llama-index", "clients/mcp"}
-"""Their environments take a minute each to make."""
+SLOW = {"clients/haystack", "clients/llama-index", "clients/mcp", "confidence", "lab"}
+"""The environments of three take a minute each to make; the other two compute for as long."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
 INSTALLS = re.compile(r"\b(pip|npm) install ")
 FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!/))")
