@@ -147,7 +147,7 @@ class Catalog:
                 if not is_name(home.name):
                     found[home.name] = "its name is not one that a collection can have"
                     continue
-                with suppress(FileNotFoundError), held_still(home / LOCK):  # or it was deleted meanwhile
+                with suppress(FileNotFoundError, CollectionNotFound), held_still(home / LOCK):  # or it was deleted
                     held = (home / LOG).exists() or self.version_folders(home.name)
                     if held and not (home / CURRENT).is_file():
                         found[home.name] = "it has no current version: take one by hubless rollback --version"

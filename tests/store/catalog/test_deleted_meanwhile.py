@@ -13,6 +13,7 @@ from hubless.store.aliases import changing_aliases
 from hubless.store.bank_order import give_bank, read_bank
 from hubless.store.catalog import VERSIONS, Catalog
 from hubless.store.locks import noted_outside
+from hubless.store.log import LOG
 
 NAME = "photos"
 
@@ -116,3 +117,15 @@ def test_notes_of_versions_are_none_once_the_collection_is_gone(catalog):
     assert noted_outside(versions) == {"1": "engine name"}
     catalog.delete(NAME)
     assert noted_outside(versions) == {}
+
+
+def test_what_is_deleted_while_strays_are_looked_for_is_none(catalog, monkeypatch):
+    listed = Catalog.version_folders
+
+    def delete_first(self, name):
+        shutil.rmtree(self.path / name)
+        return listed(self, name)
+
+    (catalog.path / NAME / LOG).unlink(missing_ok=True)
+    monkeypatch.setattr(Catalog, "version_folders", delete_first)
+    assert catalog.strays() == {}
