@@ -185,7 +185,10 @@ class ConfidenceModel:
         """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
 
         Presence is the probability if half of all queries have a right target: labelled pairs do not say how many do.
+        The model stays as it is if every target is right for all queries, as for a collection of one target.
         """
+        if not answers.without.shape[1]:
+            return self
         level = self.level(strength)
         x, z = level.numbers(answers.queries, answers.best)
         _, without = level.numbers(answers.queries, answers.without)
