@@ -20,7 +20,7 @@ from support.processes import in_child
 NAME = "photos"
 FAULTS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "short": -1, "kill": None}
 BESIDE = {"CURRENT", "LOCK", "versions", "log.sqlite", "log.sqlite.lock", "log.sqlite-wal", "log.sqlite-shm"}
-BESIDE |= {"log.sqlite.last"}
+BESIDE |= {"log.sqlite.last", "log.sqlite.seen", ".answered"}
 
 
 def make(catalog):
