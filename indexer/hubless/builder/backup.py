@@ -139,6 +139,7 @@ def _place(catalog: Catalog, made: Path, aliases: Table) -> None:
             if joined != table:
                 write_aliases(catalog.path, table)
             raise
+    catalog.changes.raise_by_one()
 
 
 def _joined(table: Table, more: Table, collections: Collection[str], taken: Collection[str]) -> Table:
