@@ -165,6 +165,7 @@ class CatalogFollower:
         self._read_aliases()
         for gone in shelf.keep(names):
             log.info('collection "%s" is gone', gone)
+            self._told.pop(gone, None)
         for name in names:
             with self._lock:
                 opening = name in self._opening

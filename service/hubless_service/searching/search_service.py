@@ -145,14 +145,19 @@ class SearchService:
 
     async def serves_current(self, trace: Trace, name: str) -> bool:
         """Wait until the current version of a collection is served or refused here, as long as the request may take."""
+        if await self._has_tried_current(name):
+            return True
         self._follower.wake()
         while perf_counter() < trace.started + self._timeout:
-            with suppress(HublessError):  # what is served is described all the same
-                if self.shelf.known(name).tried != await asyncio.to_thread(self.catalog.current, name):
-                    await asyncio.sleep(_LOOK_SECONDS)
-                    continue
-            return True
+            await asyncio.sleep(_LOOK_SECONDS)
+            if await self._has_tried_current(name):
+                return True
         return False
+
+    async def _has_tried_current(self, name: str) -> bool:
+        with suppress(HublessError):  # what is served is described all the same
+            return self.shelf.known(name).tried == await asyncio.to_thread(self.catalog.current, name)
+        return True
 
     async def answers_change(self, name: str | None = None) -> None:
         """Have each request to any worker see the catalog as it is from now on: before a change is answered.

@@ -162,9 +162,8 @@ class Shelf:
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
         """The own name of a collection, given that name or an alias, and its slot."""
-        slots = self.slots  # once, as the watcher may replace them at any time
         own = self.own_name(name)
-        slot = slots.get(own)
+        slot = self.slots.get(own)
         if slot is None or not access.sees(own):
             self._check_loaded()
             raise CollectionNotFound(f'There is no collection "{name}".')
