@@ -14,6 +14,7 @@ from hubless.errors import how_to_install
 from hubless.kernels.threads import own_cores
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import Catalog
+from hubless.store.query_sample import SIZE
 
 KIB, MIB = 2**10, 2**20
 Role = Literal["read", "write", "admin"]
@@ -154,6 +155,11 @@ class Settings(BaseSettings):
     def default_limit(self) -> int:
         """Hits in an answer if the query gives no limit."""
         return min(self.usual_limit, self.max_limit)
+
+    @property
+    def max_sampled(self) -> int:
+        """Most live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
+        return min(SIZE, self.max_bank_queries)
 
     @property
     def address(self) -> str | None:

@@ -226,6 +226,7 @@ def test_bad_banks_are_refused_and_nothing_waits(notes):
     assert "got texts and sampled" in problem(put(texts=["a"], sampled=100))
     assert "HUBLESS_QUERY_SAMPLE" in problem(put(sampled=100))
     assert "a whole number from 100 to 300" in problem(put(sampled=99))
+    assert "a whole number from 100 to 300" in problem(put(sampled=301))
     assert "append" in problem(put(sampled=100, mode="append"))
     problem(put(payload=["title"]))
     problem(put(texts=["a", "b"]), code="no_encoder")

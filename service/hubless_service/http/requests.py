@@ -11,7 +11,6 @@ from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
-from hubless.store.query_sample import SIZE
 from hubless.vectors.arrays import F32
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
@@ -367,7 +366,7 @@ class PutBankRequest(BankOptions):
     payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = maybe(
         "Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random.",
     )
-    sampled: Annotated[int, values.whole("max_bank_queries", FEWEST_SAMPLED)] | None = maybe(
+    sampled: Annotated[int, values.whole("max_sampled", FEWEST_SAMPLED)] | None = maybe(
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
     )
@@ -392,8 +391,6 @@ class PutBankRequest(BankOptions):
             raise InputError("vectors", f"one of {', '.join(ways)}", " and ".join(given) or "none")
         if self.trusted is not None and self.sampled is None:
             raise InputError("trusted", "none without sampled", "some")
-        if self.sampled is not None and self.sampled > SIZE:
-            raise InputError("sampled", f"at most {SIZE}, as many as a query sample keeps", self.sampled)
         more = self.mode == "append" or self.fit is False
         if self.payload is not None or self.sampled is not None:
             if self.relevant is not None or (self.sampled and more):
