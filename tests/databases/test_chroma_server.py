@@ -17,9 +17,10 @@ import hubless
 from hubless.errors import InputError
 
 chromadb = pytest.importorskip("chromadb", reason="needs chromadb: `make stores`")
+SharedSystemClient = pytest.importorskip("chromadb.api.shared_system_client").SharedSystemClient
 
 
-# its client leaves a socket open where it is refused
+# its client leaves sockets open, where it is refused and where it is closed
 pytestmark = pytest.mark.filterwarnings(
     "ignore:unclosed <socket:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
@@ -47,6 +48,8 @@ class ChromaServer(stores.Chroma):
     def close(self):
         for each in self.clients:
             each.close()
+        self.clients.clear()
+        SharedSystemClient.clear_system_cache()  # it holds what was closed, with its sockets
 
 
 @pytest.fixture
@@ -67,9 +70,9 @@ def server(tmp_path):
         yield store
     finally:
         store.close()
-        gc.collect()  # here, where the warnings below are left alone
         running.terminate()
         running.wait()
+        gc.collect()  # here, where the warnings above are left alone
 
 
 def test_database_of_a_server_is_corrected_while_an_application_writes(server, fitted, best):
