@@ -98,9 +98,11 @@ class InputStamps:
 
 def _stamps(path: Path) -> dict[Path, _Stamp]:
     """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
-    found = {}
+    found, files = dict[Path, _Stamp](), [path]
     with suppress(OSError):  # the reader says it better
-        for file in [each for each in path.iterdir() if ending_of(each) in _READ] if path.is_dir() else [path]:
+        files = [each for each in path.iterdir() if ending_of(each) in _READ] if path.is_dir() else files
+    for file in files:
+        with suppress(OSError):  # one that goes after it was listed hides no other
             stat = file.stat()
             found[file] = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
     return found
