@@ -174,6 +174,15 @@ def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
     assert (read_order(home), hubless.open(home.parent, NAME).manifest.bank) == (None, None)
 
 
+def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw):
+    home, sample, ask = raw
+    ask(LIVE[:100])
+    order = give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
+    assert run(bank_of(home)._replace(sample=str(sample))) == 0
+    assert (read_order(home), read_status(home).version) == (order, None)
+    assert hubless.open(home.parent, NAME).manifest.bank is None
+
+
 def test_disk_that_refuses_leaves_the_bank_for_another_time(home, monkeypatch):
     order = give_bank(home, BANK, append=False)
     monkeypatch.setattr(work, "refit", refused)

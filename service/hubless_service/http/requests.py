@@ -23,7 +23,7 @@ BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
 Limit = Annotated[int, values.whole("max_limit")]
 Skip = Annotated[int, values.whole("max_depth", least=0)]
-FEWEST_SAMPLED = 100
+FEWEST_SAMPLED = 200
 Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
 _LONGEST_VERSION = 200

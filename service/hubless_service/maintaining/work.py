@@ -26,7 +26,7 @@ from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_orde
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, replaced
-from hubless.store.query_sample import most_of_a_client, read_sample
+from hubless.store.query_sample import counted, most_of_a_client, read_sample
 from hubless_service.http.answers import WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
 
@@ -124,19 +124,17 @@ class _Reporter:
 
 
 def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
-    """Fit on the bank that was put; None if a version was already."""
+    """Fit on the bank that was put; None if a version was already, or it waits for more live queries."""
     if order is None or (read := read_bank(task.home)) is None or read[0].number != order.number:
         return None
     made: Manifest | None = None
     queries, note = read[1], None
     if order.sampled is not None:
         steps.step("checking live queries")
-        folder = Path(task.sample or "") / task.collection
-        sample = read_sample(folder, most_of_a_client(order.sampled), order.trusted or ())
-        if len(sample.vectors) < order.sampled:  # some were deleted since they were counted
-            raise InputError(
-                "sampled", f"{order.sampled:,} live queries, a tenth at most of a client", len(sample.vectors)
-            )
+        folder, trusted = Path(task.sample or "") / task.collection, order.trusted or ()
+        if counted(folder, order.sampled, trusted).queries < order.sampled:
+            return None  # it waits on: since the look another was put, or queries were deleted
+        sample = read_sample(folder, most_of_a_client(order.sampled), trusted)
         method = make_correction(order.correction or "auto", order.parameters)
         queries = sampled_bank(current_parts(Catalog(task.catalog), task.collection), sample, method)
         counts = f"{len(queries):,} of {len(sample.vectors):,} sampled live queries"

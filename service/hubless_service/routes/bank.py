@@ -60,7 +60,8 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
         fitted = await _fitted(service, name, order.number, deadline)
         if fitted:
             await service.engine.answers_change(name)
-    answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING))
+    waiting = await _waiting(service, name)
+    answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
     return responses.send(answer, None if fitted else place, 200 if fitted else 202)
 
@@ -71,10 +72,11 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 )
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
-    if await asyncio.to_thread(read_order, call.service.engine.catalog.path / held.name) is None:
+    waiting = await _waiting(call.service, held.name)  # once: it may be fitted before a second look
+    if waiting is None:
         await call.service.engine.serves_current(call.trace, held.name)
         held = call.service.engine.shelf.collection(held.name, EVERYTHING)
-    return responses.send(await _describe(call.service, held))
+    return responses.send(await _describe(call.service, held, waiting))
 
 
 @router.get(
@@ -157,9 +159,12 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
     return False
 
 
-async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
+async def _waiting(state: AppState, name: str) -> BankOrder | None:
+    return await asyncio.to_thread(read_order, state.engine.catalog.path / name)
+
+
+async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOrder | None) -> BankAnswer:
     bank = holder.manifest.bank
-    waiting = await asyncio.to_thread(read_order, state.engine.catalog.path / holder.name)
     counted = await asyncio.to_thread(state.engine.maintainer.counted, holder.name, waiting)
     status = await asyncio.to_thread(state.engine.maintainer.status, holder.name)
     return {
