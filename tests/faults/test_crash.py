@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
-from support import clerks, processes, rivals
+from support import clerks, learners, processes, rivals
 from support.server_process import served
 from support.serving import serving_catalog
 
@@ -32,8 +32,10 @@ SECONDS = float(os.environ.get("HUBLESS_CRASH_SECONDS", "1200"))
 FORMS = [(workers, servers, merging) for workers, servers in ((1, 1), (3, 1), (3, 2)) for merging in (True, False)]
 """Workers of a server, servers on the catalog, and whether versions of the collection change that all write to."""
 LONG = [pytest.mark.slow, pytest.mark.timeout(SECONDS + 900)]
-RESTORED = 0.2
-"""Of the lives of servers in a long run."""
+RESTORED, IDLE = 0.2, 0.4
+"""Of the lives of servers in a long run; in the second nobody asks at first, so that a waiting bank can be fitted."""
+IDLE_SECONDS = 4.0, 12.0
+"""The service looks every five whether enough queries were asked, and a fit takes two or three."""
 SOON = {"poll_seconds": 0.05, "drain_seconds": 0, "default_timeout_ms": 60_000}
 
 
@@ -111,7 +113,7 @@ def kill_one(server, workers, rng):
         time.sleep(0.01)
 
 
-def restore(catalog, folder, history, clerk, url):
+def restore(catalog, folder, history, clerk, learner, url):
     """Back up while others work, restore into an empty folder, and look whether that is a state that ever was."""
     low, began = history.last, clerk.history.moment()
     with httpx.Client(base_url=rivals.of_photos(url), timeout=120) as http:
@@ -127,6 +129,7 @@ def restore(catalog, folder, history, clerk, url):
         httpx.Client(base_url=rivals.of_photos(restored), timeout=120) as http,
     ):
         clerk.see_restored(began, folder / "restored", restored)
+        learner.see_restored(began, folder / "restored")
         last = http.post("/points/delete", json={"ids": ["nobody"]}).raise_for_status().json()["seq"]
         found = history.values(rivals.all_points(http, last))
         history.saw(low, most, lambda state: state, found)
@@ -153,9 +156,12 @@ def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(
     catalog, rng, done = tmp_path / "catalog", random.Random(workers), Counter()  # noqa: S311
     history = rivals.build(catalog)
     names = clerks.build(catalog, rivals.NAME)
+    settings = {**SOON, "query_sample": tmp_path / "sample"}
+    learners.build(catalog, settings["query_sample"], names)
     kinds = WITH_MERGES if merging else rivals.KINDS
     clients = [rivals.Rival(number, history, kinds, versions_change=merging) for number in range(4)]
     writers = [clerks.Clerk(number, names, catalog, rivals.NAME) for number in range(3)]
+    learning = [learners.Learner(number, names) for number in range(2)]
     end = time.monotonic() + seconds
     with changes(catalog, rng) as changing:
         while True:
@@ -164,22 +170,25 @@ def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(
                 over = done["lives"] and time.monotonic() >= end  # then it is only looked at
                 options = "--workers", workers
                 serving = [
-                    opened.enter_context(served(catalog, *options, **SOON)) for _ in range(1 if over else servers)
+                    opened.enter_context(served(catalog, *options, **settings)) for _ in range(1 if over else servers)
                 ]
                 for server in serving:
                     server.wait_until_all_have_loaded(rivals.NAME, workers)
                 urls = [server.url for server in serving]
                 rivals.settle(catalog, history, rng.choice(urls))
+                learning[0].settle(urls)
                 writers[0].settle(urls)
                 if over:
                     break
                 done["lives"] += 1
-                with rivals.at_work([*clients, *writers], urls) as working:
+                if seconds and rng.random() < IDLE:
+                    time.sleep(rng.uniform(*IDLE_SECONDS))
+                with rivals.at_work([*clients, *writers, *learning], urls) as working:
                     if merging:
                         changing.step()
                     working.wait(rng, LONGEST)
                     if not seconds or rng.random() < RESTORED:
-                        restore(catalog, tmp_path / "copies", history, writers[0], rng.choice(urls))
+                        restore(catalog, tmp_path / "copies", history, writers[0], learning[0], rng.choice(urls))
                         done["restores"] += 1
                     if workers > 1:
                         kill_one(rng.choice(serving), workers, rng)
@@ -192,6 +201,7 @@ def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(
                             working.wait(rng, LONGEST)
     done.update(writes=history.writes, reads=history.reads, scrolls=history.scrolls)
     done.update(merges=changing.merged, killed_merges=changing.killed)
+    done.update(learned=len(set.union(*(each.versions for each in learning))) - 1)
     for client in clients:
         done.update(activated=client.activated, expired=client.expired)
     print(dict(done), "names:", dict(names.done), "stale or lost: 0")

@@ -26,10 +26,11 @@ class Stands(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A collection: its current version, and what was written to the one point that the clients write."""
+    """A collection: its current version, what was written to the one point that the clients write, and its bank."""
 
     version: str  # UNSEEN until a read has told it
     mark: str | None = None
+    waiting: int | None = None  # live queries that a bank waits for
 
 
 UNSEEN = ""
@@ -147,6 +148,11 @@ def _activate(state, attempt):
     return state.with_collection(attempt.name, held._replace(version=attempt.value)), DONE
 
 
+def _put_bank(state, attempt):
+    held = state.collections[attempt.name]
+    return state.with_collection(attempt.name, held._replace(waiting=attempt.value)), DONE
+
+
 def _read(look):
     return lambda state, attempt: state if look(state, attempt.name) == attempt.answer else None
 
@@ -157,6 +163,20 @@ def _version(state, attempt):
         after = state.with_collection(attempt.name, held._replace(version=attempt.answer))
         return replace(after, used=state.used | {attempt.answer})
     return state if (held and held.version) == attempt.answer else None
+
+
+def _bank(state, attempt):
+    """The answer is what a bank waits for; or, if none does, the version and which banks it can have been fitted on."""
+    held = state.collections[attempt.name]
+    if not isinstance(attempt.answer, tuple):
+        return state if held.waiting == attempt.answer else None
+    version, fitted_on = attempt.answer
+    if held.waiting is None:
+        return state if version == held.version else None
+    if version in {held.version, *state.used} or held.waiting not in fitted_on:
+        return None
+    after = state.with_collection(attempt.name, held._replace(version=version, waiting=None))
+    return replace(after, used=state.used | {version, held.version})
 
 
 def _stands_elsewhere(state, attempt):
@@ -178,6 +198,7 @@ CHANGES: dict[str, Callable] = {
     "delete": _delete,
     "mark": _mark,
     "activate": _activate,
+    "put bank": _put_bank,
     "rest": lambda state, attempt: (state, DONE),
 }
 READS: dict[str, Callable] = {
@@ -186,6 +207,7 @@ READS: dict[str, Callable] = {
     "stands elsewhere": _stands_elsewhere,
     "there": _read(lambda state, name: name in state.collections),
     "version": _version,
+    "bank": _bank,
     "read mark": _read(lambda state, name: state.collections.get(name, Held(UNSEEN)).mark),
 }
 
