@@ -130,6 +130,7 @@ def _read_targets(folder: Path, manifest: bundle.Manifest, dim: int) -> OwnTarge
     """The targets of d dimensions in the files of the index, which fit the manifest and one another."""
     with bundle.reading(folder / bundle.MANIFEST):
         kind = index_type(manifest.index.type)
+        kind.check(manifest.index.parameters)
     files = [folder / name for name in manifest.index.files]
     indexes = []
     for path in files:
