@@ -32,7 +32,18 @@ from typing import Any, cast
 
 import numpy as np
 from support import calls, rivals
-from support.catalog_history import ANY, NONE, UNSEEN, CatalogHistory, Stands, State
+from support.catalog_history import (
+    ALIASED,
+    ANY,
+    DONE,
+    NO_COLLECTION,
+    NONE,
+    THERE,
+    UNSEEN,
+    CatalogHistory,
+    Stands,
+    State,
+)
 from support.catalog_history import Attempt as Change
 from support.catalog_history import Held as Kept
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
@@ -58,9 +69,14 @@ WORKERS = 2
 IDS = [f"p{number}" for number in range(12)]
 FIRST = IDS[:6]
 ALIASES = ("a0", "a1")
+BRIEF = "brief"
+"""A collection that is created and deleted, and the one point of which is put anew."""
+NEW = {"dim": 4, "metric": "cosine", "id_type": "string"}
+MARKED = "marked"
 PROBE = "probe"
 """An alias whose revision tells how often any was changed."""
 STEPS = 20
+REFUSED = {NO_COLLECTION, ALIASED}
 _PAGE = 4096
 _FOREVER = 1e9
 _KEPT = 256
@@ -113,7 +129,7 @@ class Desk(SearchService):
 
     async def serves_current(self, trace, name):
         self.look()
-        await super().serves_current(trace, name)
+        return await super().serves_current(trace, name)
 
     def look(self):
         self.on_look()
@@ -172,7 +188,7 @@ class Worker:
     async def answer(self, method, path, body=None, headers=()):
         """The status and the document that answer a request about the collection, or another path of the contract."""
         content = b"" if body is None else json.dumps(body).encode()
-        path = path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}"
+        path, _, query = (path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}").partition("?")
         named = {"content-type": "application/json", "content-length": str(len(content)), **dict(headers)}
         scope = {
             "type": "http",
@@ -182,7 +198,7 @@ class Worker:
             "scheme": "http",
             "path": path,
             "raw_path": path.encode(),
-            "query_string": b"",
+            "query_string": query.encode(),
             "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in named.items()],
             "client": ("127.0.0.1", 1),
@@ -356,7 +372,7 @@ class World:
 
     def step(self):
         actions = {self.write: 10, self.page: 6, self.look_at: 5, self.follow: 4, self.look: 2}
-        actions |= {self.change_alias: 3, self.look_at_names: 3}
+        actions |= {self.change_alias: 3, self.look_at_names: 3, self.change_collection: 3}
         if not self.inside:
             actions |= {self.merge: 1.2, self.rollback: 0.7, self.prune: 0.5, self.kill_one: 0.7, self.stop: 0.8}
             actions |= {self.activate: 1}
@@ -415,8 +431,15 @@ class World:
         return max(state[chosen[0]].seq, floor) + self.rng.choice([0, 0, 0, 1])
 
     def ask_all(self, worker, attempts):
+        return self.sent_together(worker, map(request_of, attempts))
+
+    def sent(self, worker, *request):
+        """The status and the document that answer a request, which may be a write."""
+        return self.sent_together(worker, [request])[0]
+
+    def sent_together(self, worker, requests):
         async def asked():
-            tasks = [asyncio.create_task(worker.answer(*request_of(attempt))) for attempt in attempts]
+            tasks = [asyncio.create_task(worker.answer(*request)) for request in requests]
             for _ in range(10):  # until all wait for the writer
                 await asyncio.sleep(0)
             worker.engine.write_all()
@@ -456,12 +479,12 @@ class World:
         stands = self.see_alias(worker, alias)
         match = self.rng.choice([None, NONE, ANY, stands.revision if stands else NONE, 10**6])
         if self.rng.random() < 0.6:
-            self.put_alias(worker, alias, match)
+            self.put_alias(worker, alias, match, self.rng.choice([NAME, BRIEF]))
         else:
             self.send_alias(worker, Change("delete alias", alias, match=None if match == NONE else match))
 
-    def put_alias(self, worker, alias, match):
-        self.send_alias(worker, Change("put alias", alias, NAME, match))
+    def put_alias(self, worker, alias, match, collection=NAME):
+        self.send_alias(worker, Change("put alias", alias, collection, match))
 
     def send_alias(self, worker, attempt):
         match, put = attempt.match, attempt.kind == "put alias"
@@ -469,9 +492,31 @@ class World:
         if match == NONE:
             headers = {"if-none-match": "*"}
         self.names.begin(attempt)
-        body = {"collection": NAME} if put else None
+        body = {"collection": attempt.value} if put else None
         status, document = self.told(worker, "PUT" if put else "DELETE", f"/v1/aliases/{attempt.name}", body, headers)
         self.names.answered(attempt, stands_of(document) if status == 200 else document["code"])
+
+    def change_collection(self):
+        """Create, delete or write to the brief collection."""
+        worker, self.number = self.rng.choice(self.workers), self.number + 1
+        kind = self.rng.choice(["create", "create", "delete", "mark", "mark"])
+        value = {"delete": self.rng.random() < 0.5, "mark": f"m{self.number}"}.get(kind)
+        point = {"id": MARKED, "vector": [1.0] * NEW["dim"], "payload": {"title": value}}
+        request = {
+            "create": ("PUT", f"/v1/collections/{BRIEF}", NEW),
+            "delete": ("DELETE", f"/v1/collections/{BRIEF}?aliases={'true' if value else 'false'}"),
+            "mark": ("PUT", f"/v1/collections/{BRIEF}/points", {"points": [point]}),
+        }[kind]
+        attempt = self.names.begin(Change(kind, BRIEF, value))
+        status, document = self.sent(worker, *request)
+        if self.disk.dead:
+            raise Stopped
+        if self.is_behind(worker, document):  # it may be done all the same
+            return
+        if status not in (200, 201) and document.get("code") not in REFUSED:
+            raise Wrong(f"{attempt} was answered with {status} {document}")
+        made = DONE if status == 201 or kind != "create" else THERE
+        self.names.answered(attempt, made if status < 300 else document["code"])
 
     def activate(self):
         worker, version = self.rng.choice(self.workers), self.rng.choice(hubless.Catalog(self.path).version_ids(NAME))
@@ -484,6 +529,7 @@ class World:
         worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
         self.see_alias(worker, alias)
         self.see_by_alias(worker, alias)
+        self.see_collection(worker)
         self.see_version(worker)
 
     def see_alias(self, worker, alias):
@@ -498,6 +544,15 @@ class World:
         status, document = self.told(worker, "GET", f"/v1/collections/{alias}")
         self.names.read(began, "stands", alias, document["name"] if status == 200 else None)
 
+    def see_collection(self, worker):
+        began = self.names.moment()
+        status, document = self.told(worker, "GET", f"/v1/collections/{BRIEF}")
+        self.names.read(began, "version", BRIEF, document["version"] if status == 200 else None)
+        began = self.names.moment()
+        status, document = self.told(worker, "GET", f"/v1/collections/{BRIEF}/points/{MARKED}")
+        self.names.read(began, "read mark", BRIEF, document["payload"]["title"] if status == 200 else None)
+        self.names.read(began, "there", BRIEF, document.get("code") != NO_COLLECTION)
+
     def see_version(self, worker):
         """Others change versions without an answer: then each worker may serve the one before until it looks."""
         status, document = self.told(worker, "GET", "")
@@ -506,10 +561,10 @@ class World:
 
     def told(self, worker, *request):
         """What answers a request; `Stopped` if the machine did so meanwhile, and then nobody was told anything."""
-        status, document = self.loop.run_until_complete(worker.answer(*request))
+        status, document = self.sent(worker, *request)
         if self.is_behind(worker, document):
             worker.look()
-            status, document = self.loop.run_until_complete(worker.answer(*request))
+            status, document = self.sent(worker, *request)
         if self.disk.dead:
             raise Stopped
         return status, document
@@ -706,6 +761,8 @@ class World:
         for worker, alias in itertools.product(self.workers, ALIASES):
             self.see_alias(worker, alias)
             self.see_by_alias(worker, alias)
+        for worker in self.workers:
+            self.see_collection(worker)
         probed = self.see_alias(worker, PROBE)
         self.put_alias(worker, PROBE, probed.revision if probed else NONE)
         self.names.settle()
