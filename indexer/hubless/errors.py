@@ -29,6 +29,13 @@ def without_secrets(text: str) -> str:
     return text
 
 
+def _in_a_line(text: str) -> str:
+    """Return a text with what is no letter, such as an end of line or an escape of terminals, written out."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
 class HublessError(Exception):
     """The base of all errors raised on purpose."""
 
@@ -50,10 +57,10 @@ class InputError(HublessError, ValueError):
     code = "invalid_input"
 
     def __init__(self, parameter: str, expected: str, received: object) -> None:
-        self.parameter = parameter
-        self.expected = expected
-        self.received = without_secrets(text) if "://" in (text := str(received)) else text
-        super().__init__(f"{parameter}: expected {expected}, got {self.received}")
+        self.parameter, self.expected = _in_a_line(parameter), _in_a_line(expected)
+        text = _in_a_line(str(received))
+        self.received = without_secrets(text) if "://" in text else text
+        super().__init__(f"{self.parameter}: expected {self.expected}, got {self.received}")
 
 
 class DimensionMismatch(InputError):

@@ -103,6 +103,7 @@ def test_wrong_filter_is_refused_in_words(document, parameter, words):
         ({"nor": []}, "filter.nor", "and, or, not, field"),
         ({"year": 1, "yaer": 1}, "filter.yaer", "field, year, price"),
         ({"x" * 1000: []}, f"filter.{'x' * 80}…", "and, or, not"),
+        ({"a\n\x1b[31m": []}, r"filter.a\n\x1b[31m", "and, or, not"),
     ],
 )
 def test_unknown_name_is_refused_naming_the_known(document, parameter, known):

@@ -149,6 +149,7 @@ def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(c
         ({"format_version": ...}, "does not say its format version"),
         ({"more": 1}, "more"),
         ({"index": {"type": "magic", "parameters": {}}}, "magic"),
+        ({"index": {"parameters": {"k_factor": 3}}}, "parameters: expected none, as the index is flat, got k_factor"),
         ({"index": {"aims": {"recall": 1, "memory": -1, "latency_ms": None}}}, "memory: expected a number of bytes"),
     ],
 )
