@@ -67,7 +67,7 @@ setup: $(VENV)/.ready  ## a .venv with locked dependencies; nothing to do when n
 demo: .venv-demo/.ready  ## search in plain English, raw beside corrected; ARGS=--once ends
 	.venv-demo/bin/hubless demo $(ARGS)
 
-test: setup typescript .venv-langchain/.ready .venv-lowest/.ready  ## everything that CI runs: lint, types, import contracts, tests
+test: setup typescript  ## everything that CI runs: lint, types, import contracts, tests
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 

@@ -50,7 +50,8 @@ def clock(tmp_path):
 
 
 @pytest.mark.skipif(not COMPILER or sys.platform != "linux", reason="needs a C compiler, and Linux")
-@pytest.mark.parametrize("jumps", [24, pytest.param(600, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("jumps", [24, 600])
 def test_requests_deadlines_and_reloads_do_not_notice_that_the_clock_jumps(tmp_path, clock, jumps):
     catalog, keys = tmp_path / "catalog", tmp_path / "keys.json"
     file, environment = clock

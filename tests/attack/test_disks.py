@@ -11,6 +11,8 @@ from support import small
 from support.disks import disk, filled, remount
 from support.server_process import served
 
+pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
+
 QUERY = {"vector": small.query_bank()[0].tolist(), "with": ["payload", "vector"]}
 NOBODY = 65534
 # what is imported late is imported before: a user without rights may not be able to read this Python

@@ -13,10 +13,13 @@ from support.server_process import served
 QUERY = "/v1/collections/words/query"
 VECTOR = catalogs.words().query_bank[0].tolist()
 BODY = json.dumps(data(VECTOR)).encode()
+QUICK = ("an answer", "a failure that is tried again")
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(BODY), BODY)
 
 
-@pytest.mark.parametrize("what", DRIPS)
+@pytest.mark.parametrize(
+    "what", [each if each in QUICK else pytest.param(each, marks=pytest.mark.slow) for each in DRIPS]
+)
 def test_encoder_that_drips_holds_no_thread(catalog, what):
     is_well, codes = threading.Event(), []
     encoder = {"type": "openai", "model": "words", "timeout": 0.3, "cache": 0, "breaker_failures": 10_000}

@@ -15,6 +15,8 @@ from support.until import until
 
 from hubless.store.remote.mirror import RemoteCatalog
 
+pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
+
 ANSWERED = 'hubless_requests_total{method="POST",route="/v1/collections/{collection}/query",status="200"}'
 QUERY = {"vector": small.query_bank()[0].tolist()}
 JSON = {"content-type": "application/json"}

@@ -10,6 +10,8 @@ import pytest
 from support import catalogs
 from support.server_process import served
 
+pytestmark = pytest.mark.slow  # it starts and ends servers for a minute; `make attack` runs it
+
 QUERY = "/v1/collections/words/query"
 VECTOR = catalogs.words().query_bank[0].tolist()
 LARGE = {"queries": [{"vector": VECTOR, "limit": catalogs.COUNT, "with": ["payload", "vector"]}] * 120}

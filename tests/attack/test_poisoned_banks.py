@@ -87,6 +87,7 @@ def attacked(tmp_path, monkeypatch):
         yield server
 
 
+@pytest.mark.slow
 def test_one_key_cannot_fill_a_bank_by_itself(attacked):
     attacked.send("PUT", "/bank", {"sampled": WANTED})
     attacked.ask(POISON, "evil")
@@ -97,6 +98,7 @@ def test_one_key_cannot_fill_a_bank_by_itself(attacked):
     assert attacked.found() == 1
 
 
+@pytest.mark.slow
 def test_key_that_asks_for_many_people_counts_without_limit_if_the_admin_names_it(attacked):
     attacked.send("PUT", "/bank", {"sampled": WANTED, "trusted": ["app"]})
     attacked.ask(HONEST[:200], "app")
@@ -120,7 +122,7 @@ def test_one_key_among_many_cannot_bury_a_target(attacked):
     assert attacked.found() == 1
 
 
-@pytest.mark.parametrize("correction", ["auto", "csls"])
+@pytest.mark.parametrize("correction", ["auto", pytest.param("csls", marks=pytest.mark.slow)])
 def test_bank_made_to_bury_a_target_holds_it_back_and_names_it(attacked, correction):
     poisoned = np.concatenate([HONEST[:200], POISON[:100]])
     body = {"vectors": poisoned.tolist(), "correction": correction, "timeout_ms": 60_000}
@@ -136,6 +138,7 @@ def test_bank_made_to_bury_a_target_holds_it_back_and_names_it(attacked, correct
     assert bank["held_back"] == []
 
 
+@pytest.mark.slow
 def test_new_target_cannot_be_buried_before_it_comes(attacked):
     rng = np.random.default_rng(6)
     coming = unit(rng.normal(size=DIM))

@@ -18,8 +18,8 @@ from support.printed import write_sample
 from support.problems import with_hubs
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "clients").glob("*/README.md"))]
-SLOW = {"clients/haystack", "clients/llama-index", "clients/mcp", "confidence", "lab"}
-"""The environments of three take a minute each to make; the other two compute for as long."""
+QUICK = {"README", "quickstart", "cli", "http", "python", "clients/python"}
+"""What people read first. The others take three minutes together, some in environments of their own."""
 BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
 INSTALLS = re.compile(r"\b(pip|npm) install ")
 FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!/))")
@@ -227,7 +227,7 @@ def test_every_block_runs_or_says_why_not(page):
 @pytest.mark.parametrize(
     ("page", "found"),
     [
-        pytest.param(page, found, marks=[pytest.mark.slow] * (name(page) in SLOW), id=name(page))
+        pytest.param(page, found, marks=[pytest.mark.slow] * (name(page) not in QUICK), id=name(page))
         for page in PAGES
         if (found := [block for block in blocks(page) if block.is_run])
     ],

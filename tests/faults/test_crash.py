@@ -144,7 +144,7 @@ def restore(catalog, folder, history, clerk, learner, url):
 @pytest.mark.parametrize(
     ("workers", "servers", "merging", "seconds"),
     [
-        (3, 1, False, 0),
+        pytest.param(3, 1, False, 0, marks=pytest.mark.slow),
         (2, 2, True, 0),
         *(pytest.param(*form, SECONDS / len(FORMS), marks=LONG) for form in FORMS),
     ],
