@@ -55,6 +55,7 @@ def test_rotated_keys_open_from_their_reload_on_and_never_after_the_next(catalog
 
     settings = {"keys_file": file, "max_wrong_keys": 0, "default_timeout_ms": 60_000}
     with served(catalog, "--workers", workers, **settings) as server, ThreadPoolExecutor(CLIENTS) as pool:
+        server.wait_until_all_have_loaded("words", workers)  # one that starts later reads the next keys as its first
         asking = [pool.submit(ask_until_ended) for _ in range(CLIENTS)]
         try:
             for generation in range(1, rotations + 1):
