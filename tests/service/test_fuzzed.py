@@ -33,7 +33,7 @@ KEPT = [
     ),
 ]
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
-FEW, QUICK, LONG = 3, 20, 400
+FEW, QUICK, LONG = 3, 30, 400
 LONGEST_HEAD = 2**16
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
