@@ -15,7 +15,6 @@ SCRIPT = Path(refused_calls.__file__)
 
 
 @pytest.mark.skipif(not calls.COMPILER, reason="needs a C compiler, and Linux")
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("moments", [FEW, pytest.param(ALL, marks=[pytest.mark.slow, pytest.mark.timeout(14_400)])])
 def test_any_call_that_fails_loses_nothing_and_the_next_run_mends_it(tmp_path, moments):
     calls.compile_into(tmp_path)
