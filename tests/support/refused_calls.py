@@ -121,7 +121,7 @@ def whole(verdict, copy):
     """Take a copy away that lacks something, as somebody would who needs all of it."""
     if not verdict.sound:
         shutil.rmtree(copy, ignore_errors=True)
-        raise BundleDamaged(copy, verdict.problems[0].problem)
+        raise StorageError(copy, verdict.problems[0].problem)
 
 
 ACTIONS = {
@@ -292,7 +292,7 @@ if __name__ == "__main__":
     import hubless
     from hubless.builder.backup import back_up, restore
     from hubless.builder.lifecycle import merge
-    from hubless.errors import BundleDamaged, CollectionNotFound
+    from hubless.errors import CollectionNotFound, StorageError
     from hubless.search.collection import open_collection
     from hubless.search.delta.writes import Put
     from hubless.search.transaction import WritableCollection
