@@ -23,9 +23,9 @@ _PROBE = "probe"
 _CONNECTIONS = 3
 """To each server, as a connection is always answered by the same worker."""
 _DIM = 4
-_NEW = {"dim": _DIM, "metric": "cosine", "id_type": "string"}
-_MARKED = "marked"
-_LATE = 503, 504
+NEW = {"dim": _DIM, "metric": "cosine", "id_type": "string"}
+MARKED = "marked"
+LATE = 503, 504
 _REFUSED = {404, 409, 412, 428}
 _WEIGHTS = {"put alias": 5, "delete alias": 2, "create": 3, "delete": 2, "mark": 3, "activate": 2}
 
@@ -90,7 +90,7 @@ class Clerk:
         for name in BRIEF:
             history.read(began, "version", name, restored.current(name) if name in there else None)
             if name in there:
-                marked = httpx.get(f"{url}/v1/collections/{name}/points/{_MARKED}", timeout=120)
+                marked = httpx.get(f"{url}/v1/collections/{name}/points/{MARKED}", timeout=120)
                 history.read(began, "read mark", name, _mark(marked))
 
     def _connected(self, urls):
@@ -104,7 +104,7 @@ class Clerk:
 
     def _send(self, method, path, body=None, headers=None):
         answer = self._rng.choice(self._https).request(method, path, json=body, headers=headers)
-        if answer.status_code in _LATE:  # it may be done all the same
+        if answer.status_code in LATE:  # it may be done all the same
             if (code := answer.json()["code"]) not in ("not_ready", "deadline_exceeded"):
                 raise Wrong(f"{method} {path} {body} was answered with {code}: {answer.text}")
             raise httpx.TransportError(code)
@@ -145,7 +145,7 @@ class Clerk:
                 history.answered(attempt, document["code"])
             return
         if "alias" in attempt.kind:
-            told = _stands(document)
+            told = stands_of(document)
         elif attempt.kind == "create":
             told = DONE if answer.status_code == httpx.codes.CREATED else THERE
             history.read(attempt.begin, "version", attempt.name, document["version"])
@@ -162,13 +162,13 @@ class Clerk:
         else:
             headers = {"If-Match": "*" if attempt.match == ANY else f'"{attempt.match}"'}
         if attempt.kind == "mark":
-            point = {"id": _MARKED, "vector": [1.0] * _DIM, "payload": {"title": value}}
+            point = {"id": MARKED, "vector": [1.0] * _DIM, "payload": {"title": value}}
             durability = self._rng.choice(["disk", "memory"])
             return "PUT", f"/collections/{name}/points", {"points": [point], "durability": durability}
         return {
             "put alias": ("PUT", f"/aliases/{name}", {"collection": value}, headers),
             "delete alias": ("DELETE", f"/aliases/{name}", None, headers),
-            "create": ("PUT", f"/collections/{name}", _NEW),
+            "create": ("PUT", f"/collections/{name}", NEW),
             "delete": ("DELETE", f"/collections/{name}?aliases={'true' if value else 'false'}"),
             "activate": ("POST", f"/collections/{name}/versions/{value}/activate"),
         }[attempt.kind]
@@ -196,13 +196,13 @@ class Clerk:
 
     def _see_alias(self, alias):
         began, answer = self._get(f"/aliases/{alias}")
-        found = _stands(answer.json()) if answer.is_success else None
+        found = stands_of(answer.json()) if answer.is_success else None
         self.history.read(began, "alias", alias, found)
         return found
 
     def _list_aliases(self):
         began, answer = self._get("/aliases")
-        found = {each["alias"]: _stands(each) for each in answer.json()["aliases"]}
+        found = {each["alias"]: stands_of(each) for each in answer.json()["aliases"]}
         for alias in ALIASES:
             self.history.read(began, "alias", alias, found.get(alias))
 
@@ -240,13 +240,13 @@ class Clerk:
                 self.history.read(began, "version", SONGS, each["version"])
 
     def _see_mark(self, name):
-        began, answer = self._get(f"/collections/{name}/points/{_MARKED}")
+        began, answer = self._get(f"/collections/{name}/points/{MARKED}")
         self.history.read(began, "read mark", name, _mark(answer))
         missing = not answer.is_success and answer.json()["code"] == "collection_not_found"
         self.history.read(began, "there", name, not missing)
 
 
-def _stands(document):
+def stands_of(document):
     return Stands(document["collection"], int(document["etag"].strip('"')))
 
 

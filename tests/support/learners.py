@@ -10,6 +10,7 @@ from contextlib import ExitStack
 import httpx
 from support import hubs
 from support.catalog_history import DONE, Attempt, Held
+from support.clerks import LATE
 from support.history import Wrong
 
 import hubless
@@ -24,7 +25,6 @@ _PEOPLE = [f"127.0.1.{number}" for number in range(1, 13)]
 """Addresses of clients: a client is known by its address, and counts for a tenth of a bank at most."""
 _ASKED = 6
 """Queries of a batch."""
-_LATE = 503, 504
 
 
 def build(catalog, sample, history):
@@ -111,7 +111,7 @@ def _person(url, address):
 
 def _sent(http, method, path, body=None):
     answer = http.request(method, path, json=body)
-    if answer.status_code in _LATE and answer.json()["code"] in ("not_ready", "deadline_exceeded"):
+    if answer.status_code in LATE and answer.json()["code"] in ("not_ready", "deadline_exceeded"):
         raise httpx.TransportError(answer.text)
     if not answer.is_success:
         raise Wrong(f"{method} {path} {body} was answered with {answer.status_code}: {answer.text}")

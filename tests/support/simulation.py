@@ -41,11 +41,11 @@ from support.catalog_history import (
     THERE,
     UNSEEN,
     CatalogHistory,
-    Stands,
     State,
 )
 from support.catalog_history import Attempt as Change
 from support.catalog_history import Held as Kept
+from support.clerks import MARKED, NEW, stands_of
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
@@ -71,8 +71,6 @@ FIRST = IDS[:6]
 ALIASES = ("a0", "a1")
 BRIEF = "brief"
 """A collection that is created and deleted, and the one point of which is put anew."""
-NEW = {"dim": 4, "metric": "cosine", "id_type": "string"}
-MARKED = "marked"
 PROBE = "probe"
 """An alias whose revision tells how often any was changed."""
 STEPS = 20
@@ -216,10 +214,6 @@ class Worker:
 
         await self.app(scope, receive, send)
         return status, json.loads(found)
-
-
-def stands_of(document):
-    return Stands(document["collection"], int(document["etag"].strip('"')))
 
 
 class Disk:

@@ -100,7 +100,8 @@ def _stamps(path: Path) -> dict[Path, _Stamp]:
     """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
     found, files = dict[Path, _Stamp](), [path]
     with suppress(OSError):  # the reader says it better
-        files = [each for each in path.iterdir() if ending_of(each) in _READ] if path.is_dir() else files
+        if path.is_dir():
+            files = [each for each in path.iterdir() if ending_of(each) in _READ]
     for file in files:
         with suppress(OSError):  # one that goes after it was listed hides no other
             stat = file.stat()
