@@ -149,7 +149,8 @@ def changed_json(plain):
 def test_manifests(fuzzed, tmp_path):
     path = small.folder(tmp_path, small.build_full(tmp_path, correction="csls"))
     plain, whole = small.read_plain(path), (path / bundle.MANIFEST).read_bytes()
-    near = st.sampled_from(["../../x", "", "flat", "csls", "hnsw", "int64", "string", 0, -1, 2**63, 10**400])
+    kinds = ["flat", "hnsw", "fastscan", "flat_fp16"]
+    near = st.sampled_from(["../../x", "", *kinds, "csls", "int64", "string", 0, -1, 2**63, 10**400])
     edits = st.tuples(st.sampled_from(list(fields_of(plain))), VALUES | near)
 
     def read(change):

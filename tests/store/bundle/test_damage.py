@@ -150,6 +150,7 @@ def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(c
         ({"more": 1}, "more"),
         ({"index": {"type": "magic", "parameters": {}}}, "magic"),
         ({"index": {"parameters": {"k_factor": 3}}}, "parameters: expected none, as the index is flat, got k_factor"),
+        ({"index": {"type": "hnsw"}}, "index.parameters: expected ef, as the index is hnsw, got none"),
         ({"index": {"aims": {"recall": 1, "memory": -1, "latency_ms": None}}}, "memory: expected a number of bytes"),
     ],
 )
@@ -164,6 +165,16 @@ def test_sealed_manifest_of_other_fields_is_refused_naming_one(catalog, folder, 
             content[field] = value
     small.write_sealed(folder, content)
     assert told in refused(catalog, "manifest.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [("hnsw", {"ef": 16}), ("fastscan", {"k_factor": 2}), ("flat_fp16", {})]
+)
+def test_index_of_another_kind_than_the_manifest_says_is_refused(catalog, folder, kind, parameters):
+    content = small.read_plain(folder)
+    content["index"] |= {"type": kind, "parameters": parameters}
+    small.write_sealed(folder, content)
+    assert refused(catalog, "index.faiss") == f"is an index IndexFlatIP, the manifest says {kind}"
 
 
 def pickled(path):
