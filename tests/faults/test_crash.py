@@ -119,7 +119,9 @@ def restore(catalog, folder, history, clerk, learner, url):
     with httpx.Client(base_url=rivals.of_photos(url), timeout=120) as http:
         answer = http.post("/scroll", json={"limit": 2})
         page = answer.json() if answer.is_success else None
-    assert back_up(hubless.Catalog(catalog), folder / "backup").problems == []
+    problems = back_up(hubless.Catalog(catalog), folder / "backup").problems
+    # the creation of a collection that comes and goes may have been killed
+    assert all(one.collection in clerks.BRIEF and "no version was current" in one.problem for one in problems), problems
     assert unpack(folder / "backup", hubless.Catalog(folder / "restored")).problems == []
     most = history.most
     versions = hubless.Catalog(folder / "restored").versions(rivals.NAME)

@@ -32,7 +32,8 @@ def build(catalog, sample, history):
     hubless.build(catalog, NAME, _TARGETS, correction="none")
     writer = SampleWriter(sample)
     for number, query in enumerate(_HONEST):
-        writer.record(NAME, "cosine", query, _PEOPLE[number % len(_PEOPLE)], time.time())
+        # as the address of a client, which a service does not keep
+        writer.record(NAME, "cosine", query, _PEOPLE[number % len(_PEOPLE)].encode(), time.time())
     writer.flush()
     version = hubless.Catalog(catalog).current(NAME)
     history.state = history.state.with_collection(NAME, Held(version))

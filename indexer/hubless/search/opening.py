@@ -187,6 +187,8 @@ def read_encoder(folder: Path, manifest: bundle.Manifest, described: Mapping[str
             encoder = load_encoder(folder)
     else:
         return None
+    if not described and encoder.dim != manifest.dim:
+        raise BundleDamaged(folder / ENCODER_FILE, f"has {encoder.dim} dimensions, the manifest says {manifest.dim}")
     if encoder.dim != manifest.dim:
         raise DimensionMismatch("encoder, dim", f"{manifest.dim}, as the targets have", encoder.dim)
     return encoder

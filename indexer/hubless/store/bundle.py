@@ -264,8 +264,8 @@ class Manifest(_Record):
     collection: CollectionName
     version: Segment
     created: str
-    count: int
-    dim: int
+    count: int = Field(ge=0)
+    dim: int = Field(ge=1)
     metric: Literal["cosine", "dot"]
     correction: CorrectionRecord
     index: IndexRecord
@@ -280,10 +280,14 @@ class Manifest(_Record):
     confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
     dims: int | None = Field(None, description="Dimensions of the stored vectors, or with keep_full of the index.")
     notes: list[str] = []
-    vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
+    vectorless: int = Field(
+        0, ge=0, description="How many targets, the last ones, have no vector and are not in the index."
+    )
     log_seq: int = Field(0, ge=0, lt=2**63, description="The last write of the collection's log that this version has.")
-    frozen: int = Field(0, description="Targets that came after the fit: their offsets come from the fit as it was.")
-    grown: int = Field(0, description="Targets that were added to the index after it was trained.")
+    frozen: int = Field(
+        0, ge=0, description="Targets that came after the fit: their offsets come from the fit as it was."
+    )
+    grown: int = Field(0, ge=0, description="Targets that were added to the index after it was trained.")
     job: JobRecord | None = None
     bank_order: int = Field(
         0, description="Number of the query bank, put over HTTP, that the correction was fitted on."
