@@ -209,13 +209,14 @@ async def put_alias(
     All workers follow before the answer. The answer to a query has the collection's own name.
     """
     engine, collection = call.service.engine, body.collection
-    # what is wrong whatever the headers expect comes first
     check_name(alias, "alias")
-    if not (access.sees(collection) and collection in await asyncio.to_thread(engine.catalog.collections)):
-        raise CollectionNotFound(f'There is no collection "{collection}".')
 
     async def expected() -> int:
-        before = (await asyncio.to_thread(engine.catalog.aliases)).get(alias)
+        there, collections = await asyncio.to_thread(_names, engine.catalog)
+        # what is wrong whatever the headers expect comes first
+        if not (access.sees(collection) and collection in collections):
+            raise CollectionNotFound(f'There is no collection "{collection}".')
+        before = there.get(alias)
         if before and not access.sees(before.collection):
             raise HttpProblem("forbidden", "The key may not see the collection that this stands for.")
         return _expected(before, if_match, if_none_match)
@@ -240,6 +241,14 @@ async def delete_alias(call: Call, alias: str, access: Admin, if_match: IfMatch 
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
     await engine.answers_change()
     return responses.send(_document(alias, removed))
+
+
+def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str]]:
+    """Return aliases and collections as they were at one moment: whoever deletes both may be between them."""
+    while True:
+        found, collections = catalog.aliases(), catalog.collections()
+        if catalog.aliases() == found:
+            return found, collections
 
 
 async def _visible(call: Call, access: Access) -> dict[str, hubless.Alias]:
