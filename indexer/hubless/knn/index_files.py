@@ -82,7 +82,7 @@ def structure(index: faiss.Index) -> str:
 
 
 def is_of(index: faiss.Index, kind: IndexType) -> bool:
-    """Whether an index is made of what this kind makes. Its leading directions may stand before the codes."""
+    """Return True if an index is made of what this kind makes. Leading directions may stand before the codes."""
     made = structure(kind.new(0, index.d, 0, None))
     return structure(index).replace(f"{faiss.IndexPreTransform.__name__} of ", "") == made
 
