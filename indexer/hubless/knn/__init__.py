@@ -16,7 +16,6 @@ from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
 from hubless.knn.index_files import add_stored as add_stored
 from hubless.knn.index_files import add_vectors as add_vectors
-from hubless.knn.index_files import is_of as is_of
 from hubless.knn.index_files import make_index as make_index
 from hubless.knn.index_files import read_index as read_index
 from hubless.knn.index_files import structure as structure

@@ -81,12 +81,6 @@ def structure(index: faiss.Index) -> str:
     return name if inner is None else f"{name} of {structure(inner)}"
 
 
-def is_of(index: faiss.Index, kind: IndexType) -> bool:
-    """Return True if an index is made of what this kind makes. Leading directions may stand before the codes."""
-    made = structure(kind.new(0, index.d, 0, None))
-    return structure(index).replace(f"{faiss.IndexPreTransform.__name__} of ", "") == made
-
-
 def _aligned(index: faiss.Index) -> faiss.Index:
     """Return a flat index with its vectors at a multiple of 64 bytes in the file; other indexes as they are."""
     if not isinstance(index, faiss.IndexFlat):

@@ -14,7 +14,7 @@ from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError, VersionReplaced
-from hubless.knn import index_type, is_of, read_index, structure
+from hubless.knn import index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.search.engines.base import StoredTargets
@@ -143,8 +143,6 @@ def _read_targets(folder: Path, manifest: bundle.Manifest, dim: int) -> OwnTarge
     for path, index in zip(files, indexes, strict=True):
         if index.d != wanted:
             raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
-        if not is_of(index, kind):
-            raise BundleDamaged(path, f"is an index {structure(index)}, the manifest says {kind.name}")
         if (built := structure(index)) != (other := structure(indexes[0])):
             raise BundleDamaged(path, f"is an index {built}, and {files[0].name} is {other}")
     counts = manifest.index.shards or [manifest.count - manifest.vectorless]

@@ -167,16 +167,6 @@ def test_sealed_manifest_of_other_fields_is_refused_naming_one(catalog, folder, 
     assert told in refused(catalog, "manifest.json")
 
 
-@pytest.mark.parametrize(
-    ("kind", "parameters"), [("hnsw", {"ef": 16}), ("fastscan", {"k_factor": 2}), ("flat_fp16", {})]
-)
-def test_index_of_another_kind_than_the_manifest_says_is_refused(catalog, folder, kind, parameters):
-    content = small.read_plain(folder)
-    content["index"] |= {"type": kind, "parameters": parameters}
-    small.write_sealed(folder, content)
-    assert refused(catalog, "index.faiss") == f"is an index IndexFlatIP, the manifest says {kind}"
-
-
 def pickled(path):
     array = np.array([{"any": "object"}], dtype=object)
     np.savez(path, allow_pickle=True, queries=array, bank=array) if path.suffix == ".npz" else np.save(path, array)
