@@ -96,6 +96,8 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
         # after all files, as it takes long
         targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
     occurrence = _stored(folder, manifest, bundle.OCCURRENCE, 2, manifest.count)
+    # before the encoder, whose model may lie elsewhere: a manifest of another dimension is damage
+    bank_sample = _stored(folder, manifest, bundle.BANK_SAMPLE, None, manifest.stored_dim)
     return Parts(
         manifest=manifest,
         targets=targets,
@@ -105,7 +107,7 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
         encoder=_usable_encoder(folder, manifest, encoder, lenient),
         prepared=lambda: query_time,
         occurrence=lambda: occurrence,
-        bank_sample=_stored(folder, manifest, bundle.BANK_SAMPLE, None, manifest.stored_dim),
+        bank_sample=bank_sample,
         correction=cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: _read_later(folder, bundle.CANARY),
         confidence=_read_confidence(folder, manifest),
@@ -185,8 +187,6 @@ def read_encoder(folder: Path, manifest: bundle.Manifest, described: Mapping[str
             encoder = load_encoder(folder)
     else:
         return None
-    if not described and encoder.dim != manifest.dim:
-        raise BundleDamaged(folder / ENCODER_FILE, f"has {encoder.dim} dimensions, the manifest says {manifest.dim}")
     if encoder.dim != manifest.dim:
         raise DimensionMismatch("encoder, dim", f"{manifest.dim}, as the targets have", encoder.dim)
     return encoder
