@@ -359,6 +359,12 @@ class Catalog:
                 delete(home / VERSIONS / version)
         return deleted
 
+    def tidy(self, name: str) -> None:
+        """Remove what builds left that were killed, as each change of the collection does. Raises `StorageError`."""
+        home = self.path / name
+        with storage_errors(home), _changing(home):
+            pass
+
     @contextmanager
     def staging(self, name: str) -> Iterator[Staging]:
         """Give a folder for a new version. It is removed at the end, unless it was published.

@@ -121,6 +121,8 @@ def reindex(
         if plan.why:
             _begin(plan)
             done = _build(plan, steps)
+        else:  # the job before may have been killed once it had published
+            home.tidy(job.collection)
         if done.published and done.manifest is not None:
             work.publish()
             follow(done.manifest)
