@@ -220,3 +220,23 @@ def test_order_of_many_attempts_at_once_is_found(history):
     for attempt in sent:
         history.answered(attempt, Stands("words", attempt.match + 1))
     assert settled(history).revision == 12
+
+
+def test_bank_waits_until_a_new_version_has_it_or_the_service_refuses_it_once(history):
+    do(history, "put bank", "songs", DONE, value=200)
+    read(history, "bank", "songs", 200)
+    read(history, "bank", "songs", ("v1", frozenset(), "12:00"))
+    do(history, "put bank", "songs", DONE, value=300)
+    read(history, "bank", "songs", ("v2", frozenset({300}), "12:00"))
+    assert settled(history).collections["songs"].version == "v2"
+    do(history, "put bank", "songs", DONE, value=200)
+    read(history, "bank", "songs", ("v2", frozenset({300}), "12:00"))
+    with pytest.raises(Wrong, match=r"'put bank'|'bank'"):
+        history.settle()
+
+
+def test_bank_that_is_gone_without_a_version_or_a_refusal_is_found(history):
+    do(history, "put bank", "songs", DONE, value=200)
+    read(history, "bank", "songs", ("v1", frozenset(), None))
+    with pytest.raises(Wrong, match="'bank'"):
+        history.settle()

@@ -166,13 +166,20 @@ def _version(state, attempt):
 
 
 def _bank(state, attempt):
-    """The answer is what a bank waits for; or, if none does, the version and which banks it can have been fitted on."""
+    """The answer is what a bank waits for.
+
+    If none does, it is the version, which banks it can have been fitted on, and the last refusal of a bank, which
+    explains one that went without a version.
+    """
     held = state.collections[attempt.name]
     if not isinstance(attempt.answer, tuple):
         return state if held.waiting == attempt.answer else None
-    version, fitted_on = attempt.answer
+    version, fitted_on, refused = attempt.answer
     if held.waiting is None:
         return state if version == held.version else None
+    if version == held.version and refused is not None and refused not in state.used:
+        after = state.with_collection(attempt.name, held._replace(waiting=None))
+        return replace(after, used=state.used | {refused})
     if version in {held.version, *state.used} or held.waiting not in fitted_on:
         return None
     after = state.with_collection(attempt.name, held._replace(version=version, waiting=None))

@@ -93,16 +93,21 @@ class Learner:
     def _see(self, http):
         began = self._history.moment()
         told = _sent(http, "GET", "/bank").json()
-        self._note(began, told["waiting"] and told["waiting"]["sampled"], told["version"], told["queries"])
+        work = told["work"] or {}
+        refused = work["began"] if (work.get("work"), work.get("state")) == ("bank", "failed") else None
+        self._note(began, told["waiting"] and told["waiting"]["sampled"], told["version"], told["queries"], refused)
 
-    def _note(self, began, waiting, version, queries):
-        """While a bank waits, it may be fitted already: only then is it known which version has it."""
+    def _note(self, began, waiting, version, queries, refused=None):
+        """While a bank waits, it may be fitted already: only then is it known which version has it.
+
+        A bank that the service finds no better than the one before is refused, and waits no more.
+        """
         fits = [size for size in SIZES if 0.5 * size < queries < 0.85 * size]
         if waiting is None and queries and not fits:
             raise Wrong(f"a bank of {queries} queries is of none of {SIZES}")
         if waiting is None:
             self.versions.add(version)
-        self._history.read(began, "bank", NAME, waiting if waiting else (version, frozenset(fits)))
+        self._history.read(began, "bank", NAME, waiting if waiting else (version, frozenset(fits), refused))
 
 
 def _person(url, address):
