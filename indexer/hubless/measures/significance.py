@@ -1,6 +1,7 @@
 """Certainty of a number: bootstrap intervals, and paired tests of two rankings of the same queries."""
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -122,7 +123,9 @@ def kolmogorov_smirnov(first: NDArray[np.generic], second: NDArray[np.generic]) 
     """Return the two-sample statistic, the largest distance of two distributions such as of N_k, and its p-value."""
     from scipy.stats import ks_2samp
 
-    found = ks_2samp(first, second)
+    with warnings.catch_warnings():  # of its step from the exact p-value to the asymptotic one
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = ks_2samp(first, second)
     return float(found.statistic), float(found.pvalue)
 
 
