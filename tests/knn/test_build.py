@@ -80,3 +80,9 @@ def test_cheapest_setting_is_the_first_and_not_the_fastest_to_reach_the_recall()
     curve = [Setting({"ef": 1}, 0.5, 1.0), Setting({"ef": 2}, 0.95, 9.0), Setting({"ef": 3}, 0.97, 2.0)]
     assert cheapest_setting(curve, Aims(0.9)).parameters == {"ef": 2}
     assert cheapest_setting(curve, Aims(0.99)).parameters == {"ef": 3}
+
+
+def test_setting_has_to_reach_the_recall_by_a_standard_error_more():
+    curve = [Setting({"ef": 1}, 0.91, 1.0, 0.02), Setting({"ef": 2}, 0.93, 2.0, 0.02), Setting({"ef": 3}, 1.0, 3.0)]
+    assert cheapest_setting(curve, Aims(0.9)).parameters == {"ef": 2}
+    assert cheapest_setting(curve, Aims(0.92)).parameters == {"ef": 3}
