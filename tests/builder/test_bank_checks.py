@@ -70,7 +70,7 @@ def test_bank_of_some_topics_is_noted_with_what_to_do():
 def test_repeated_queries_are_noted_from_a_quarter_on():
     assert checked(np.concatenate([BANK[:90], BANK[:30]])).notes == []
     assert checked(np.concatenate([BANK[:90], BANK[:60]])).notes == [
-        "40% of the query bank repeat other queries, and so count more than once."
+        "The query bank is a log: 40% repeat other queries. Each counts once."
     ]
 
 

@@ -134,7 +134,7 @@ def test_repeated_rows_of_a_bank_and_a_leak_are_noted():
     targets = np.concatenate([TARGET_BANK, GIVEN.targets[:3]])
     found = compared(query_bank=bank, target_bank=targets)
     assert found.notes == [
-        "7 of 312 rows of the query bank repeat others, and so count more than once",
+        "7 of 312 rows of the query bank repeat others, and so count once",
         "5 test queries are in the query bank: a leak, that makes corrections look better than they are",
         "3 searched targets are in the target bank: a leak, that makes corrections look better than they are",
     ]

@@ -76,7 +76,7 @@ def test_without_labels_the_verdict_ends_with_an_interval_that_holds_what_labels
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)
     asked, bank = queries[:COUNT], queries[COUNT:]
     lean = asked.mean(axis=0) * np.random.default_rng(0).exponential(0.6, size=(COUNT, 1))
-    lows = []
+    points = []
     for searched in (targets[:COUNT], targets[:COUNT] + lean):
         gallery = open_gallery(searched.astype(np.float32))
         diagnosis = diagnose(gallery, bank)
@@ -86,9 +86,9 @@ def test_without_labels_the_verdict_ends_with_an_interval_that_holds_what_labels
         entries = [Method("none"), Method("auto")]
         compared = compare(asked, gallery.targets, np.arange(COUNT), entries, query_bank=bank)
         assert expected.low < 100 * compared.row("auto").change.value < expected.high
-        lows.append(expected.low)
+        points.append(expected.points)
     assert said not in " ".join(diagnose(gallery, bank, measured=compared).verdict)
-    assert lows[0] < 0 < lows[1]
+    assert points[0] < points[1]
 
 
 def test_bank_of_targets_promises_no_gain():
@@ -178,3 +178,17 @@ def test_targets_are_no_live_queries():
 def test_live_queries_have_all_dimensions_where_an_index_keeps_fewer():
     index = hubless.Index("csls", "cosine", dims=16).fit(BANK[:100], TARGETS[:200])
     assert hubless.diagnose(index, live_queries=LIVE[:60]).strength is not None
+
+
+def test_log_is_diagnosed_by_its_different_queries_and_promises_nothing():
+    queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+    gallery, bank = open_gallery(targets[:COUNT]), queries[COUNT:]
+    log = np.repeat(bank, np.random.default_rng(1).integers(1, 9, size=COUNT), axis=0)
+    once, often = diagnose(gallery, bank), diagnose(gallery, log)
+    assert once.expected is not None
+    assert often.expected is None
+    assert often.held_out == COUNT
+    assert often.main.raw == once.main.raw
+    assert any(f"query bank of {COUNT} different queries" in sentence for sentence in often.verdict)
+    assert any(sentence.startswith("In such a log the few things") for sentence in often.verdict)
+    assert any("is a log" in note for note in often.notes)

@@ -159,3 +159,11 @@ def test_command_writes_the_page_where_it_was_told(run, tmp_path):
     assert PIXEL not in page.read_text()
     for wrong in (["--set", "seeds=x"], ["--set", "corrections=nonsense"], ["--output", "page.pdf"]):
         assert run(*asked, *wrong).code == 2
+
+
+def test_page_of_a_log_says_that_it_does_not_tell_what_people_gain():
+    queries, targets = everything()
+    log = np.repeat(queries, np.random.default_rng(1).integers(1, 9, size=len(queries)), axis=0)
+    said = make_report(open_gallery(targets), log).headline()
+    assert "They do not tell what people gain: they are a log, or about one topic." in said
+    assert "in 100 searches" not in said

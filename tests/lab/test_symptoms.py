@@ -65,6 +65,13 @@ def test_broken_vectors_are_named(given, symptom):
     assert symptom in names(**given)
 
 
+def test_log_that_asks_the_same_again_and_again_has_no_symptom():
+    shares = np.arange(1, len(BANK) + 1) ** -1.3
+    log = BANK[np.random.default_rng(1).choice(len(BANK), 2000, p=shares / shares.sum())]
+    assert len(np.unique(log, axis=0)) < 0.2 * len(log)
+    assert names(bank=log) == set()
+
+
 def test_verdict_says_what_to_look_at_first():
     found = hubless.diagnose(TARGETS, outweighed(BANK), metric="cosine")
     assert found.verdict[0].startswith("All query vectors are nearly one (mean cosine 1.0")

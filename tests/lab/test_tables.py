@@ -75,7 +75,7 @@ def test_caption_says_protocol_sizes_and_notes(strict, banked):
     assert "chance leaves 0.0% antihubs" in caption(banked)
     assert "chance leaves 36.6% antihubs" in caption(compared(query_bank=pairs(80, seed=1).queries, depths=[1]))
     noted = compared(query_bank=np.tile(pairs(20, seed=1).queries, (2, 1)))
-    assert caption(noted).endswith("20 of 40 rows of the query bank repeat others, and so count more than once.")
+    assert caption(noted).endswith("20 of 40 rows of the query bank repeat others, and so count once.")
 
 
 def test_latex_escapes_what_is_special_and_keeps_all_columns(banked):

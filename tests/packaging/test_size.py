@@ -9,12 +9,12 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 264_000,
+    "library": 265_000,
     "service": 66_500,
-    "tests": 402_000,
+    "tests": 404_000,
     "words": 34_000,
     "settings": 40,
-    "knobs": 260,
+    "knobs": 262,
     "options_of_a_command": 12,
     "entries": 17,
 }

@@ -19,6 +19,7 @@ from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim, unit_rows
 from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import under_metric
 
 UNIT = 1e-3
@@ -64,7 +65,7 @@ def offsets(
     prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
     check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
     with on_device(device):
-        fitted = fit_correction(method, bank, all_targets, extra, prior)
+        fitted = fit_correction(method, without_copies(bank), all_targets, extra, prior)
         found = fitted.offsets(all_targets)
     return augment.centre(found if prior is None else (found + prior_offsets(fitted, prior.values)).astype(np.float32))
 

@@ -98,7 +98,7 @@ def evaluate_command(
     if table is not None:
         chosen = _usage("--table" if paper else "--paper", preset, paper or "", table)
         correction = correction or list(chosen.corrections)
-        set_ = [*chosen.settings, *(set_ or [])]
+        set_ = ["keep_copies=true", *chosen.settings, *(set_ or [])]
         if chosen.test_queries and queries is not None:
             query_bank = query_bank or [queries]
     if relevant is None:
@@ -143,8 +143,10 @@ def evaluate_command(
         if given is None or (targets is None and matrices is None):
             needed = "give --collection, or --targets and --queries to compare corrections"
             raise typer.BadParameter(needed, param_hint="--queries" if targets else "--collection")
-        if strict == (bank is not None):
-            raise typer.BadParameter("give either --strict or a query bank", param_hint="--strict")
+        if strict + (bank is not None) + ("demand" in values) != 1:
+            raise typer.BadParameter(
+                "give either --strict or a query bank, or --set demand=1.15", param_hint="--strict"
+            )
         attribute = _attribute(*(values.pop(name, None) for name in _GROUPS))
         entries = _usage("--correction", entries_from, correction)
         if matrices is None:

@@ -23,9 +23,11 @@ from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
+from hubless.store.bundle import BankRecord
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
+from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, VectorSource
 
 DEPTHS = (1, 10, 20)
@@ -37,6 +39,9 @@ CLEAR, SEVERE = 1.4, 4.0
 HIDDEN = 0.1
 """Share of the targets never found, beyond that of chance, from which on there is hubness."""
 CONSTANT = 1e-6
+MOST_OF_A_LOG = 0.5
+"""Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
+MEASURE_IT = "Give labels (`--set queries=FILE` and `relevant=FILE`), and the gain is measured."
 SPLITS = 5
 
 
@@ -90,13 +95,13 @@ def diagnose(
     extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
     told = bank_of_targets or query_bank is None
     checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
-    record, in_verdict = checked.record, [UNUSABLE, *narrow_notes(checked.record)]
+    record, once, in_verdict = checked.record, without_copies(bank), [UNUSABLE, *narrow_notes(checked.record)]
     notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape
     with progress_bars(progress) as steps:
         advance = steps.step("holding out bank queries in turn", 5)
         k = min(max(DEPTHS), count)
-        held = held_out_rankings(auto, bank, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
+        held = held_out_rankings(auto, once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
     depths = []
     for k in (k for k in DEPTHS if k <= count):
         uneven, evened = (Shape.of(measures.k_occurrence(rows[:, :k], count)) for rows in (held.raw, held.corrected))
@@ -109,11 +114,12 @@ def diagnose(
         options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
         right = gallery.right(queries, relevant)
         measured = compare(gallery.queries(queries, "queries"), gallery.targets, right, metric="dot", **options)
-    level = _level(main, record.queries)
+    level = _level(main, once.shape[0])
     symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
     notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
     strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
-    expected = None if record.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
+    unknown = _why_unknown(record)
+    expected = None if unknown else expected_gain(signs(held, count))
     mutual = [
         measures.reciprocity(held.queries, gallery.targets.take(rows[:, 0])) for rows in (held.raw, held.corrected)
     ]
@@ -127,6 +133,8 @@ def diagnose(
         bank=record,
         unusable=is_unusable(record),
         narrow=narrow_notes(record),
+        different=once.shape[0],
+        unknown=unknown,
         queries=len(held.raw),
         targets=count,
         apart=(record.apart_from_targets or 0) >= ELSEWHERE,
@@ -190,6 +198,20 @@ def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
         reason = "none is stored with it" if gallery.collection else "none"
         raise InputError("query bank", f"a query bank for {gallery.name}", reason)
     return ArrayVectors(state["bank"], "query bank")
+
+
+def _why_unknown(bank: BankRecord) -> str | None:
+    """Return why a bank does not tell what live queries gain; None if it does."""
+    if bank.among_targets > MOST_TARGETS:
+        return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
+    if bank.repeated > MOST_OF_A_LOG:
+        return (
+            "In such a log the few things that people ask most decide what they gain, and it does not tell which "
+            f"answers to these are right. {MEASURE_IT}"
+        )
+    if narrow_notes(bank):
+        return f"A bank of one topic does not tell what other queries gain. {MEASURE_IT}"
+    return None
 
 
 def _level(depth: Depth, bank: int) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import NO_QUERIES, is_unusable
+from hubless.builder.banks.bank_checks import MOST_TARGETS, NO_QUERIES, is_unusable
 from hubless.errors import InputError, storage_errors
 from hubless.lab.charts import ACCENT, RAW, Chart, even_axis
 from hubless.lab.diagnose import bank_of, check_labels, diagnose
@@ -67,7 +67,8 @@ class Report:
         rows = {} if self.comparison is None else {row.label: row for row in self.comparison.rows}
         both = rows if "none" in rows and "auto" in rows else None
         unusable = is_unusable(self.diagnosis.bank)
-        return render("headline.txt", rows=both, diagnosis=self.diagnosis, unusable=unusable).strip()
+        given = {"rows": both, "diagnosis": self.diagnosis, "unusable": unusable}
+        return render("headline.txt", from_targets=self.diagnosis.bank.among_targets > MOST_TARGETS, **given).strip()
 
     def as_html(self) -> str:
         """Return the page, with style and pictures inside."""

@@ -13,7 +13,8 @@ from hubless.vectors.sources import VectorSource, in_memory, sample
 LOOKED_AT = 2048
 """So many vectors of a side are looked at."""
 SAME_QUERIES, SAME_TARGETS = 0.5, 0.1
-"""Shares of vectors that repeat others from which on texts were cut off or lost. Logs of queries repeat themselves."""
+"""Texts were cut off or lost where more of the queries are one and the same, or more of the targets repeat others. Logs
+repeat most of their queries, but none of them is asked so often."""
 ONE_DIRECTION = 0.95
 """Mean cosine between different vectors; models with the most crowded vectors have 0.9."""
 ELSEWHERE = 0.95
@@ -47,12 +48,17 @@ def find_symptoms(
         symptoms.append(
             ("wrong-model", "Queries are no nearer to targets than random vectors: another model made them.")
         )
-    for rows, side, most in ((queries, "query", SAME_QUERIES), (items, "target", SAME_TARGETS)):
-        different = np.unique(rows, axis=0)
-        if (same := 1 - len(different) / len(rows)) > most:
+    different, asked = np.unique(queries, axis=0, return_counts=True)
+    items_once = np.unique(items, axis=0)
+    sides = (
+        ("query", different, asked.max() / len(queries), SAME_QUERIES, "are one and the same"),
+        ("target", items_once, 1 - len(items_once) / len(items), SAME_TARGETS, "repeat others"),
+    )
+    for side, once, same, most, how in sides:
+        if same > most:
             why = "texts are cut off, empty or read from a wrong field"
-            symptoms.append((f"identical-{side}-vectors", f"{same:.0%} of the {side} vectors repeat others: {why}."))
-        elif (cosine := mean_cosine(different)) > ONE_DIRECTION:
+            symptoms.append((f"identical-{side}-vectors", f"{same:.0%} of the {side} vectors {how}: {why}."))
+        elif (cosine := mean_cosine(once)) > ONE_DIRECTION:
             why = "a prompt outweighs the texts, the pooling is wrong, or texts are cut to a common beginning"
             sentence = f"All {side} vectors are nearly one (mean cosine {cosine:.3f}): {why}."
             symptoms.append((f"identical-{side}-vectors", sentence))

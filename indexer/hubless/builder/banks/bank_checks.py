@@ -15,7 +15,8 @@ from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows, in_memory, sample
+from hubless.vectors.repeats import distinct_rows
+from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, sample
 
 LOOKED_UP, COMPARED = 256, 1000
 """So many bank queries are looked up among the targets; so many of each side are compared as clouds."""
@@ -79,7 +80,7 @@ def check_bank(
     fewest, enough = min(len(some), len(others)), len(some) >= FEWEST and len(others) >= ENOUGH_TO_RELATE
     record = BankRecord(
         queries=bank.shape[0],
-        repeated=round(_repeated(bank), 4),
+        repeated=round(1 - len(distinct_rows(bank)[0]) / bank.shape[0], 4),
         among_targets=round(among, 4),
         apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
         related_to_targets=_rounded(related(some, others, seed) if enough else None),
@@ -103,13 +104,6 @@ def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:
 def _shuffled(source: VectorSource, seed: int) -> F32:
     rows = in_memory(sample(source, COMPARED, seed))
     return rows[np.random.default_rng(seed).permutation(len(rows))]
-
-
-def _repeated(bank: VectorSource) -> float:
-    distinct: set[int] = set()
-    for block in bank.blocks(block_rows(bank.shape[1])):
-        distinct.update(hash(row.tobytes()) for row in block)
-    return 1 - len(distinct) / bank.shape[0]
 
 
 def _relative_length(bank: F32, targets: F32) -> float:
@@ -164,7 +158,7 @@ def _notes(bank: BankRecord) -> list[str]:
     else:
         notes += narrow_notes(bank)
     if bank.repeated > MOST_REPEATED:
-        notes.append(f"{bank.repeated:.0%} of the query bank repeat other queries, and so count more than once.")
+        notes.append(f"The query bank is a log: {bank.repeated:.0%} repeat other queries. Each counts once.")
     if bank.relative_length is not None and not 1 / OTHER_LENGTH < bank.relative_length < OTHER_LENGTH:
         notes.append(
             f"Bank queries are {bank.relative_length:.3g} times as long as targets, and metric dot takes lengths into "

@@ -30,6 +30,7 @@ from hubless.search import canaries
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 
@@ -57,6 +58,7 @@ def fit_version(
     if vectors.bank_given:
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes = checked.record, checked.logged().notes
+        bank = without_copies(bank)
     _check_live(vectors)
     fitting, measuring = hold_out(bank, recipe.seed)
     banks = (fitting, bank)

@@ -55,6 +55,8 @@ def compare(
     leave_self_out: bool = False,
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
+    keep_copies: bool = False,
+    demand: float | None = None,
     progress: bool | None = None,
 ) -> Comparison:
     """Measure several corrections on labelled queries, beside the raw ranking.
@@ -90,6 +92,8 @@ def compare(
     leave_self_out : query i is target i, and is no answer to itself
     bank_of_targets : take a query bank that holds targets
     target_prior : (n,) how often each target should be found, for the corrections that take one
+    keep_copies : count copies in the query bank as often as they come, as the papers do, and not once
+    demand : in place of splits draw a log, as query bank, and tests from Zipf's law of this exponent over the queries
     """
     for name, numbers in {"recall at": recalls, "depth": depths}.items():
         for number in numbers:
@@ -110,7 +114,10 @@ def compare(
         bank_of_targets=bank_of_targets,
         target_prior=target_prior,
         leave_self_out=leave_self_out,
+        keep_copies=keep_copies,
     )
+    if demand is not None and given.query_bank is not None:
+        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
     pairs = given.pairs
     if attribute is not None and len(attribute.groups.codes) != len(pairs.targets):
         raise InputError("groups", f"{len(pairs.targets)}, one a target", len(attribute.groups.codes))
@@ -123,7 +130,7 @@ def compare(
     with progress_bars(progress) as steps:
         trials = draws * (seeds if given.query_bank is None else 1)
         advance = steps.step("comparing", trials * len(methods))
-        for trial in given.trials(seeds, bank_size, draws, least_coverage):
+        for trial in given.trials(seeds, bank_size, draws, least_coverage, demand):
             first = first or trial
             moved += [_distances(trial)] if distances else []
             groups = None
@@ -148,7 +155,7 @@ def compare(
     if plans := [method.label for method in methods if method.name in PLAN_NAMES]:
         notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
     return Comparison(
-        protocol="strict" if given.query_bank is None else "query bank",
+        protocol="query bank" if given.query_bank is not None else "strict" if demand is None else "demand",
         queries=len(first.rows),
         targets=len(first.targets),
         query_bank=len(first.query_bank),

@@ -72,7 +72,7 @@ class Comparison:
     Sizes are those of the first split. Measures of hubness are of the first of `depths`; others end in `_at_k`.
     """
 
-    protocol: Literal["strict", "query bank", "collection"]
+    protocol: Literal["strict", "query bank", "demand", "collection"]
     queries: int
     targets: int
     query_bank: int | None = None

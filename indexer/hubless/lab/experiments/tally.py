@@ -167,9 +167,9 @@ class Result:
         for group, counts in tally.group_histogram().items():
             self._histogram[group] = counts + self._histogram.get(group, 0)
         self._ranks = tally.ranks
-        self._tested[rows] += 1
+        np.add.at(self._tested, rows, 1)  # a log asks some again and again
         for name, values in per_query.items():
-            self._sums.setdefault(name, np.zeros(len(self._tested)))[rows] += values
+            np.add.at(self._sums.setdefault(name, np.zeros(len(self._tested))), rows, values)
 
     def row(self, baseline: "Result") -> Row:
         several = len(self._qualities) > 1

@@ -24,11 +24,14 @@ from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
 from hubless.measures.coverage import least_covering
 from hubless.measures.labels import KnownItems, Labels, known_queries, open_labels
-from hubless.vectors.arrays import F32, I64, check_at_least, check_dim
+from hubless.vectors.arrays import F32, I64, check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, as_ids
-from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+from hubless.vectors.repeats import without_copies
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
 
+DRAWN = 2000
+"""Queries of a log, and as many that test it."""
 SCORES_HELD = 2**22
 LEAK = "a leak, that makes corrections look better than they are"
 _LOOKED_AT, _CONSTANT = 64, 1e-6
@@ -66,11 +69,17 @@ class Labelled:
     pairs: Pairs
     query_bank: F32 | None
     target_bank: F32 | None
+    keep_copies: bool = False
 
     def trials(
-        self, seeds: int, bank_size: int | str | None = None, draws: int = 1, least_coverage: bool = False
+        self,
+        seeds: int,
+        bank_size: int | str | None = None,
+        draws: int = 1,
+        least_coverage: bool = False,
+        demand: float | None = None,
     ) -> Iterator["Trial"]:
-        """Yield strict splits with seeds 0, 1, …, or one trial with the banks; each with `draws` smaller banks."""
+        """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks."""
         check_at_least("seeds", seeds, 1)
         check_at_least("draws", draws, 1)
         if draws > 1 and (bank_size is None or least_coverage):
@@ -80,7 +89,13 @@ class Labelled:
             raise InputError("least coverage", "a bank size", "none")
         for seed in range(seeds if self.query_bank is None else 1):
             bank = self.query_bank
-            whole = strict_trial(self.pairs, seed) if bank is None else banked_trial(self.pairs, bank, self.target_bank)
+            if bank is not None:
+                whole = banked_trial(self.pairs, bank, self.target_bank)
+            elif demand is not None:
+                whole = demand_trial(self.pairs, demand, seed)
+            else:
+                whole = strict_trial(self.pairs, seed)
+            whole = replace(whole, keep_copies=self.keep_copies)
             for draw in range(draws):
                 yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
 
@@ -92,7 +107,8 @@ class Labelled:
         for vectors, name in ((bank, "query bank"), (extra, "target bank")):
             if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
                 total = f"{repeated} of {len(vectors)} rows of the {name}"
-                notes.append(f"{total} repeat others, and so count more than once")
+                counted = "more than once" if self.keep_copies or name == "target bank" else "once"
+                notes.append(f"{total} repeat others, and so count {counted}")
         if bank is not None and pairs.matrices is None and (targets := _shared(bank, pairs.targets)):
             notes.append(
                 f"{targets} targets are in the query bank: it has to hold queries, or it corrects for the wrong ones"
@@ -129,6 +145,7 @@ class Trial:
     target_rows: I64
     query_bank: F32
     target_bank: F32 | None = None
+    keep_copies: bool = False
 
     @cached_property
     def queries(self) -> F32:
@@ -137,6 +154,12 @@ class Trial:
     @cached_property
     def targets(self) -> F32:
         return _taken(self.pairs.targets, self.target_rows)
+
+    @cached_property
+    def fitted_on(self) -> VectorSource:
+        """Return the query bank as corrections take it: each query once, unless copies are kept."""
+        bank = ArrayVectors(self.query_bank, "query bank")
+        return bank if self.keep_copies else without_copies(bank)
 
     @cached_property
     def relevant(self) -> list[I64]:
@@ -155,7 +178,7 @@ class Trial:
         method = correction if self.pairs.matrices is None else vectorless(correction)
         prior = self.pairs.target_prior if isinstance(correction, TakesPrior) else None
         prior = None if prior is None else prior.taken(self.target_rows)
-        fitted = fit_correction(method, ArrayVectors(self.query_bank, "query bank"), targets, extra, prior)
+        fitted = fit_correction(method, self.fitted_on, targets, extra, prior)
         offsets = fitted.offsets(targets)
         if prior is not None:
             offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
@@ -245,6 +268,7 @@ def open_labelled(
     bank_of_targets: bool = False,
     leave_self_out: bool = False,
     target_prior: PriorLike | None = None,
+    keep_copies: bool = False,
 ) -> Labelled:
     """Read labelled pairs and banks, unless that was done already; parameters as for `compare`."""
     if isinstance(queries, Labelled):
@@ -270,7 +294,7 @@ def open_labelled(
     if leave_self_out:
         pairs = without_self(pairs)
     prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
-    return Labelled(replace(pairs, target_prior=prior), bank, extra)
+    return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
@@ -308,6 +332,19 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
         query_bank=pairs.queries[bank],
         target_bank=pairs.targets[other],
     )
+
+
+def demand_trial(pairs: Pairs, exponent: float, seed: int) -> Trial:
+    """Draw a log, which is the query bank, and the tests from one Zipf law over the queries; all targets are searched.
+
+    Query number r in a random order is asked r^−s times as often as the first. R@k is by demand: of tests as drawn.
+    """
+    check_between("demand", exponent, 0, float("inf"))
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(pairs.answerable)
+    shares = np.arange(1, len(order) + 1) ** -float(exponent)
+    log, tests = (order[rng.choice(len(order), DRAWN, p=shares / shares.sum())] for _ in range(2))
+    return Trial(pairs=pairs, rows=tests, target_rows=np.arange(len(pairs.targets)), query_bank=pairs.queries[log])
 
 
 def _taken(vectors: F32, rows: I64) -> F32:

@@ -120,7 +120,7 @@ def tune(
     pairs = given.pairs
     fold_of = _folds(pairs, folds)
     trials = list(given.trials(seeds))
-    smallest = min(len(trial.query_bank) for trial in trials)
+    smallest = min(trial.fitted_on.shape[0] for trial in trials)
     methods = grid_methods(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
     hits = np.zeros((len(methods), len(pairs.queries)))
     times = np.zeros(len(pairs.queries))

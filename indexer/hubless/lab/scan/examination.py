@@ -12,6 +12,7 @@ from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplica
 from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Surprise, Topics, surprise
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, in_memory
 
 QUERY_ROWS = 2048
@@ -114,7 +115,7 @@ class Examination:
         if collection is not None:
             name = f"{collection.manifest.correction.name}, of the collection"
             return name, collection.correction(), collection.offsets
-        fitted = CORRECTIONS["auto"]().fit(ArrayVectors(self._queries, "queries"), targets)
+        fitted = CORRECTIONS["auto"]().fit(without_copies(ArrayVectors(self._queries, "queries")), targets)
         offsets = fitted.offsets(targets)
         constant = float(offsets.mean(dtype=np.float64))
         return "auto, fitted on the queries", CentredCorrection(fitted, constant), offsets - np.float32(constant)

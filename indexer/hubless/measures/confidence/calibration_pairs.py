@@ -8,6 +8,7 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, Labels, right_rows
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.repeats import distinct_rows
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 FEWEST_PAIRS, MOST_PAIRS = 20, 1000
@@ -39,14 +40,23 @@ def hold_out_pairs(
 ) -> tuple[VectorSource, LabelledPairs]:
     """Split a bank whose queries have labels into queries to fit on, and labelled pairs to calibrate by.
 
-    A fifth of the labelled queries is held out: a correction lowers the scores of the right targets of the queries that
-    it was fitted on. All serve for both where nothing is fitted, or the bank is small.
+    A fifth of the labelled queries is held out, with their copies: a correction lowers the scores of the right targets
+    of the queries that it was fitted on. All serve for both where nothing is fitted, or the bank is small. A query that
+    stands there more than once has the right targets of all its copies. Raises `InputError` for fewer than 20 different
+    queries with labels.
     """
-    labelled = np.flatnonzero([len(rows) for rows in relevant])
-    both = not fitted or bank.shape[0] < SMALL_BANK
+    firsts, places = distinct_rows(bank)
+    right: list[I64] = [np.empty(0, np.int64)] * len(firsts)
+    for place, rows in zip(places, relevant, strict=True):
+        right[place] = np.union1d(right[place], rows)
+    labelled = np.flatnonzero([len(rows) for rows in right])
+    if len(labelled) < FEWEST_PAIRS:
+        expected = f"right targets for at least {FEWEST_PAIRS} different queries, better 100 and more"
+        raise InputError("relevant", expected, f"for {len(labelled)}")
+    both = not fitted or len(firsts) < SMALL_BANK
     count = len(labelled) if both else max(FEWEST_PAIRS, round(HELD_OUT * len(labelled)))
     chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
-    pairs = LabelledPairs(bank.take(chosen), [relevant[row] for row in chosen])
+    pairs = LabelledPairs(bank.take(firsts[chosen]), [right[place] for place in chosen])
     if both:
         return bank, pairs
-    return SelectedVectors(bank, np.setdiff1d(np.arange(bank.shape[0]), chosen), bank.name), pairs
+    return SelectedVectors(bank, np.flatnonzero(~np.isin(places, chosen)), bank.name), pairs

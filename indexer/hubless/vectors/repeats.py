@@ -1,0 +1,44 @@
+"""Distinct rows: a log of queries has many copies, and each counts once."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.vectors.arrays import F64, I64
+from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows
+
+DIRECTIONS, CELL = 8, 0.01
+"""Rows of length 1 are the same if they are in one cell along each of so many random directions."""
+
+
+def distinct_rows(source: VectorSource) -> tuple[I64, I64]:
+    """Return the first row of each direction, ascending, and for each row of (b, d) its place among these, (b,).
+
+    An encoder gives a text other last digits in another batch, which may lie beyond the edge of a cell. So rows are the
+    same in either of two grids, one moved by half a cell, and so are rows that are the same as a third.
+    """
+    from scipy.sparse import coo_array  # here, as it takes long to import
+    from scipy.sparse.csgraph import connected_components
+
+    axes = np.random.default_rng(0).normal(size=(source.shape[1], DIRECTIONS)) / CELL
+    cells = np.concatenate([_directions(block) @ axes for block in source.blocks(block_rows(source.shape[1]))])
+    grids = [np.unique(np.rint(cells + moved), axis=0, return_inverse=True)[1].ravel() for moved in (0, 0.5)]
+    size = 1 + max(int(grid.max()) for grid in grids)
+    edges = coo_array((np.ones(len(cells), bool), (grids[0], size + grids[1])), shape=(2 * size, 2 * size))
+    _, firsts, same = np.unique(connected_components(edges)[1][grids[0]], return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    return firsts[order], np.argsort(order)[same]
+
+
+def without_copies(source: VectorSource) -> VectorSource:
+    """Return the first row of each direction; the source itself where none repeats."""
+    firsts, _ = distinct_rows(source)
+    return source if len(firsts) == source.shape[0] else SelectedVectors(source, firsts, source.name)
+
+
+def _directions(block: NDArray[Any]) -> F64:
+    rows = block.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    directions: F64 = rows / np.where(lengths > 0, lengths, 1)
+    return directions
