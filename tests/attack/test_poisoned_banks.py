@@ -118,11 +118,16 @@ def test_one_key_among_many_cannot_bury_a_target(attacked):
     bank = attacked.fitted()
     assert (bank["work"]["state"], bank["correction"]) == ("done", "auto")
     assert bank["queries"] <= len(HONEST) + WANTED // 10
-    assert bank["held_back"] == [VICTIM]
     assert attacked.found() == 1
 
 
-@pytest.mark.parametrize("correction", ["auto", pytest.param("csls", marks=pytest.mark.slow)])
+def test_auto_counts_a_bank_made_to_bury_a_target_as_few_queries(attacked):
+    attacked.send("PUT", "/bank", {"vectors": np.concatenate([HONEST[:200], POISON[:100]]).tolist()})
+    attacked.fitted()
+    assert attacked.found() == 1
+
+
+@pytest.mark.parametrize("correction", ["sn", pytest.param("csls", marks=pytest.mark.slow)])
 def test_bank_made_to_bury_a_target_holds_it_back_and_names_it(attacked, correction):
     poisoned = np.concatenate([HONEST[:200], POISON[:100]])
     body = {"vectors": poisoned.tolist(), "correction": correction, "timeout_ms": 60_000}

@@ -33,7 +33,7 @@ def test_no_offset_of_an_honest_bank_stands_alone(correction):
 
 def test_refit_holds_back_and_later_versions_keep_it(tmp_path):
     targets, honest, _, poison = with_victim(5)
-    hubless.build(tmp_path, "c", targets, honest, progress=False)
+    hubless.build(tmp_path, "c", targets, honest, correction="sn", progress=False)
     made = hubless.refit(tmp_path, "c", np.concatenate([honest[:200], poison[:60]]), progress=False)
     assert made.bank.held_back == [5]
     assert any("stands alone: 5." in note for note in made.notes)

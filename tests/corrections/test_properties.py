@@ -110,7 +110,7 @@ def test_fitted_correction_refuses_targets_of_another_dimension_naming_both(meth
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters"), [("auto", {}), ("nnn", {"k": 16}), ("csls", {}), ("is", {}), ("sn", {}), ("dbsn", {})]
+    ("method", "parameters"), [("nnn", {"k": 16}), ("csls", {}), ("is", {}), ("sn", {}), ("dbsn", {})]
 )
 def test_correction_halves_the_skewness_of_k_occurrence(method, parameters):
     problem = with_hubs(targets=150, bank=1000, target_bank=300, queries=300, seed=4)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_perplexity_not_below_the_bank_is_refused_naming_both():
 @pytest.mark.parametrize("b", [20, 150])
 def test_auto_is_sn_or_dbsn_shrunk_by_the_size_of_the_bank(target_bank, chosen, b):
     bank = PROBLEM.bank[:b]
-    auto = CORRECTIONS["auto"]().fit(bank, PROBLEM.targets, target_bank)
+    auto = replace(CORRECTIONS["auto"]().fit(bank, PROBLEM.targets, target_bank), topic=None)
     plain = CORRECTIONS[chosen]().fit(bank, PROBLEM.targets, target_bank)
     np.testing.assert_allclose(
         auto.offsets(PROBLEM.targets), b / (b + 100) * plain.offsets(PROBLEM.targets), rtol=0, atol=1e-6

@@ -68,23 +68,16 @@ def test_share_falls_smoothly_as_the_bank_widens():
     assert len(set(shares)) >= 3
 
 
-def test_less_linear_offsets_are_a_topic_where_locality_is_high():
-    bank = np.vstack([WIDE[:14], NARROW])
-    topic, _ = topic_of(bank)
-    assert topic.locality > 0.5
-    assert 0.4 < topic.linearity < 0.6
-    u = (topic.linearity + 0.2 - 0.6) / 0.25
-    assert topic.removed == pytest.approx(0.8 * u**2 * (3 - 2 * u))
-
-
 @pytest.mark.parametrize("dim", [12, 32, 64])
 def test_direction_that_all_queries_share_is_no_topic(dim):
     """These queries are as alike as those of a topic. What leans to their direction is a hub, and stays one."""
     problem = with_hubs(targets=500, bank=500, dim=dim)
-    topic, _ = topic_of(problem.bank, problem.targets)
-    assert topic.likeness > 0.5
-    assert abs(topic.locality) < 0.1
-    assert topic.removed == 0
+    found = CORRECTIONS["auto"]().fit(problem.bank, problem.targets).details
+    assert found["likeness"] > 0.5
+    assert abs(found["locality"]) < 0.1
+    assert found["clumping"] < 0.05
+    assert found["topic_removed"] == 0
+    assert found["distinct_queries"] == 500
 
 
 def test_queries_that_differ_alike_everywhere_have_no_locality():
@@ -95,15 +88,34 @@ def test_queries_that_differ_alike_everywhere_have_no_locality():
     assert topic.removed == 0
 
 
+def in_clusters():
+    """Pictures of few pixels: what is of a topic is alike in many ways, and cannot be much more alike."""
+    rng = np.random.default_rng(2)
+    kinds = np.abs(rng.normal(size=(8, 40)))
+    return unit(np.repeat(kinds, 100, axis=0) + 0.35 * np.abs(rng.normal(size=(800, 40))))
+
+
+def test_clumping_is_the_mean_cosine_of_what_is_pushed_down_without_the_topic():
+    targets = in_clusters()
+    topic, offsets = topic_of(targets[:100] + 0.01, targets)
+    top = np.argsort(-offsets)[:80]
+    centred_rows = targets.astype(np.float64) - targets.mean(axis=0, dtype=np.float64)
+    way = topic.direction / np.linalg.norm(topic.direction)
+    left = centred_rows[top] - np.outer(centred_rows[top] @ way, way)
+    cosines = unit(left) @ unit(left).T
+    assert topic.clumping == pytest.approx((cosines.sum() - 80) / (80 * 79), abs=1e-5)
+    assert topic.clumping > 0.08
+    assert topic.apart == 1
+
+
 def test_auto_with_a_narrow_bank_is_the_shrunk_sn_less_the_topic():
-    auto = replace(CORRECTIONS["auto"]().fit(NARROW, TARGETS), outlying=None)
-    plain = CORRECTIONS["sn"](temperature=auto.temperature).fit(NARROW, TARGETS)
-    offsets = plain.offsets(TARGETS).astype(np.float64)
+    auto = CORRECTIONS["auto"]().fit(NARROW, TARGETS)
+    offsets = replace(auto, shrinkage=1.0, topic=None).offsets(TARGETS).astype(np.float64)
     expected = auto.details["shrinkage"] * (offsets - 0.8 * naive.linear_part(offsets, TARGETS))
     np.testing.assert_allclose(centred(auto.offsets(TARGETS)), centred(expected), atol=1e-5)
     assert auto.details["likeness"] == pytest.approx(naive.likeness(NARROW, TARGETS), abs=1e-5)
     assert auto.details["topic_removed"] == pytest.approx(0.8)
-    assert "80% of its topic is taken out" in auto.details["why"]
+    assert "80% of the bank's topic is taken out" in auto.details["why"]
 
 
 def test_offset_of_a_later_target_is_the_same_alone_and_after_storing():

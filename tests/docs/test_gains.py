@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import confidence, dimensions, few_queries
-from benchmarks.gains import IMAGES, KEPT, draw, draw_demo, markdown, mean, reach, sentences, tuned
+from benchmarks import confidence, dimensions, few_queries, query_logs
+from benchmarks.gains import IMAGES, KEPT, demo_rows, draw, draw_demo, markdown, mean, reach, sentences, tuned
 
 ROOT = Path(__file__).parents[2]
 MEASURED = json.loads(KEPT.read_text("utf-8"))
@@ -25,7 +25,9 @@ def test_table_of_the_readme_is_that_of_the_measurements():
         assert share.rstrip("%,") + " %" in readme
 
 
-@pytest.mark.parametrize(("benchmark", "page"), [(few_queries, "auto.md"), (dimensions, "indexes.md")])
+@pytest.mark.parametrize(
+    ("benchmark", "page"), [(few_queries, "auto.md"), (query_logs, "auto.md"), (dimensions, "indexes.md")]
+)
 def test_table_of_a_page_is_that_of_the_measurements(benchmark, page):
     sets = json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
     assert "\n".join(benchmark.markdown(sets)) in (ROOT / "docs" / page).read_text("utf-8")
@@ -53,6 +55,7 @@ def test_worth_of_labels_is_that_of_the_measurements():
 
 def test_sentences_of_the_readme_on_the_demo_are_those_of_the_measurements():
     assert sentences(MEASURED["demo"]) in page("README.md")
+    assert "\n".join(demo_rows(MEASURED["demo"])) in (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("name", "before"), [("README.md", "From "), ("docs/auto.md", "it gained ")])

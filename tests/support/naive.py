@@ -73,6 +73,11 @@ def ranks(scores, relevant):
     return np.array(places)
 
 
+def rise(values, low, high):
+    u = np.clip((values - low) / (high - low), 0, 1)
+    return 3 * u**2 - 2 * u**3
+
+
 def likeness(bank, targets):
     """How much the bank's queries are alike: spread of the targets' mean similarities, of that of all."""
     found = similarities(bank, targets)

@@ -51,7 +51,7 @@ def check_temperature(
         check_between("perplexity", perplexity, 1, float("inf"), open_low=True)
 
 
-def default_perplexity(bank_queries: int) -> float:
+def default_perplexity(bank_queries: float) -> float:
     """P = clip(0.1·b, 20, 100), and at most b/2 for very small banks."""
     clipped = float(np.clip(SHARE_OF_BANK * bank_queries, LEAST_PERPLEXITY, MOST_PERPLEXITY))
     return min(clipped, max(bank_queries / 2, 1.0))

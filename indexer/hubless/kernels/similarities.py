@@ -28,7 +28,7 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     """Return the similarities of bank (b, d) and targets (n, d), divided by τ, in the form that fits.
 
     Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target; `over_targets`, LSE_j(q_i·t_j/τ + c_j) for each
-    bank query; and `step`, both: r = `over_targets`(c), and `over_bank`(−r).
+    bank query; and `step`, both: r = `over_targets`(c), and `over_bank`(log u − r), with weights u (b,) or without.
     """
     if devices.current() or 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
@@ -91,13 +91,14 @@ class Factors:
         in_parallel(sum_up, len(self.factors), self._rows)
         return np.log(total) + shift + self.of_bank
 
-    def step(self, potentials: F64) -> tuple[F64, F64]:
+    def step(self, potentials: F64, query_weights: F64 | None = None) -> tuple[F64, F64]:
         exponents = potentials + self.of_targets
         if np.ptp(exponents) > MOST_SPREAD:
-            return self.exact.step(potentials)
+            return self.exact.step(potentials, query_weights)
         weights, shift = _weights(exponents)
         count, columns = self.factors.shape
         total = np.empty(count, np.float32)
+        counted = np.ones(count, np.float32) if query_weights is None else query_weights.astype(np.float32)
         parts = np.zeros((-(-count // self._rows), columns), np.float32)
 
         def sum_up(rows: slice) -> None:
@@ -106,7 +107,7 @@ class Factors:
                 here = slice(rows.start + some.start, rows.start + some.stop)
                 total[here] = self.factors[here] @ weights
                 # each row has a 1, so no total is below exp(−MOST_SPREAD)
-                part += (1 / total[here]) @ self.factors[here]
+                part += (counted[here] / total[here]) @ self.factors[here]
 
         in_parallel(sum_up, count, self._rows)
         over_bank: F64 = np.log(parts.sum(axis=0, dtype=np.float64)) - shift + self.of_targets
@@ -163,8 +164,8 @@ class Recomputed:
     def over_targets(self, potentials: F64) -> F64:
         return log_sum_exp(self.targets, self.bank, self.temperature, potentials)
 
-    def step(self, potentials: F64) -> tuple[F64, F64]:
-        return coupled_sums(self.targets, self.bank, self.temperature, potentials)
+    def step(self, potentials: F64, query_weights: F64 | None = None) -> tuple[F64, F64]:
+        return coupled_sums(self.targets, self.bank, self.temperature, potentials, query_weights)
 
 
 def _products(bank: VectorSource, targets: VectorSource) -> F32:

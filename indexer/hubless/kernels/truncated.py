@@ -33,41 +33,46 @@ def steps_over_all(
     temperature: float,
     potentials: F64,
     weights: F64,
+    query_weights: F64,
     most: int,
 ) -> Fitting[tuple[F64, int]]:
     """Return log-potentials a (b,) after at most `most` more steps over all targets, and their number; asks for passes.
 
-    A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = −log b − LSE_j(S_ij/τ + c_j). The first of a pass is
+    A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = log(u_i/b) − LSE_j(S_ij/τ + c_j), with the weights w
+    (n,) of the targets and u (b,) of the bank queries, each relative to its mean. The first of a pass is
     exact and costs a product; the others, on the entries that it leaves, cost next to nothing. If there are too many
     entries, there are no others. On a device all steps are exact, at two products each.
     """
+    wanted = np.log(query_weights * targets.shape[0] / bank.shape[0])
     steps, entries = 0, min(MOST_A_TARGET, MOST_ENTRIES / targets.shape[0])
     if devices.current():
         while steps < most:
-            potentials, steps = _exact_step(bank, targets, temperature, potentials, weights), steps + 1
+            potentials, steps = _exact_step(bank, targets, temperature, potentials, weights, wanted), steps + 1
         return potentials, steps
     for _ in range(MOST_PASSES):
         above = LEAST_ENTRY if most - steps > 1 else None
         found = yield Pass(bank, targets, temperature, potentials, weights, above, entries)
         if found.shares.min() < LEAST_SHARE:
-            return _exact_step(bank, targets, temperature, potentials, weights), steps + 1
-        first = np.log(targets.shape[0] / bank.shape[0]) - np.log(found.shares)
+            return _exact_step(bank, targets, temperature, potentials, weights, wanted), steps + 1
+        first = wanted - np.log(found.shares)
         if found.entries is None:
             return potentials + first, steps + 1
-        change, made, ended = _steps(found.entries, found.shares, weights, first, most - steps)
+        change, made, ended = _steps(found.entries, found.shares, weights, wanted, most - steps)
         potentials, steps = potentials + change, steps + made
         if ended:
             break
     return potentials, steps
 
 
-def _exact_step(bank: VectorSource, targets: VectorSource, temperature: float, potentials: F64, weights: F64) -> F64:
+def _exact_step(
+    bank: VectorSource, targets: VectorSource, temperature: float, potentials: F64, weights: F64, wanted: F64
+) -> F64:
     _, over_targets = coupled_sums(bank, targets, temperature, potentials, weights)
-    a: F64 = np.log(targets.shape[0] / bank.shape[0]) - over_targets
+    a: F64 = wanted - over_targets
     return a
 
 
-def _steps(kept: Entries, shares: F64, weights: F64, first: F64, most: int) -> tuple[F64, int, bool]:
+def _steps(kept: Entries, shares: F64, weights: F64, wanted: F64, most: int) -> tuple[F64, int, bool]:
     """Take the first step, and more on the entries that were kept as long as these hold nearly all.
 
     Returns the change of a (b,), the number of steps, and True if no more are wanted.
@@ -79,12 +84,12 @@ def _steps(kept: Entries, shares: F64, weights: F64, first: F64, most: int) -> t
     rest_of_targets = np.maximum(1 - entries @ np.ones(b), 0)
     rest_of_bank = np.maximum(shares - entries.T @ weights, 0)
     most_rest = (rest_of_bank / shares).mean() + MORE_REST
-    of_bank, steps = first, 1
+    of_bank, steps = wanted - np.log(shares), 1
     while steps < most:
         of_targets = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
         sums = entries.T @ (weights * np.exp(of_targets)) + rest_of_bank
         if (rest_of_bank / sums).mean() > most_rest:
             return of_bank, steps, False
-        of_bank = np.log(n / b) - np.log(sums)
+        of_bank = wanted - np.log(sums)
         steps += 1
     return of_bank, steps, True

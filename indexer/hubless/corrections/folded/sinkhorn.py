@@ -39,25 +39,28 @@ def bank_potentials(
     iterations: int,
     bank_sample: VectorSource | None = None,
     weights: F64 | None = None,
+    query_weights: F64 | None = None,
 ) -> F64:
     """Log-potentials a (b,) of Sinkhorn between bank and targets, in the log domain.
 
-    From c = 0, `iterations` times: a_i = −log b − LSE_j(S_ij/τ + c_j), then c_j = log p_j − LSE_i(S_ij/τ + a_i). The
+    From c = 0, `iterations` times: a_i = log r_i − LSE_j(S_ij/τ + c_j), then c_j = log p_j − LSE_i(S_ij/τ + a_i). The
     last half step, c, is left to whoever wants it for some targets: h = −τ·c. So the last a needs c of the targets
     only: with a sample of the bank, c comes from that, and a of all the bank from c.
 
-    `weights`: (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n.
+    `weights`: (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n. `query_weights`:
+    (b,) b·r, how much each bank query counts, relative to the mean; None for r = 1/b.
     """
     some = bank if bank_sample is None else bank_sample
     plan = similarities(some, targets, temperature)
     c = np.zeros(targets.shape[0])
     wanted: F64 | float = 0.0 if weights is None else np.log(weights)
+    of_some = None if query_weights is None else query_weights[sampled_rows(len(query_weights), some.shape[0])]
     for _ in range(iterations - 1):
-        _, over_bank = plan.step(c)  # of a with +log b, which does not change it
+        _, over_bank = plan.step(c, of_some)  # of a with +log b, which does not change it
         c = np.log(some.shape[0] / len(c)) + wanted - over_bank
     last = plan.over_targets(c) if some is bank else log_sum_exp(targets, bank, temperature, c)
     a: F64 = -np.log(bank.shape[0]) - last
-    return a
+    return a if query_weights is None else a + np.log(query_weights)
 
 
 @dataclass(frozen=True)
@@ -100,26 +103,41 @@ class SinkhornNormalisation:
     ) -> FittedSoftmax:
         return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
-    def fitting(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
-    ) -> Fitting[FittedSoftmax]:
+    def sides(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None
+    ) -> tuple[VectorSource, VectorSource, VectorSource]:
+        """Return the query bank, the targets, and what Sinkhorn finds evenly: these, or more."""
         bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        return (yield from self._fitting(bank, all_targets, all_targets, target_prior))
+        return bank, all_targets, all_targets
 
-    def _fitting(
-        self, bank: VectorSource, targets: VectorSource, columns: VectorSource, prior: TargetPrior | None
+    def fitting(
+        self,
+        query_bank: Rows,
+        targets: Rows,
+        target_bank: Rows | None,
+        target_prior: TargetPrior | None,
+        query_weights: F64 | None = None,
     ) -> Fitting[FittedSoftmax]:
-        temperature = resolve_temperature(self.temperature, self.perplexity, bank, targets)
-        weights = None if prior is None else prior.weights
+        """Return the fit. `query_weights`: how much each bank query counts (b,), relative to others; None for alike."""
+        bank, all_targets, columns = self.sides(query_bank, targets, target_bank)
+        temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
+        weights = None if target_prior is None else target_prior.weights
         if weights is not None:  # a target bank has none, so its rows count as the mean target
             weights = np.concatenate([weights, np.ones(columns.shape[0] - len(weights))])
-        a, fitted = yield from self._potentials(bank, columns, temperature.value, weights)
+        if query_weights is not None:
+            query_weights = query_weights / query_weights.mean()
+        a, fitted = yield from self._potentials(bank, columns, temperature.value, weights, query_weights)
         extra = {"perplexity": temperature.perplexity, **fitted}
-        median = None if prior is None else prior.median
+        median = None if target_prior is None else target_prior.median
         return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
 
     def _potentials(
-        self, bank: VectorSource, columns: VectorSource, temperature: float, weights: F64 | None
+        self,
+        bank: VectorSource,
+        columns: VectorSource,
+        temperature: float,
+        weights: F64 | None,
+        query_weights: F64 | None,
     ) -> Fitting[tuple[F64, Details]]:
         count = columns.shape[0]
         bank_sample, rows = bank, np.arange(count)
@@ -129,11 +147,13 @@ class SinkhornNormalisation:
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
         on_some = int(self.iterations) if some is columns else int(self.iterations) // 2
         of_some = None if weights is None else weights[rows]
-        a, steps = bank_potentials(bank, some, temperature, on_some, bank_sample, of_some), on_some
+        a = bank_potentials(bank, some, temperature, on_some, bank_sample, of_some, query_weights)
+        steps = on_some
         if some is not columns:
             of_all = np.ones(count) if weights is None else weights
             most = int(self.iterations) - on_some
-            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, most)
+            of_bank = np.ones(bank.shape[0]) if query_weights is None else query_weights
+            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, of_bank, most)
             steps += more
         return a, {
             "iterations": steps,
@@ -157,9 +177,9 @@ class DualBankSinkhorn(SinkhornNormalisation):
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm A2.
     """
 
-    def fitting(
-        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
-    ) -> Fitting[FittedSoftmax]:
+    def sides(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None
+    ) -> tuple[VectorSource, VectorSource, VectorSource]:
         bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
-        return (yield from self._fitting(bank, all_targets, columns, target_prior))
+        return bank, all_targets, columns

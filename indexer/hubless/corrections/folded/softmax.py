@@ -1,14 +1,13 @@
 """`is`, and the fitted form of `is`, `sn`, `dbsn` and `auto`: a bank, potentials of its queries, a temperature."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
-from hubless.corrections.folded.outlying import Outlying
 from hubless.corrections.query_time import Details, State
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
@@ -24,8 +23,8 @@ _PRIOR_MEDIAN = "prior_median"
 class FittedSoftmax(Fitted):
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
-    `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks, all
-    but outlying offsets less `level`, and takes out a topic v. With a target prior this is the offset of a target that
+    `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks, and
+    takes out a topic v. With a target prior this is the offset of a target that
     has the median of it; `of_prior` gives what others have more. `extra` are further details.
     """
 
@@ -34,7 +33,6 @@ class FittedSoftmax(Fitted):
     temperature: float
     shrinkage: float = 1.0
     topic: F32 | None = None
-    outlying: Outlying | None = None
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
 
@@ -61,10 +59,7 @@ class FittedSoftmax(Fitted):
         offsets = self.temperature * sums
         if self.topic is not None:
             offsets -= products_with(self.topic, source)
-        if self.outlying is None:
-            return (self.shrinkage * offsets).astype(np.float32)
-        shrunk = self.outlying.shrunk(offsets - self.level, self.shrinkage)
-        return (shrunk + self.shrinkage * self.level).astype(np.float32)
+        return (self.shrinkage * offsets).astype(np.float32)
 
     @property
     def level(self) -> float:
@@ -79,26 +74,18 @@ class FittedSoftmax(Fitted):
         return -self.shrinkage * self.temperature * np.log(known / self.prior_median)
 
     def state(self) -> State:
-        outlying = None if self.outlying is None else np.array(astuple(self.outlying))
-        stored = {
-            "bank": in_memory(self.bank),
-            "potentials": self.potentials,
-            "topic": self.topic,
-            "outlying": outlying,
-        }
+        stored = {"bank": in_memory(self.bank), "potentials": self.potentials, "topic": self.topic}
         return {name: array for name, array in stored.items() if array is not None}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
         fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
-        outlying = state.get("outlying")
         return cls(
             held(state["bank"], "query bank"),
             state.get("potentials"),
             details["temperature"],
             details["shrinkage"],
             state.get("topic"),
-            None if outlying is None else Outlying(*outlying.tolist()),
             details.get(_PRIOR_MEDIAN),
             {key: value for key, value in details.items() if key not in fixed},
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.folded.outlying import rise
+from hubless.corrections.folded.rising import rise
 from hubless.kernels.reductions import moments
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory
@@ -21,14 +21,15 @@ ALIKE, MOST_ALIKE = 0.3, 0.5
 """Between these two likenesses of the bank's queries, the share that is taken out rises from nothing to `REMOVED`."""
 CURVED, LINEAR = 0.6, 0.85
 """Between these two shares of the offsets' variance that the components explain, it rises likewise."""
-EASED = 0.2
-"""Both are lower by up to this where the bank is clearly about one place,"""
-CLEAR, CLEAREST = 0.3, 0.5
-"""as the locality says, between these two."""
 SHARED, LOCAL = 0.02, 0.07
 """Between these two localities, above a standard error of 1/√n, it rises likewise. Around a topic the bank's queries
 differ more than elsewhere. A direction that all queries share is no topic: they differ alike everywhere, and what leans
 to it is a hub."""
+LOOSE, CLUMPED = 0.05, 0.08
+"""Or between these two clumpings: what leans to a direction has nothing else in common, what is of a topic has.
+Measured: at most .02 with such hubs, .09 to .15 on digits, where similarities can rise no more around a topic."""
+PUSHED, FEWEST_TARGETS = 0.1, 500
+"""Clumping is that of this share of the targets, those with the largest offsets; of fewer targets it is chance."""
 ROUNDING = 1e-5
 
 
@@ -38,25 +39,28 @@ class BankTopic:
 
     `likeness` is the spread of the targets' mean similarities to the bank, relative to that of all similarities.
     `linearity` is the adjusted R² of the offsets on the principal components of the targets. `locality` is the
-    correlation, over targets, of mean and spread of the similarities. The share `removed` of v·t is to be taken from
-    the offset of t.
+    correlation, over targets, of mean and spread of the similarities. `clumping` is the mean cosine between the targets
+    with the largest offsets, without their part along the topic. `apart`, 0 to 1, says that either tells it from a
+    direction that all queries share. The share `removed` of v·t is to be taken from the offset of t.
     """
 
     likeness: float
     linearity: float
     locality: float
+    clumping: float
+    apart: float
     removed: float
     direction: F32 | None
 
 
-NO_TOPIC = BankTopic(0.0, 0.0, 0.0, 0.0, None)
+NO_TOPIC = BankTopic(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
 
 
 def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankTopic:
     """The topic of a bank (b, d) by some targets (n, d) and their offsets (n,).
 
-    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity + e, .6, .85)·f(locality − 1/√n, .02, .07), with
-    e = .2·f(locality, .3, .5) and f of `rise`.
+    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·apart, with f of `rise` and apart =
+    max(f(locality − 1/√n, .02, .07), f(clumping, .05, .08)).
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return NO_TOPIC
@@ -72,11 +76,22 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     products, centred = (rows - mean) @ first, offsets - offsets.mean()
     slopes, *_ = np.linalg.lstsq(products, centred, rcond=None)
     linearity = _adjusted(centred, centred - products @ slopes, first.shape[1])
-    local = rise(locality - len(rows) ** -0.5, SHARED, LOCAL)
-    eased = linearity + EASED * rise(locality, CLEAR, CLEAREST)
-    removed = REMOVED * float(rise(likeness, ALIKE, MOST_ALIKE) * rise(eased, CURVED, LINEAR) * local)
+    clumping = _clumping(rows - mean, first @ slopes, offsets)
+    apart = float(max(rise(locality - len(rows) ** -0.5, SHARED, LOCAL), rise(clumping, LOOSE, CLUMPED)))
+    removed = REMOVED * apart * float(rise(likeness, ALIKE, MOST_ALIKE) * rise(linearity, CURVED, LINEAR))
     direction = (removed * (first @ slopes)).astype(np.float32) if removed else None
-    return BankTopic(likeness, linearity, locality, removed, direction)
+    return BankTopic(likeness, linearity, locality, clumping, apart, removed, direction)
+
+
+def _clumping(centred: F64, direction: F64, offsets: F64) -> float:
+    """Return the mean cosine between the targets with the largest offsets, without their part along a direction."""
+    count, length = round(PUSHED * len(offsets)), np.linalg.norm(direction)
+    if len(offsets) < FEWEST_TARGETS or length == 0:
+        return 0.0
+    pushed = centred[np.argsort(-offsets, kind="stable")[:count]]
+    left = pushed - np.outer(pushed @ direction, direction) / length**2
+    left /= np.maximum(np.linalg.norm(left, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return (float(np.square(left.sum(axis=0)).sum()) - count) / (count * (count - 1))
 
 
 def _adjusted(values: F64, left: F64, components: int) -> float:

@@ -34,16 +34,14 @@ SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     t {v}.vector := {unit};
     x float8;
-    u float8;
 BEGIN
-    SELECT {temperature} * (max(top) + ln(sum(exp(z - top)))) - ({topic}) - {level} INTO x FROM (
+    SELECT {temperature} * (max(top) + ln(sum(exp(z - top)))) - ({topic}) INTO x FROM (
         SELECT z, max(z) OVER () AS top FROM (
             SELECT -(b.query OPERATOR({v}.<#>) t) / {temperature} + b.potential AS z FROM {bank} b
             WHERE b.relation = {relation} AND b.name = {name}
         ) terms
     ) tops;
-    u := least(1, greatest(0, (x - {low}) / ({high} - {low})));
-    x := {shrinkage} * (x + {level}) + {kept} * u * u * (3 - 2 * u) * (x - {centre}) - {constant};
+    x := {shrinkage} * x - {constant};
     RETURN t OPERATOR({v}.||) ARRAY[-x]::float8[]::{v}.vector;
 END $$
 """
@@ -172,16 +170,10 @@ def bank_of(fit: bytes) -> tuple[list[tuple[str, float]], dict[str, str]] | None
     bank = state["bank"]
     potentials = state.get("potentials", np.zeros(len(bank)))
     temperature, shrinkage = float(details["temperature"]), float(details["shrinkage"])
-    centre, low, high = state.get("outlying", np.array([0.0, 0.0, 1.0])).tolist()
     topic = state.get("topic")
     numbers = {
         "temperature": temperature,
         "shrinkage": shrinkage,
-        "level": temperature * float(potentials.mean()),
-        "kept": 1 - shrinkage if "outlying" in state else 0.0,
-        "centre": centre,
-        "low": low,
-        "high": high,
         "constant": float(state["centre"]),
     }
     written = {name: f"({value!r}::float8)" for name, value in numbers.items()}

@@ -1,0 +1,71 @@
+"""Weights of bank queries: paraphrases, and captions of one image, count as one query in part or whole."""
+
+import numpy as np
+
+from hubless.corrections.folded.rising import rise
+from hubless.corrections.temperature import temperature_of
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
+
+COMPARED, BLOCK = 2048, 1024
+"""Each bank query is compared with so many, in blocks of so many."""
+SPREAD, LEAST_SPREAD = 30.0, 5.0
+"""An answer is spread over this many targets at most; over fewer, in proportion, of a sample of the targets."""
+SHARE_OF_TARGETS = 0.1
+"""And over no larger a share of them: answers of few targets would all be alike."""
+SHARPER = 0.5
+"""An answer is at most this sharp, as a share of the temperature of the correction."""
+OTHER, SAME = 0.2, 0.5
+"""Queries that are less alike are two, more alike they are one; between these, in part. So are answers."""
+SPREAD_SEEN = 512
+"""So many answers tell how far they are spread."""
+
+
+def query_weights(bank: VectorSource, targets: VectorSource, offsets: F32, temperature: float, share: float) -> F64:
+    """Return w_i = 1/Σ_k f(Σ_j √(p_ij·p_kj))·f(cos(q_i − q̄, q_k − q̄)), (b,): one over the queries that are like i.
+
+    The answer of a query is p_ij ∝ exp((q_i·t_j − h_j)/τ′), over targets (n, d) with offsets h (n,) so that a hub does
+    not make answers alike. Two overlap by the Bhattacharyya coefficient, and queries are compared from their mean q̄.
+    Of both f rises from 0 at .2 to 1 at .5. τ′ is half the given τ, or less: then an answer is spread over 30 targets,
+    or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each query is compared with a
+    sample.
+    """
+    count, columns = bank.shape[0], in_memory(targets).T
+    if len(offsets) < 2 or not np.isfinite(offsets).all():
+        return np.ones(count)
+    compared, queries = sampled_rows(count, COMPARED), in_memory(sample(bank, COMPARED))
+    scores = queries @ columns - offsets
+    spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
+    sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
+    mean, known = queries.mean(axis=0), _roots(scores, sharp)
+    others = _turned(queries, mean)
+    alike, done = np.empty(count), 0
+    for block in bank.blocks(BLOCK):
+        same = rise(_roots(block @ columns - offsets, sharp) @ known.T, OTHER, SAME)
+        same *= rise(_turned(block, mean) @ others.T, OTHER, SAME)
+        alike[done : done + len(block)] = same.sum(axis=1)
+        done += len(block)
+    alike[compared] -= 1  # itself
+    weights: F64 = 1 / (1 + (count - 1) / max(len(compared) - 1, 1) * np.maximum(alike, 0))
+    return weights
+
+
+def unevenness(weights: F64) -> float:
+    """Return mean(w)·mean(1/w): 1 where each query is like as many others, large where few have most of the copies."""
+    return float(weights.mean() * (1 / weights).mean())
+
+
+def _roots(scores: F32, temperature: float) -> F32:
+    """Return √p of the softmax p over each row."""
+    scores -= scores.max(axis=1, keepdims=True)
+    scores /= np.float32(2 * temperature)
+    roots: F32 = np.exp(scores, out=scores)
+    roots /= np.linalg.norm(roots, axis=1, keepdims=True)
+    return roots
+
+
+def _turned(queries: F32, mean: F32) -> F32:
+    """Return the directions of queries from their mean."""
+    away = queries - mean
+    turned: F32 = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return turned

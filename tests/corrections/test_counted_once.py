@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import softmax
+from support import naive
+from support.hubs import unit
+from support.problems import centred, normal, with_hubs
+
+import hubless
+from hubless import CORRECTIONS
+from hubless.corrections.folded import counted_once
+from hubless.corrections.folded.auto import overdispersion
+from hubless.corrections.folded.counted_once import query_weights, unevenness
+from hubless.corrections.folded.sinkhorn import SinkhornNormalisation
+from hubless.kernels.coupling import in_step
+from hubless.lab.matrices import vectorless
+from hubless.vectors.sources import ArrayVectors
+
+DIM = 64
+rng = np.random.default_rng(5)
+
+TARGETS = unit(rng.normal(size=(600, DIM)))
+IMAGES = unit(rng.normal(size=(40, DIM)))
+CAPTIONS = unit(np.repeat(IMAGES, 5, axis=0) + 0.01 * rng.normal(size=(200, DIM)))
+"""Five captions each of 40 images, which have nearly the same answers."""
+LOOSE = unit(np.repeat(IMAGES, 5, axis=0) + 0.1 * rng.normal(size=(200, DIM)))
+"""The same, in other words: their answers overlap in part."""
+
+
+def weights_of(bank, targets=TARGETS, offsets=None, temperature=0.1, share=1.0):
+    given = np.zeros(len(targets), np.float32) if offsets is None else offsets
+    return query_weights(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), given, temperature, share)
+
+
+def naive_weights(bank, targets, offsets, temperature, spread):
+    scores = bank.astype(np.float64) @ targets.T.astype(np.float64) - offsets
+
+    def spread_at(log_temperature):
+        p = softmax(scores / np.exp(log_temperature), axis=1)
+        return -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1).mean() - np.log(spread)
+
+    sharp = min(temperature / 2, np.exp(brentq(spread_at, -9, 3)))
+    p = softmax(scores / sharp, axis=1)
+    away = unit(bank - bank.mean(axis=0))
+    answers_alike, alike = (
+        naive.rise(similarities, 0.2, 0.5) for similarities in (np.sqrt(p) @ np.sqrt(p).T, away @ away.T)
+    )
+    return 1 / np.sum(answers_alike * alike, axis=1)
+
+
+@pytest.mark.parametrize("temperature", [0.05, 1.0], ids=["half", "spread"])
+@pytest.mark.parametrize("bank", [CAPTIONS, LOOSE, IMAGES], ids=["captions", "loose", "images"])
+def test_weights_are_those_of_whole_matrices(bank, temperature):
+    offsets = (0.1 * np.random.default_rng(1).normal(size=600)).astype(np.float32)
+    expected = naive_weights(bank, TARGETS, offsets, temperature, 30)
+    np.testing.assert_allclose(weights_of(bank, TARGETS, offsets, temperature), expected, rtol=2e-3)
+
+
+def test_of_a_sample_of_the_targets_answers_are_spread_over_fewer():
+    for share, spread in ((0.4, 12), (0.01, 5)):
+        expected = naive_weights(LOOSE, TARGETS, 0, 1.0, spread)
+        np.testing.assert_allclose(weights_of(LOOSE, temperature=1.0, share=share), expected, rtol=2e-3)
+
+
+def test_five_captions_of_an_image_count_as_one_in_other_words_nearly_and_images_all():
+    count = [weights_of(bank, temperature=0.05).sum() for bank in (CAPTIONS, LOOSE, IMAGES)]
+    assert count[0] == pytest.approx(count[2], rel=0.02)
+    assert 0.9 * count[2] < count[1] < 0.6 * len(LOOSE)
+    assert count[2] > 35
+
+
+def test_hub_that_all_queries_find_does_not_make_answers_alike():
+    pairs = unit(np.repeat(IMAGES[:2], 20, axis=0) + 0.12 * np.random.default_rng(1).normal(size=(40, DIM)))
+    targets = np.vstack([TARGETS, unit(pairs.mean(axis=0, keepdims=True))])
+    offsets = np.zeros(len(targets), np.float32)
+    with_hub = weights_of(pairs, targets, offsets, 0.02).sum()
+    offsets[-1] = 2
+    assert weights_of(pairs, targets, offsets, 0.02).sum() > 1.3 * with_hub
+
+
+def test_queries_with_one_answer_that_differ_all_count():
+    """A crude encoder may take many questions for one answer. They are still different people's."""
+    only = TARGETS[:1]
+    around = unit(only + 0.4 * np.random.default_rng(1).normal(size=(40, DIM)))
+    assert weights_of(around, np.vstack([TARGETS, only]), temperature=0.02).sum() > 30
+
+
+def test_sample_of_a_large_bank_gives_about_the_same(monkeypatch):
+    whole = weights_of(CAPTIONS, temperature=0.05).sum()
+    monkeypatch.setattr(counted_once, "COMPARED", 100)
+    assert whole < weights_of(CAPTIONS, temperature=0.05).sum() < 1.4 * whole
+
+
+def test_one_target_or_endless_offsets_tell_nothing():
+    assert weights_of(IMAGES, TARGETS[:1]).tolist() == [1] * 40
+    assert weights_of(IMAGES, TARGETS, np.full(600, np.inf, np.float32)).tolist() == [1] * 40
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_sinkhorn_with_weights_is_that_of_as_many_copies(sampled, monkeypatch):
+    if sampled:  # the last steps are over all targets then
+        monkeypatch.setattr("hubless.corrections.folded.sinkhorn.QUICK_EXACT", 0)
+        monkeypatch.setattr("hubless.kernels.truncated.LEAST_ENTRY", 0)
+        monkeypatch.setattr("hubless.kernels.truncated.MOST_A_TARGET", 1000)
+    problem, copies = with_hubs(targets=400, bank=60), np.random.default_rng(2).integers(1, 9, size=60)
+    method = SinkhornNormalisation(0.1, iterations=6, fit_sample=40 if sampled else "all")
+    (weighted,) = in_step([method.fitting(problem.bank, problem.targets, None, None, copies.astype(np.float64))])
+    repeated = method.fit(np.repeat(problem.bank, copies, axis=0), problem.targets)
+    expected = centred(repeated.offsets(problem.targets))
+    np.testing.assert_allclose(centred(weighted.offsets(problem.targets)), expected, atol=2e-5)
+    plain = centred(method.fit(problem.bank, problem.targets).offsets(problem.targets))
+    assert np.abs(plain - expected).max() > 0.01
+
+
+def test_unevenness_is_one_where_all_queries_have_as_many_copies():
+    assert unevenness(np.full(9, 0.2)) == pytest.approx(1)
+    # one query of 90 copies among 10: the mean of the weights is 11/100, that of the copies (90·90 + 10)/100
+    assert unevenness(np.array([1 / 90] * 90 + [1.0] * 10)) == pytest.approx(11 / 100 * 81.1)
+
+
+def test_auto_of_jittered_copies_is_nearly_that_of_each_query_once():
+    problem = with_hubs(targets=600, bank=100, dim=32)
+    copies = np.random.default_rng(3).zipf(1.5, size=100).clip(max=200)
+    log = np.repeat(problem.bank, copies, axis=0)
+    log += 0.01 * np.random.default_rng(4).normal(size=log.shape).astype(np.float32)
+    once, careful, plain = (
+        CORRECTIONS[name]().fit(bank, problem.targets)
+        for name, bank in (("auto", problem.bank), ("auto", log), ("sn", log))
+    )
+    assert once.details["unevenness"] < 3 < 4.5 < careful.details["unevenness"]
+    assert careful.details["distinct_queries"] < 110 < len(log) / 3
+    found = [centred(fitted.offsets(problem.targets)) for fitted in (once, careful, plain)]
+    apart = [1 - np.corrcoef(found[0], other)[0, 1] for other in found[1:]]
+    assert apart[0] < 0.1 * apart[1]
+
+
+@pytest.mark.parametrize("correction", ["auto", "sn", "is", "csls", "nnn"])
+def test_offsets_of_a_log_are_those_of_each_query_once(correction):
+    log = np.repeat(IMAGES, np.random.default_rng(3).integers(1, 9, size=40), axis=0)
+    log = log + 1e-7 * np.random.default_rng(4).normal(size=log.shape)  # as encoded in other batches
+    once, often = (hubless.offsets(TARGETS, bank, metric="dot", correction=correction) for bank in (IMAGES, log))
+    np.testing.assert_allclose(often, once, atol=1e-6)
+
+
+def test_overdispersion_is_that_of_how_often_targets_are_found():
+    problem = with_hubs()
+    occurrence = naive.occurrence(problem.bank @ problem.targets.T, 8)  # a tenth of 80 targets
+    expected = (occurrence.var() - occurrence.mean()) / occurrence.mean() ** 2
+    found = overdispersion(ArrayVectors(problem.bank, "bank"), ArrayVectors(problem.targets, "targets"))
+    assert found == pytest.approx(expected)
+    assert found > 0.5
+
+
+def test_auto_corrects_nothing_where_there_are_no_hubs():
+    bank, targets = normal(2000, 4, 1), normal(500, 4, 2)
+    fitted = CORRECTIONS["auto"]().fit(unit(bank), unit(targets))
+    assert fitted.details["overdispersion"] < 0.1
+    assert not fitted.offsets(unit(targets)).any()
+    assert "so 0% of that is left" in fitted.details["why"]
+
+
+def test_similarities_alone_are_taken_for_a_fair_bank():
+    problem = with_hubs(targets=300, dim=128)
+    similarities, rows = problem.bank @ problem.targets.T, np.eye(len(problem.targets), dtype=np.float32)
+    fitted = vectorless(CORRECTIONS["auto"]()).fit(similarities, rows)
+    whole = CORRECTIONS["sn"](temperature=fitted.temperature).fit(problem.bank, problem.targets)
+    expected = fitted.shrinkage * centred(whole.offsets(problem.targets))
+    np.testing.assert_allclose(centred(fitted.offsets(rows)), expected, atol=1e-5)
