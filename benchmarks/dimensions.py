@@ -9,7 +9,6 @@ Prints Markdown: R@1 in per cent, and the dimensions that `auto` takes. Everythi
 `docs/images/dimensions.json`.
 """
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 
 import hubless
 from benchmarks.gains import IMAGES, NAMES
-from benchmarks.real_sets import Set, add_sets, hits, sets_of, trial
+from benchmarks.real_sets import Set, hits, print_sets, trial
 from hubless.builder.inputs import fit_basis
 from hubless.builder.recipe import Recipe
 from hubless.lab.experiments.methods import Method
@@ -102,9 +101,7 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure all folders."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_sets(parser, SEEDS, KEPT)
-    print("\n".join(markdown(sets_of(parser.parse_args(), measure))))
+    print_sets(__doc__, SEEDS, KEPT, measure, markdown)
 
 
 if __name__ == "__main__":

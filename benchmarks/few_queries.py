@@ -8,7 +8,6 @@ Prints Markdown: the change of R@1 in points, mean over the splits / worst singl
 `docs/images/few_queries.json`.
 """
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
-from benchmarks.real_sets import Set, add_sets, cut, hits, sets_of, trial
+from benchmarks.real_sets import Set, cut, hits, print_sets, trial
 from benchmarks.wrong_banks import one_topic
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial
@@ -80,10 +79,7 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure all folders."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_sets(parser, SEEDS, KEPT)
-    given = parser.parse_args()
-    print("\n".join(markdown(sets_of(given, measure))))
+    print_sets(__doc__, SEEDS, KEPT, measure, markdown)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ Prints Markdown: a line a set, mean / worst log by demand; then a line an entry:
 log, and the mean by query. Everything is kept in `docs/images/query_logs.json`.
 """
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
-from benchmarks.real_sets import Set, add_sets, hits, sets_of
+from benchmarks.real_sets import Set, hits, print_sets
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial, demand_trial
 from hubless.vectors.arrays import F32
@@ -83,10 +82,7 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure all folders."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_sets(parser, SEEDS, KEPT)
-    given = parser.parse_args()
-    print("\n".join(markdown(sets_of(given, measure))))
+    print_sets(__doc__, SEEDS, KEPT, measure, markdown)
 
 
 if __name__ == "__main__":

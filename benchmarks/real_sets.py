@@ -11,7 +11,7 @@ Prints Markdown; writes all numbers to `benchmarks/results/real_sets.json`.
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -153,21 +153,24 @@ def markdown(rows: Sequence[dict[str, Any]], labels: Sequence[str], choices: Seq
             yield f"| {' | '.join(cells)} | {c['tried']} |"
 
 
-def add_sets(parser: argparse.ArgumentParser, seeds: int, output: Path) -> None:
-    """Add the arguments that `sets_of` reads."""
+def print_sets(
+    about: str | None,
+    seeds: int,
+    output: Path,
+    measure: Callable[[Set, int], dict[str, Any]],
+    markdown: Callable[[Sequence[Mapping[str, Any]]], Iterator[str]],
+) -> None:
+    """Measure the folders that the command line names, if any, and keep the results, a line a set. Print the tables."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--seeds", type=int, default=seeds)
     parser.add_argument("--output", type=Path, default=output)
-
-
-def sets_of(given: argparse.Namespace, measure: Callable[[Set, int], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Measure the folders, if any are given, and keep the results, one line a set. Return what is kept."""
+    given = parser.parse_args()
     if given.folders:
         sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
         lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
         given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
-    kept: list[dict[str, Any]] = json.loads(given.output.read_text())["sets"]
-    return kept
+    print("\n".join(markdown(json.loads(given.output.read_text())["sets"])))
 
 
 def main() -> None:
