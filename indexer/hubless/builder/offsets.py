@@ -19,7 +19,6 @@ from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim, unit_rows
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import under_metric
 
 UNIT = 1e-3
@@ -63,9 +62,9 @@ def offsets(
     )
     extra = None if target_bank is None else under_metric(as_items(target_bank, "target bank").vectors, known)
     prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
-    check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
+    checked = check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
     with on_device(device):
-        fitted = fit_correction(method, without_copies(bank), all_targets, extra, prior)
+        fitted = fit_correction(method, checked.once, all_targets, extra, prior)
         found = fitted.offsets(all_targets)
     return augment.centre(found if prior is None else (found + prior_offsets(fitted, prior.values)).astype(np.float32))
 

@@ -27,7 +27,6 @@ from hubless.store.bundle import BankRecord
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
-from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, VectorSource
 
 DEPTHS = (1, 10, 20)
@@ -95,7 +94,7 @@ def diagnose(
     extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
     told = bank_of_targets or query_bank is None
     checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
-    record, once, in_verdict = checked.record, without_copies(bank), [UNUSABLE, *narrow_notes(checked.record)]
+    record, once, in_verdict = checked.record, checked.once, [UNUSABLE, *narrow_notes(checked.record)]
     notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape
     with progress_bars(progress) as steps:

@@ -15,7 +15,7 @@ from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.repeats import distinct_rows
+from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, sample
 
 LOOKED_UP, COMPARED = 256, 1000
@@ -57,10 +57,11 @@ log = logging.getLogger("hubless.banks")
 
 @dataclass(frozen=True)
 class CheckedBank:
-    """The numbers, and what is to be said about them."""
+    """The numbers, what is to be said about them, and the different queries of the bank, which corrections take."""
 
     record: BankRecord
     notes: list[str]
+    once: VectorSource
 
     def logged(self) -> "CheckedBank":
         for note in self.notes:
@@ -78,16 +79,17 @@ def check_bank(
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (bank, targets))
     fewest, enough = min(len(some), len(others)), len(some) >= FEWEST and len(others) >= ENOUGH_TO_RELATE
+    once = without_copies(bank)
     record = BankRecord(
         queries=bank.shape[0],
-        repeated=round(1 - len(distinct_rows(bank)[0]) / bank.shape[0], 4),
+        repeated=round(1 - once.shape[0] / bank.shape[0], 4),
         among_targets=round(among, 4),
         apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
         related_to_targets=_rounded(related(some, others, seed) if enough else None),
         relative_length=_rounded(_relative_length(some, others)) if metric == "dot" else None,
         coverage=_rounded(coverage(some, in_memory(sample(targets, COVERED, seed)), seed)),
     )
-    return CheckedBank(record, _notes(record))
+    return CheckedBank(record, _notes(record), once)
 
 
 def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:

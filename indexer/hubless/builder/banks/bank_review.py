@@ -16,7 +16,6 @@ from hubless.store.bundle import BankRecord
 from hubless.store.query_sample import QuerySample
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import as_compared
-from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory, sample
 
 POOR = 0.25
@@ -93,7 +92,7 @@ def review(
         live = drawn(fresh, targets)
         if (known := share_among(live, bank)) > MOST_TARGETS:
             raise InputError("live queries", "queries that are not in the bank", f"{known:.0%} that are")
-        offsets = method.fit(without_copies(bank), targets).offsets(targets)
+        offsets = method.fit(checked.once, targets).offsets(targets)
         chosen = strength_by_offsets(live, targets, offsets)
         before = None if served is None else strength_by_offsets(live, targets, served)
         against += _spoken_against(chosen, before)

@@ -30,7 +30,6 @@ from hubless.search import canaries
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 
@@ -57,8 +56,7 @@ def fit_version(
     record, notes = None, [WITHOUT_BANK]
     if vectors.bank_given:
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
-        record, notes = checked.record, checked.logged().notes
-        bank = without_copies(bank)
+        record, notes, bank = checked.record, checked.logged().notes, checked.once
     _check_live(vectors)
     fitting, measuring = hold_out(bank, recipe.seed)
     banks = (fitting, bank)
