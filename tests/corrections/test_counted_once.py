@@ -14,7 +14,7 @@ from hubless.corrections.folded.counted_once import query_weights, unevenness
 from hubless.corrections.folded.sinkhorn import SinkhornNormalisation
 from hubless.kernels.coupling import in_step
 from hubless.lab.matrices import vectorless
-from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.sources import ArrayVectors, sampled_rows
 
 DIM = 64
 rng = np.random.default_rng(5)
@@ -166,3 +166,10 @@ def test_similarities_alone_are_taken_for_a_fair_bank():
     whole = CORRECTIONS["sn"](temperature=fitted.temperature).fit(problem.bank, problem.targets)
     expected = fitted.shrinkage * centred(whole.offsets(problem.targets))
     np.testing.assert_allclose(centred(fitted.offsets(rows)), expected, atol=1e-5)
+
+
+def test_weights_of_the_sample_are_those_that_its_queries_have_among_all(monkeypatch):
+    monkeypatch.setattr(counted_once, "COMPARED", 100)
+    bank, targets, offsets = ArrayVectors(LOOSE, "bank"), ArrayVectors(TARGETS, "targets"), np.zeros(600, np.float32)
+    whole, some = (query_weights(bank, targets, offsets, 0.05, 1.0, sampled=sampled) for sampled in (False, True))
+    np.testing.assert_allclose(some, whole[sampled_rows(200, 100)], rtol=1e-5)

@@ -77,11 +77,11 @@ class Auto:
         if self.sees_vectors and queries >= FEWEST:
             answered = _offsets(fitted, some).astype(np.float32)
             crowded = crowding(few, some, answered)
-            weights = query_weights(bank, some, answered, fitted.temperature, some.shape[0] / columns.shape[0])
-            uneven = unevenness(weights)
+            seen_by = some, answered, fitted.temperature, some.shape[0] / columns.shape[0]
+            uneven = unevenness(query_weights(bank, *seen_by, sampled=True))
             narrow = topic.apart * rise(topic.likeness, WIDE, NARROW)
             if once := float(max(rise(crowded, FAIR, CROWDED), rise(uneven, EVEN, UNEVEN), narrow)):
-                weights **= once
+                weights = query_weights(bank, *seen_by) ** once
                 distinct = float(weights.sum())
                 counted_once = min(default_perplexity(distinct) * queries / distinct, queries / 2)
                 method = replace(method, perplexity=counted_once)

@@ -21,31 +21,35 @@ SPREAD_SEEN = 512
 """So many answers tell how far they are spread."""
 
 
-def query_weights(bank: VectorSource, targets: VectorSource, offsets: F32, temperature: float, share: float) -> F64:
+def query_weights(
+    bank: VectorSource, targets: VectorSource, offsets: F32, temperature: float, share: float, *, sampled: bool = False
+) -> F64:
     """Return w_i = 1/Σ_k f(Σ_j √(p_ij·p_kj))·f(cos(q_i − q̄, q_k − q̄)), (b,): one over the queries that are like i.
 
     The answer of a query is p_ij ∝ exp((q_i·t_j − h_j)/τ′), over targets (n, d) with offsets h (n,) so that a hub does
     not make answers alike. Two overlap by the Bhattacharyya coefficient, and queries are compared from their mean q̄.
     Of both f rises from 0 at .2 to 1 at .5. τ′ is half the given τ, or less: then an answer is spread over 30 targets,
     or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each query is compared with a
-    sample.
+    sample; `sampled` gives the weights of this sample only.
     """
     count, columns = bank.shape[0], in_memory(targets).T
     if len(offsets) < 2 or not np.isfinite(offsets).all():
         return np.ones(count)
-    compared, queries = sampled_rows(count, COMPARED), in_memory(sample(bank, COMPARED))
+    few = sample(bank, COMPARED)
+    compared, queries = sampled_rows(count, COMPARED), in_memory(few)
     scores = queries @ columns - offsets
     spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
     mean, known = queries.mean(axis=0), _roots(scores, sharp)
     others = _turned(queries, mean)
-    alike, done = np.empty(count), 0
-    for block in bank.blocks(BLOCK):
+    weighed = few if sampled else bank
+    alike, done = np.empty(weighed.shape[0]), 0
+    for block in weighed.blocks(BLOCK):
         same = rise(_roots(block @ columns - offsets, sharp) @ known.T, OTHER, SAME)
         same *= rise(_turned(block, mean) @ others.T, OTHER, SAME)
         alike[done : done + len(block)] = same.sum(axis=1)
         done += len(block)
-    alike[compared] -= 1  # itself
+    alike[slice(None) if sampled else compared] -= 1  # itself
     weights: F64 = 1 / (1 + (count - 1) / max(len(compared) - 1, 1) * np.maximum(alike, 0))
     return weights
 
