@@ -6,7 +6,6 @@ from support import naive
 from support.hubs import unit
 from support.problems import centred, normal, with_hubs
 
-import hubless
 from hubless import CORRECTIONS
 from hubless.corrections.folded import counted_once
 from hubless.corrections.folded.auto import overdispersion
@@ -27,9 +26,10 @@ LOOSE = unit(np.repeat(IMAGES, 5, axis=0) + 0.1 * rng.normal(size=(200, DIM)))
 """The same, in other words: their answers overlap in part."""
 
 
-def weights_of(bank, targets=TARGETS, offsets=None, temperature=0.1, share=1.0):
+def weights_of(bank, targets=TARGETS, offsets=None, temperature=0.1, share=1.0, **more):
     given = np.zeros(len(targets), np.float32) if offsets is None else offsets
-    return query_weights(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), given, temperature, share)
+    sources = ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets")
+    return query_weights(*sources, given, temperature, share, **more)
 
 
 def naive_weights(bank, targets, offsets, temperature, spread):
@@ -134,14 +134,6 @@ def test_auto_of_jittered_copies_is_nearly_that_of_each_query_once():
     assert apart[0] < 0.1 * apart[1]
 
 
-@pytest.mark.parametrize("correction", ["auto", "sn", "is", "csls", "nnn"])
-def test_offsets_of_a_log_are_those_of_each_query_once(correction):
-    log = np.repeat(IMAGES, np.random.default_rng(3).integers(1, 9, size=40), axis=0)
-    log = log + 1e-7 * np.random.default_rng(4).normal(size=log.shape)  # as encoded in other batches
-    once, often = (hubless.offsets(TARGETS, bank, metric="dot", correction=correction) for bank in (IMAGES, log))
-    np.testing.assert_allclose(often, once, atol=1e-6)
-
-
 def test_overdispersion_is_that_of_how_often_targets_are_found():
     problem = with_hubs()
     occurrence = naive.occurrence(problem.bank @ problem.targets.T, 8)  # a tenth of 80 targets
@@ -170,6 +162,5 @@ def test_similarities_alone_are_taken_for_a_fair_bank():
 
 def test_weights_of_the_sample_are_those_that_its_queries_have_among_all(monkeypatch):
     monkeypatch.setattr(counted_once, "COMPARED", 100)
-    bank, targets, offsets = ArrayVectors(LOOSE, "bank"), ArrayVectors(TARGETS, "targets"), np.zeros(600, np.float32)
-    whole, some = (query_weights(bank, targets, offsets, 0.05, 1.0, sampled=sampled) for sampled in (False, True))
+    whole, some = (weights_of(LOOSE, temperature=0.05, sampled=sampled) for sampled in (False, True))
     np.testing.assert_allclose(some, whole[sampled_rows(200, 100)], rtol=1e-5)
