@@ -164,6 +164,14 @@ def test_npy_that_is_cut_while_it_is_read_is_refused(tmp_path):
         found.take(np.array([1, 99_999]))
 
 
+def test_npy_that_python_2_wrote_is_read_without_a_warning(tmp_path):
+    path = write_npy(tmp_path / "rows.npy", ROWS)
+    content = path.read_bytes()
+    assert b"(53, 4), }  " in content
+    path.write_bytes(content.replace(b"(53, 4), }  ", b"(53L, 4L), }"))
+    np.testing.assert_array_equal(read_all(open_items(path, "targets").vectors), ROWS)
+
+
 def rows_of(path):
     """The same rows in a table: ids, vectors, and a title."""
     return pa.table({"id": [f"t{row}" for row in NUMBERS], "vector": ROWS.tolist(), "title": ["x"] * 53})

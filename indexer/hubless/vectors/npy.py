@@ -3,6 +3,7 @@
 import os
 import re
 import tokenize
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +30,8 @@ def read_header(stream: IO[bytes]) -> Header:
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        with _EVALUATING:
+        with _EVALUATING, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that Python 2 wrote it, which its numbers do not show
             header: Header = read(stream)
     except (SyntaxError, tokenize.TokenError, RecursionError, TypeError) as error:  # NumPy evaluates it as Python
         raise ValueError("its header is damaged") from error

@@ -91,6 +91,8 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
         return read(0, len(given))
     # JSON may be nested as deep, and its numbers may be as large, as somebody likes
     except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
+        if not len(given):
+            raise InputError(f"payload, column {name}", f"values of type {wanted}", str(column.type)) from error
         row = first_refused(len(given), read)
         where = f"payload, column {name}, {place(row)}"
         raise InputError(where, f"values of type {wanted}{_advice(given, row)}", brief(column[row].as_py())) from error
