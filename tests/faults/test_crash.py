@@ -130,7 +130,7 @@ def restore(catalog, folder, history, clerk, learner, url):
         serving_catalog(folder / "restored", hubness=False) as restored,
         httpx.Client(base_url=rivals.of_photos(restored), timeout=120) as http,
     ):
-        clerk.see_restored(began, folder / "restored", restored)
+        clerk.see_restored(began, folder / "restored", restored, {one.collection for one in problems})
         learner.see_restored(began, folder / "restored")
         last = http.post("/points/delete", json={"ids": ["nobody"]}).raise_for_status().json()["seq"]
         found = history.values(rivals.all_points(http, last))

@@ -77,8 +77,11 @@ class Clerk:
             self._probed = True
         self.history.settle()
 
-    def see_restored(self, began, catalog, url):
-        """Read the names of a restored backup, which was begun at a moment."""
+    def see_restored(self, began, catalog, url, unmade):
+        """Read the names of a restored backup, which was begun at a moment.
+
+        A creation that was killed left versions of the `unmade`, none of them current, and the backup took the last.
+        """
         restored, history = hubless.Catalog(catalog), self.history
         there, aliases = restored.collections(), restored.aliases()
         for alias in ALIASES:
@@ -87,7 +90,7 @@ class Clerk:
             else:
                 history.read(began, "stands elsewhere", alias, there)
         history.read(began, "version", SONGS, restored.current(SONGS))
-        for name in BRIEF:
+        for name in (name for name in BRIEF if name not in unmade):
             history.read(began, "version", name, restored.current(name) if name in there else None)
             if name in there:
                 marked = httpx.get(f"{url}/v1/collections/{name}/points/{MARKED}", timeout=120)
