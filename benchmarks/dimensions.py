@@ -17,7 +17,7 @@ import numpy as np
 
 import hubless
 from benchmarks.gains import IMAGES, NAMES
-from benchmarks.real_sets import Set, hits, print_sets, trial
+from benchmarks.real_sets import Set, hits, of_each, print_sets, trial
 from hubless.builder.inputs import fit_basis
 from hubless.builder.recipe import Recipe
 from hubless.lab.experiments.methods import Method
@@ -101,7 +101,7 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure all folders."""
-    print_sets(__doc__, SEEDS, KEPT, measure, markdown)
+    print_sets(__doc__, SEEDS, KEPT, of_each(measure), markdown)
 
 
 if __name__ == "__main__":

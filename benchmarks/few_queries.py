@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
-from benchmarks.real_sets import Set, cut, hits, print_sets, trial
+from benchmarks.real_sets import Set, cut, hits, of_each, print_sets, trial
 from benchmarks.wrong_banks import one_topic
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial
@@ -79,7 +79,7 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure all folders."""
-    print_sets(__doc__, SEEDS, KEPT, measure, markdown)
+    print_sets(__doc__, SEEDS, KEPT, of_each(measure), markdown)
 
 
 if __name__ == "__main__":

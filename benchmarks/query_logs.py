@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
-from benchmarks.real_sets import Set, hits, print_sets
+from benchmarks.real_sets import Set, hits, of_each, print_sets
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial, demand_trial
 from hubless.vectors.arrays import F32
@@ -82,7 +82,7 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def main() -> None:
     """Measure all folders."""
-    print_sets(__doc__, SEEDS, KEPT, measure, markdown)
+    print_sets(__doc__, SEEDS, KEPT, of_each(measure), markdown)
 
 
 if __name__ == "__main__":

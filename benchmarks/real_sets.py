@@ -30,6 +30,8 @@ SIZES = (100, 300, 1000, None)
 """Rows of the bank; None is all of it."""
 CORRECTIONS = ("auto", "csls", "nnn", "is", "sn", "dbsn")
 RESULTS = Path(__file__).parent / "results" / "real_sets.json"
+Result = Mapping[str, Any]
+"""What is kept of a set."""
 
 
 @dataclass(frozen=True)
@@ -153,12 +155,17 @@ def markdown(rows: Sequence[dict[str, Any]], labels: Sequence[str], choices: Seq
             yield f"| {' | '.join(cells)} | {c['tried']} |"
 
 
+def of_each(measure: Callable[[Set, int], Result]) -> Callable[[Sequence[Set], int], Sequence[Result]]:
+    """Return what measures several sets by one that measures a set."""
+    return lambda sets, seeds: [measure(data, seeds) for data in sets]
+
+
 def print_sets(
     about: str | None,
     seeds: int,
     output: Path,
-    measure: Callable[[Set, int], dict[str, Any]],
-    markdown: Callable[[Sequence[Mapping[str, Any]]], Iterator[str]],
+    measure: Callable[[Sequence[Set], int], Sequence[Result]],
+    markdown: Callable[[Sequence[Result]], Iterator[str]],
 ) -> None:
     """Measure the folders that the command line names, if any, and keep the results, a line a set. Print the tables."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -167,7 +174,7 @@ def print_sets(
     parser.add_argument("--output", type=Path, default=output)
     given = parser.parse_args()
     if given.folders:
-        sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
+        sets = measure([open_set(folder) for folder in given.folders], given.seeds)
         lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
         given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
     print("\n".join(markdown(json.loads(given.output.read_text())["sets"])))

@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from support import jobs, small
 from support.hubs import unit
@@ -6,6 +7,8 @@ from support.jobs import NAME, names, run, vector, write_targets
 
 import hubless
 from hubless.builder.banks.thinning import thin
+from hubless.corrections.grouped import with_groups
+from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError
 from hubless.store import query_sample
 from hubless.store.query_sample import SampleWriter, read_sample
@@ -75,7 +78,9 @@ def test_prior_of_a_column_holds_for_new_and_changed_targets(folder):
     opened = hubless.open(folder / "catalog", NAME)
     asked = ["item-0", "item-60", "item-61"]
     vectors = np.array([unit(vector(each)) for each in asked])
-    expected = opened.correction().offsets(ArrayVectors(vectors, "v"), prior=np.array([500, np.nan, 1000]))
+    expected = opened.correction().offsets(
+        ArrayVectors(vectors, "v"), traits=TargetTraits(np.array([500, np.nan, 1000]))
+    )
     np.testing.assert_allclose([opened.point(each).offset for each in asked], expected, atol=1e-6)
     without = opened.correction().offsets(ArrayVectors(vectors, "v"))
     assert without[2] - expected[2] > 1e-3
@@ -83,6 +88,89 @@ def test_prior_of_a_column_holds_for_new_and_changed_targets(folder):
     done = run(folder)
     assert any("target_prior is none" in each for each in done.plan.refit)
     assert done.manifest.target_prior is None
+
+
+class TestGroups:
+    """Each shop is corrected by its own queries; the bank is two files, one of each shop."""
+
+    SHOPS = ["north"] * 40 + ["south"] * 20
+
+    @pytest.fixture
+    def shops(self, folder):
+        self.write_items(folder, self.SHOPS)
+        bank = small.query_bank()
+        for name, rows in (("north", bank[:40]), ("south", bank[40:])):
+            pq.write_table(with_groups(rows, "shop", [name] * len(rows)), folder / f"{name}.parquet")
+        self.job(folder)
+        return folder
+
+    def write_items(self, folder, shops):
+        write_targets(folder / "items" / "a.parquet", names(0, 40), shop=shops[:40])
+        write_targets(folder / "items" / "b.parquet", names(40, len(shops)), shop=shops[40:])
+
+    def job(self, folder, **more):
+        given = {"query_bank": ["north.parquet", "south.parquet"], "fit_by": "shop", **more}
+        jobs.rewrite(folder, correction=SN, **given)
+
+    def expected(self, shops):
+        bank, found = small.query_bank(), np.zeros(len(shops), np.float32)
+        targets = np.array([unit(vector(each)) for each in names(0, len(shops))])
+        for name, queries in (("north", bank[:40]), ("south", bank[40:])):
+            rows = np.array(shops) == name
+            found[rows] = hubless.offsets(targets[rows], queries, metric="cosine", correction="sn")
+        return found
+
+    def test_job_fits_each_group_and_new_targets_follow_their_own(self, shops):
+        done = run(shops)
+        assert (done.manifest.fit_by, done.manifest.job.offsets) == ("shop", "fitted")
+        np.testing.assert_allclose(offsets(shops), self.expected(self.SHOPS), atol=1e-5)
+        self.write_items(shops, [*self.SHOPS, "south", "west"])
+        done = run(shops)
+        assert (done.manifest.fit_by, done.manifest.job.offsets) == ("shop", "kept")
+        opened = hubless.open(shops / "catalog", NAME)
+        south = opened.correction().fitted.fits["south"]
+        assert opened.point("item-60").offset == pytest.approx(
+            south.offsets(unit(vector("item-60"))[None])[0], abs=1e-5
+        )
+        assert opened.point("item-61").offset == pytest.approx(0, abs=1e-7)
+
+    def test_target_that_moves_to_another_group_is_corrected_as_there(self, shops):
+        run(shops)
+        before = hubless.open(shops / "catalog", NAME).point("item-0").offset
+        self.write_items(shops, ["south", *self.SHOPS[1:]])
+        run(shops)
+        opened = hubless.open(shops / "catalog", NAME)
+        south = opened.correction().fitted.fits["south"].offsets(unit(vector("item-0"))[None])[0]
+        assert opened.point("item-0").offset == pytest.approx(south, abs=1e-5)
+        assert abs(before - south) > 1e-3
+
+    def test_one_fit_comes_back_when_the_job_says_so(self, shops):
+        run(shops)
+        self.job(shops, fit_by=None)
+        done = run(shops)
+        assert done.manifest.fit_by is None
+        assert any("fit_by is none, and was shop" in each for each in done.plan.refit)
+
+    def test_files_and_samples_without_the_column_are_refused_by_name(self, shops):
+        np.save(shops / "plain.npy", small.query_bank())
+        self.job(shops, query_bank=["north.parquet", "plain.npy"])
+        with pytest.raises(
+            InputError, match=r"payload of query_bank.1 \(plain.npy\): expected a column shop, .* no columns"
+        ):
+            run(shops)
+        self.job(shops, query_bank=f"sample/{NAME}")
+        with pytest.raises(
+            InputError, match=r"query_bank.0: expected a file with the column shop, .* got live queries"
+        ):
+            run(shops)
+        assert not (shops / "catalog" / NAME / "CURRENT").exists()
+
+    def test_collection_that_was_built_by_groups_asks_for_them(self, shops):
+        bank = with_groups(small.query_bank(), "shop", ["north"] * len(small.query_bank()))
+        hubless.build(shops / "catalog", NAME, shops / "items", bank, correction="sn", fit_by="shop")
+        self.job(shops, fit_by=None)
+        with pytest.raises(InputError, match="fit_by: expected a column, as the collection was built by groups"):
+            run(shops)
 
 
 @pytest.mark.parametrize(

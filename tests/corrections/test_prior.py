@@ -12,6 +12,7 @@ from hubless import CORRECTIONS
 from hubless.corrections import FITTED, prior
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
+from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError, StorageError
 from hubless.kernels import similarities
 
@@ -105,15 +106,17 @@ class TestEveryCorrectionThatTakesAPrior:
 
     def test_offset_of_a_later_target_is_that_of_the_same_target_in_the_fit(self, method):
         fitted = fit(method)
-        later = CentredCorrection(fitted, 0.25).offsets(PROBLEM.targets[[3, 50]], prior=UNEVEN[[3, 50]])
+        later = CentredCorrection(fitted, 0.25).offsets(PROBLEM.targets[[3, 50]], traits=TargetTraits(UNEVEN[[3, 50]]))
         np.testing.assert_allclose(later, offsets(method)[[3, 50]] - 0.25, **CLOSE)
 
     def test_later_target_without_a_prior_counts_as_the_median(self, method):
         centred_fit = CentredCorrection(fit(method), 0.0)
         new = normal(3, 12, seed=5)
         unknown = centred_fit.offsets(new)
-        np.testing.assert_array_equal(centred_fit.offsets(new, prior=np.full(3, np.median(UNEVEN))), unknown)
-        np.testing.assert_array_equal(centred_fit.offsets(new, prior=np.full(3, np.nan)), unknown)
+        np.testing.assert_array_equal(
+            centred_fit.offsets(new, traits=TargetTraits(np.full(3, np.median(UNEVEN)))), unknown
+        )
+        np.testing.assert_array_equal(centred_fit.offsets(new, traits=TargetTraits(np.full(3, np.nan))), unknown)
 
     def test_state_goes_through_arrays_and_json(self, method):
         fitted = fit(method)

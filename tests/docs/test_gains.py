@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import confidence, dimensions, few_queries, query_logs
+from benchmarks import confidence, dimensions, few_queries, mixtures, query_logs
 from benchmarks.gains import IMAGES, KEPT, demo_rows, draw, draw_demo, markdown, mean, reach, sentences, tuned
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,8 @@ def test_table_of_the_readme_is_that_of_the_measurements():
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "page"), [(few_queries, "auto.md"), (query_logs, "auto.md"), (dimensions, "indexes.md")]
+    ("benchmark", "page"),
+    [(few_queries, "auto.md"), (query_logs, "auto.md"), (dimensions, "indexes.md"), (mixtures, "methods.md")],
 )
 def test_table_of_a_page_is_that_of_the_measurements(benchmark, page):
     sets = json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]

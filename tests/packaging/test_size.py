@@ -9,12 +9,12 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 265_000,
-    "service": 66_500,
-    "tests": 404_500,
+    "library": 268_500,
+    "service": 67_000,
+    "tests": 409_500,
     "words": 34_000,
     "settings": 40,
-    "knobs": 262,
+    "knobs": 264,
     "options_of_a_command": 12,
     "entries": 17,
 }

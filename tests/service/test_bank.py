@@ -22,6 +22,7 @@ NOTES = "/v1/collections/notes"
 PROBLEM = with_hubs(targets=200, bank=120, queries=60, dim=8, seed=4)
 POINTS = [{"id": str(row), "vector": vector.tolist()} for row, vector in enumerate(PROBLEM.targets)]
 BANK = PROBLEM.bank
+WAITING = {"mode": "replace", "fit": False, "fit_by": None, "sampled": None, "counted": None}
 
 
 @pytest.fixture(scope="module")
@@ -85,20 +86,14 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
     )
     assert first.status_code == 202
     assert first.headers["location"] == f"{NOTES}/bank"
-    assert first.json()["waiting"] == {"queries": 40, "mode": "replace", "fit": False, "sampled": None, "counted": None}
+    assert first.json()["waiting"] == WAITING | {"queries": 40}
     second = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "fit": "false", "dim": 8},
         content=BANK[40:80].astype("<f4").tobytes(),
         headers={"Content-Type": "application/octet-stream"},
     )
-    assert second.json()["waiting"] == {
-        "queries": 80,
-        "mode": "replace",
-        "fit": False,
-        "sampled": None,
-        "counted": None,
-    }
+    assert second.json()["waiting"] == WAITING | {"queries": 80}
     whole = client.put(
         f"{NOTES}/bank",
         params={"mode": "append", "timeout_ms": 60_000},
@@ -188,17 +183,87 @@ def test_wrong_labels_are_refused_before_anything_is_fitted(notes):
     assert client.get(f"{NOTES}/bank").json()["waiting"] is None
 
 
+class TestGroups:
+    """Targets of two tenants, and of one that nobody asks."""
+
+    OF = np.array(["1", "two", "none"])[np.arange(200) % 3]
+    ASKING = np.where(np.arange(120) < 70, "1", "two")
+
+    @pytest.fixture
+    def tenants(self, notes):
+        client, path = notes
+        # a whole number in the payload is the same group as its text beside a query
+        named = [1 if name == "1" else name for name in self.OF.tolist()]
+        points = [point | {"payload": {"tenant": name}} for point, name in zip(POINTS, named, strict=True)]
+        client.put(f"{NOTES}/points", json={"points": points}).raise_for_status()
+        return client, path
+
+    def expected(self, asking):
+        targets = PROBLEM.targets / np.linalg.norm(PROBLEM.targets, axis=1, keepdims=True)
+        offsets = np.zeros(200, np.float32)
+        for name in ("1", "two"):
+            rows = name == self.OF
+            offsets[rows] = hubless.offsets(targets[rows], BANK[: len(asking)][asking == name], metric="cosine")
+        return offsets
+
+    def test_each_tenant_is_corrected_by_its_own_queries_and_keeps_to_it(self, tenants, url):
+        client, path = tenants
+        with Client(url[1]) as sync:
+            made = sync.put_bank("notes", BANK[:100], fit_by="tenant", groups=self.ASKING[:100], timeout_ms=60_000)
+            assert (made.fitted, made.fit_by, made.queries) == (True, "tenant", 100)
+        assert any("66 targets are not corrected" in note for note in hubless.open(path, "notes").manifest.notes)
+        np.testing.assert_allclose(hubless.open(path, "notes").offsets, self.expected(self.ASKING[:100]), atol=1e-5)
+        of_tenants = {"later-1": 1, "later-x": "x"}
+        later = [POINTS[3] | {"id": wanted, "payload": {"tenant": name}} for wanted, name in of_tenants.items()]
+        client.put(f"{NOTES}/points", json={"points": later}).raise_for_status()
+        ours, nobody = (client.get(f"{NOTES}/points/later-{name}").json()["offset"] for name in (1, "x"))
+        assert ours == pytest.approx(float(self.expected(self.ASKING[:100])[3]), abs=1e-5)
+        assert nobody == pytest.approx(0, abs=1e-6)
+        # its payload says that it is another tenant's now
+        moved = [{"id": "later-1", "payload": {"tenant": "x"}}]
+        client.patch(f"{NOTES}/points", json={"points": moved}).raise_for_status()
+        assert client.get(f"{NOTES}/points/later-1").json()["offset"] == pytest.approx(0, abs=1e-6)
+        # more queries of both, and one fit for all in the end
+        more = {"vectors": BANK[100:].tolist(), "groups": self.ASKING[100:].tolist(), "mode": "append"}
+        answer = client.put(f"{NOTES}/bank", json={**more, "timeout_ms": 60_000}).json()
+        assert (answer["queries"], answer["fit_by"]) == (120, "tenant")
+        np.testing.assert_allclose(hubless.open(path, "notes").offsets[:200], self.expected(self.ASKING), atol=1e-5)
+        answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "fit_by": "", "timeout_ms": 60_000}).json()
+        assert (answer["queries"], answer["fit_by"]) == (120, None)
+
+    def test_parts_of_all_kinds_of_bodies_make_one_bank(self, tenants):
+        client, path = tenants
+        body = {"vectors": BANK[:40].tolist(), "fit_by": "tenant", "groups": [1] * 40, "fit": False}
+        waiting = client.put(f"{NOTES}/bank", json=body).json()["waiting"]
+        assert waiting == WAITING | {"queries": 40, "fit_by": "tenant"}
+        table = pa.table({"vector": rows_of(BANK[40:]), "groups": self.ASKING[40:]})
+        params = {"mode": "append", "fit": "false"}
+        headers = {"Content-Type": ARROW}
+        client.put(f"{NOTES}/bank", content=arrow_stream(table), headers=headers, params=params).raise_for_status()
+        assert read_order(path / "notes").groups == self.ASKING.tolist()
+        other = {"vectors": BANK[:9].tolist(), "mode": "append", "fit": False, "fit_by": ""}
+        assert "fit_by: expected 'tenant', as the queries that wait" in problem(client.put(f"{NOTES}/bank", json=other))
+
+    def test_mistakes_are_refused_before_anything_waits(self, tenants):
+        client, _ = tenants
+
+        def put(**more):
+            return problem(client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), **more}))
+
+        assert "groups: expected for each query its group" in put(fit_by="tenant")
+        assert "groups: expected 120 entries, one for each query, got 2" in put(fit_by="tenant", groups=["1", "two"])
+        assert "groups: expected none without fit_by" in put(groups=self.ASKING.tolist())
+        assert "groups[0]" in put(fit_by="tenant", groups=[1.5] * 120)
+        nobody = {"fit_by": "tenant", "groups": ["nobody"] * 120, "timeout_ms": 60_000}
+        assert "groups that have targets, such as '1', 'none', 'two', got 'nobody'" in put(**nobody)
+        assert client.get(f"{NOTES}/bank").json()["waiting"] is None
+
+
 def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
     client, _ = notes
     answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 1})
     assert answer.status_code == 202
-    assert answer.json()["waiting"] == {
-        "queries": 120,
-        "mode": "replace",
-        "fit": True,
-        "sampled": None,
-        "counted": None,
-    }
+    assert answer.json()["waiting"] == WAITING | {"queries": 120, "fit": True}
     while (found := client.get(f"{NOTES}/bank").json())["waiting"] is not None:
         client.post(f"{NOTES}/query", json={"vector": POINTS[0]["vector"]}).raise_for_status()
         time.sleep(0.05)

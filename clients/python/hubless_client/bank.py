@@ -24,6 +24,7 @@ class BankInfo:
     stored : how many of them `bank_query` can send
     coverage : share of the targets that they cover; None if not known
     correction : that was fitted
+    fit_by : the payload column of the groups that it was fitted by; None for one fit for all targets
     held_back : ids of targets whose offset stood alone, and is held back: queries may have been made to bury them
     frozen_share : share of the targets that came after the fit
     waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, whether it is fitted next
@@ -36,6 +37,7 @@ class BankInfo:
     stored: int
     coverage: float | None
     correction: str
+    fit_by: str | None = None
     held_back: Sequence[int | str] = ()
     frozen_share: float
     waiting: Mapping[str, Any] | None
@@ -51,7 +53,7 @@ class BankInfo:
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None) -> Self:
         """Read the answer."""
-        body = {"held_back": (), **body}  # which an older server does not say
+        body = {"held_back": (), "fit_by": None, **body}  # which an older server does not say
         return cls(**{name: body[name] for name in cls.__slots__})
 
 
@@ -73,6 +75,8 @@ class BankMethods:
         fit: bool | None = None,
         correction: str | None = None,
         parameters: Mapping[str, Any] | None = None,
+        fit_by: str | None = None,
+        groups: Iterable[Any] | None = None,
         timeout_ms: int | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -96,6 +100,9 @@ class BankMethods:
         fit : False keeps the queries until more come
         correction : to fit; by default that of the collection, and "auto" if it is "none"
         parameters : of the correction
+        fit_by : the payload column that names the group of each target, such as "tenant", to correct each group by its
+            own queries; by default that of the collection, "" for one fit for all
+        groups : (b,) with `fit_by`, the group of each query, as that column has it
         timeout_ms : to wait for the fit; it goes on after that
         request_id, timeout : as in every call
         """
@@ -104,18 +111,21 @@ class BankMethods:
         if len(chosen) != 1:
             raise CannotSend(f"put_bank: expected one of {', '.join(ways)}, got {' and '.join(chosen) or 'none'}")
         given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
+        given["fit_by"] = fit_by
         options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if trusted is not None:
             options["trusted"] = listed("trusted", trusted)
         if relevant is not None:
             options["relevant"] = [_label(each) for each in listed("relevant", relevant, "a list, an entry a query")]
+        if groups is not None:
+            options["groups"] = [_label(each) for each in listed("groups", groups, "a list, an entry a query")]
         if texts is not None:
             content = in_json({"texts": listed("texts", texts), **options})
         elif payload is not None:
             content = in_json({"payload": listed("payload", payload), **options})
         elif sampled is not None:
             content = in_json({"sampled": sampled, **options})
-        elif relevant is not None:
+        elif relevant is not None or groups is not None:
             rows = pack_many(vectors)  # type: ignore[arg-type]
             content = in_json({"vectors": [in_base64(rows.row(i)) for i in range(rows.rows)], **options})
         else:

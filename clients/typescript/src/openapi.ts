@@ -56,6 +56,8 @@ export interface components {
             correction: string;
             /** @description Share of the targets that they cover; null if not known. */
             coverage: number | null;
+            /** @description The payload column of the groups that it was fitted by; null for one fit. */
+            fit_by: string | null;
             /** @description Share of the targets that came after the fit. */
             frozen_share: number;
             /** @description Targets whose offset stood alone, and is held back: queries may have been made to bury them. */
@@ -87,6 +89,7 @@ export interface components {
          *     Attributes
          *     ----------
          *     repeated : share of the queries that repeat others
+         *     distinct : how many are different, or of another group; the correction was fitted on these. None in older versions
          *     among_targets : share of the queries that are targets
          *     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
          *     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
@@ -99,6 +102,7 @@ export interface components {
             among_targets: number;
             apart_from_targets: number | null;
             coverage?: number | null;
+            distinct?: number | null;
             /** @default [] */
             held_back: (number | string)[];
             queries: number;
@@ -747,6 +751,10 @@ export interface components {
             correction?: string | null;
             /** @description false keeps the queries on the disk until more come, for a bank in several bodies. */
             fit?: boolean | null;
+            /** @description The payload column that names the group of each target, such as tenant: each group is corrected by its own queries, so `groups` is needed beside it. That of the collection if not given; empty for one fit for all. */
+            fit_by?: string | null;
+            /** @description With fit_by: for each query the group that it is of, as the payload column has it. */
+            groups?: (boolean | number | string | null)[] | null;
             /** @description append adds to the bank that is there, and to what waits; replace, the default, takes the place of both. */
             mode?: ("replace" | "append") | null;
             /** @description Of the correction. */
@@ -1075,6 +1083,8 @@ export interface components {
             counted: components["schemas"]["CountedAnswer"] | null;
             /** @description Whether it is fitted next; false while more is to come. */
             fit: boolean;
+            /** @description The payload column of the groups of its queries; null for one fit for all. */
+            fit_by: string | null;
             /** @enum {string} */
             mode: "replace" | "append";
             /** @description How many were put. */

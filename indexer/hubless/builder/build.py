@@ -55,6 +55,7 @@ def build(
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
+    fit_by: str | None = None,
     strength: float | None = None,
     relevant: Labels | None = None,
     skip_bad_rows: bool = False,
@@ -107,6 +108,9 @@ def build(
     target_prior : (n,) how often each target should be found, such as counts of clicks, in any unit and above 0; or the
         name of a payload column, or a .npy or .txt file. Popular targets are then not punished for being found often.
         For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
+    fit_by : a payload column, such as "tenant", that names the group of each target. Each group is corrected by its own
+        queries, so the query bank has this column, too; a group without queries is not corrected. By default one fit
+        corrects all targets. See docs/methods.md, "Tenants"
     strength : default strength of the version, from 0 to 2, instead of live queries; by default 1
     relevant : for each bank query the id of its right target, or a list of ids: docs/lab.md, "Labels". They make
         confidence a probability: a fifth of the labelled queries, at least 20, is left out of the bank for that
@@ -117,7 +121,7 @@ def build(
     """
     arguments = locals()
     recipe = record_from(Recipe, arguments)
-    recipe.check_inputs(query_bank, target_prior)
+    recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
         strength = float(strength)

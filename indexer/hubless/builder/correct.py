@@ -136,6 +136,8 @@ def _publish(
 ) -> Corrected:
     """Write the offsets of a collection, swap, and mend what changed meanwhile; `only` of rows with its ids."""
     _check_correction(index.manifest.correction.name, index.parts.basis is not None)
+    if index.manifest.fit_by is not None:
+        raise InputError("collection", "one fit for all rows, as rows that come later need it", "a fit for each group")
     asking = Asking(index.manifest.metric, index.strength, index.dim + 1)
     rows = np.flatnonzero(index.parts.targets.have_vectors(np.arange(index.count)))
     fit, written = _fit_of(index, asking), 0

@@ -105,6 +105,7 @@ class Index(Collection):
         bank_of_targets: bool = False,
         live_queries: Vectors | None = None,
         target_prior: PriorLike | None = None,
+        fit_by: str | None = None,
         relevant: Labels | None = None,
         skip_bad_rows: bool = False,
         progress: bool | None = False,
@@ -124,7 +125,7 @@ class Index(Collection):
         """
         given = record_from(Inputs, locals())
         recipe = self._recipe = self._recipe.in_process()
-        recipe.check_inputs(query_bank, target_prior)
+        recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
@@ -174,7 +175,8 @@ class Index(Collection):
         vectors : (a, d)
         ids : (a,) that no target has. If ids are numbers you may leave them out: they go on above the largest
         payload : (a,) rows of columns that the payload has. What you leave out is null. A column `id` has the ids, as
-            in `fit`. If a column has the target prior of the fit, give it there; others count as the median
+            in `fit`. If a column has the target prior of the fit, give it there; others count as the median. So with
+            the column of `fit_by`: targets of no group, or of one without queries, are not corrected
         """
         with self._changing:
             parts = self.parts

@@ -25,7 +25,9 @@ from hubless.builder.items import (
     without_bad_rows,
 )
 from hubless.builder.recipe import Recipe
+from hubless.corrections.grouped import GroupedVectors, Names, group_names, rows_by_group
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
+from hubless.corrections.traits import TargetTraits
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import HublessError, InputError, StorageError, UnknownField, names_of, storage_errors
 from hubless.kernels import sharding
@@ -39,7 +41,7 @@ from hubless.store.bundle import FileRecord, FileStamp, InputRecord
 from hubless.vectors.arrays import F32, I64, check_dim, short_rows, unit_rows
 from hubless.vectors.bad_rows import with_count
 from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
-from hubless.vectors.files import SHARDS, Vectors, as_items
+from hubless.vectors.files import SHARDS, Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.listing import ending_of
@@ -148,6 +150,7 @@ class Inputs:
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
     target_prior: PriorLike | None = None
+    fit_by: str | None = None
     relevant: Labels | None = None
     skip_bad_rows: bool = False
 
@@ -161,7 +164,8 @@ class Inputs:
 
     @property
     def _files(self) -> dict[str, Any]:
-        return {name: given for name, given in vars(self).items() if name not in ("payload_schema", "skip_bad_rows")}
+        others = ("payload_schema", "skip_bad_rows", "fit_by")
+        return {name: given for name, given in vars(self).items() if name not in others}
 
     def open(self, metric: str) -> "tuple[BuildVectors, Contents]":
         """Open all inputs, check them against each other, and leave bad rows out if that is asked for."""
@@ -198,6 +202,9 @@ class Inputs:
             if prior is not None and (rows := kept["targets"]) is not None:
                 prior = prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), kept["targets"])
+        grouping = None
+        if self.fit_by is not None:
+            grouping = grouping_of(self.fit_by, columns_of(items), columns_of(given["query_bank"]))
         if self.query_bank is None:  # some of the targets choose and check the index
             given["query_bank"] = as_items(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank")
         given["targets"] = items
@@ -210,6 +217,7 @@ class Inputs:
                 **vectors,
                 target_prior=prior,
                 prior_column=column,
+                grouping=grouping,
                 bank_given=self.query_bank is not None,
                 records={
                     name: files_record(_files(split_member(at)[0]))
@@ -234,6 +242,38 @@ def _labels_left(relevant: list[I64] | None, queries: I64 | None, targets: I64 |
     return relevant
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """The groups of targets (n,) and of bank queries (b,), which a payload column names."""
+
+    column: str
+    of_targets: Names
+    of_queries: Names
+
+
+def columns_of(items: Items) -> pa.Table | None:
+    """Return the payload of some items in memory."""
+    if items.payload is None:
+        return None
+    with reading_payload():
+        return items.payload.to_table(columns=list(items.payload_columns))
+
+
+def grouping_of(column: str, targets: pa.Table | None, queries: pa.Table | None) -> Grouping:
+    """Return the groups that a column of both payloads names. Raises `InputError` if they have none in common."""
+    of_targets = group_names(targets, column, "payload")
+    return checked_grouping(column, of_targets, group_names(queries, column, "payload of the query bank"))
+
+
+def checked_grouping(column: str, of_targets: Names, of_queries: Names) -> Grouping:
+    """Return the groups. Raises `InputError` if no query is of a group that has targets."""
+    known, asked = (sorted(rows_by_group(names)) for names in (of_targets, of_queries))
+    if not set(known) & set(asked):
+        some = [", ".join(map(repr, names[:3])) or "none" for names in (known, asked)]
+        raise InputError(f"query bank, column {column}", f"groups that have targets, such as {some[0]}", some[1])
+    return Grouping(column, of_targets, of_queries)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BuildVectors:
     """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
@@ -248,12 +288,26 @@ class BuildVectors:
     live_queries: VectorSource | None = None
     target_prior: TargetPrior | None = None
     prior_column: str | None = None
+    grouping: Grouping | None = None
     basis: Basis | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
     relevant: list[I64] | None = None
     calibrated: ConfidenceModel | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+
+    @property
+    def traits(self) -> TargetTraits:
+        """The traits of the targets: their prior, or their groups."""
+        prior, grouping = self.target_prior, self.grouping
+        return TargetTraits(None if prior is None else prior.values, None if grouping is None else grouping.of_targets)
+
+    @property
+    def bank_with_groups(self) -> VectorSource:
+        """The query bank, with the group of each query if there are groups."""
+        if self.grouping is None:
+            return self.query_bank
+        return GroupedVectors(in_memory(self.query_bank), self.query_bank.name, self.grouping.of_queries)
 
 
 def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count: int) -> tuple[TargetPrior, str | None]:

@@ -11,14 +11,24 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
-from hubless.builder.inputs import BuildVectors, Contents, column_prior, read_source
+from hubless.builder.inputs import (
+    BuildVectors,
+    Contents,
+    Grouping,
+    checked_grouping,
+    column_prior,
+    columns_of,
+    read_source,
+)
 from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.recipe import Metric, Recipe
+from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
+from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import TargetPrior
 from hubless.encoders import Endpoint
 from hubless.errors import (
@@ -215,6 +225,7 @@ def refit(
     keep: int | None = None,
     bank_order: int | None = None,
     relevant: Labels | None = None,
+    fit_by: str | None = None,
     note: str | None = None,
     progress: Progressing = None,
 ) -> Manifest:
@@ -236,6 +247,7 @@ def refit(
     keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
     bank_order : kept in the manifest: the number of the bank that was put over HTTP
     relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
+    fit_by : as for `hubless.build`; None for that of the collection, "" for one fit for all targets
     note : a sentence that the manifest keeps
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
     """
@@ -252,6 +264,7 @@ def refit(
         given = None if items is None else items.vectors
         rows = NextTargets.of(parts)
         with drafting(home, name, recipe, steps) as (staged, bench):
+            column = before.fit_by if fit_by is None else fit_by or None
             bank, record = _bank(parts, given, append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
@@ -265,11 +278,12 @@ def refit(
                 targets=rows.vectors(staged.folder),
                 query_bank=bank,
                 target_prior=_prior(rows),
+                grouping=None if column is None else _grouping(column, rows, items, append),
                 relevant=labels,
                 calibrated=parts.confidence if recipe.correction == before.correction.name else None,
                 basis=parts.basis,
             )
-            recipe.check_inputs(bank, vectors.target_prior)
+            recipe.check_inputs(bank, vectors.target_prior, column)
             # live queries chose the strength for the bank that was
             strength = before.strength if before.strength_choice is None else 1.0
             draft = fit_version(vectors, bench, strength=strength, hold_back=True).extended(rows.count)
@@ -308,8 +322,8 @@ def _fitted_bank(parts: Parts) -> F32 | None:
     name = parts.manifest.correction.name
     if name == NONE:
         return None
-    bank = parts.correction().state().get("bank")
-    if bank is None or parts.manifest.bank is None or len(bank) != parts.manifest.bank.queries:
+    bank, record = parts.correction().state().get("bank"), parts.manifest.bank
+    if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
         raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")
     return bank
 
@@ -329,6 +343,21 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     else:
         raise InputError(_BANK, "queries, as the collection has none yet", "none")
     return read_source(given, parts.manifest.metric, None, held=True)
+
+
+def _grouping(column: str, rows: NextTargets, given: Items | None, append: bool) -> Grouping:
+    """Return the groups of all targets with a vector, and of all bank queries. The given queries come last."""
+    asked = []
+    if append or given is None:
+        fitted = rows.parts.correction().fitted
+        if isinstance(fitted, FittedByGroup) and rows.parts.manifest.fit_by == column:
+            asked.append(fitted.bank.groups)
+        elif rows.parts.manifest.correction.name != NONE:
+            raise InputError("fit_by", "a new bank, as the group of the queries that are there is not known", column)
+    if given is not None:
+        asked.append(group_names(columns_of(given), column, "payload of the query bank"))
+    known = None if rows.payload is None else rows.payload.slice(0, len(rows.kept))
+    return checked_grouping(column, group_names(known, column, "payload"), np.concatenate(asked))
 
 
 def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, ordered: bool) -> list[I64]:

@@ -11,7 +11,7 @@ import numpy as np
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.indexing import check_shard_targets
-from hubless.corrections import Correction
+from hubless.corrections import QUERY_TIMES, Correction
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import taking_prior
 from hubless.errors import InputError, one_line
@@ -106,11 +106,19 @@ class Recipe:
     def in_process(self) -> "Recipe":
         return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
 
-    def check_inputs(self, query_bank: object, target_prior: object) -> None:
+    def check_inputs(
+        self, query_bank: object, target_prior: object, fit_by: object = None, target_bank: object = None
+    ) -> None:
         if query_bank is None and self.correction != "none":
             raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
         if target_prior is not None:
             taking_prior(self.method)
+        if fit_by is not None:
+            if self.correction == "none" or self.correction in QUERY_TIMES:
+                raise InputError("fit_by", "a correction that folds into offsets, such as auto", self.correction)
+            if target_prior is not None or target_bank is not None:
+                beside = "target bank" if target_prior is None else "target prior"
+                raise InputError("fit_by", f"none beside a {beside}, which is one for all groups", "one")
 
 
 def check_metric(metric: str | None) -> Metric:

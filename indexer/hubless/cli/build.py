@@ -160,6 +160,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "correction": f"{manifest.correction.name} {_pairs(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
+        "fit by": manifest.fit_by or "",
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "confidence": _calibrated(manifest.confidence),
         "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), shards])),

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from hubless.corrections.alone import StandingAlone
 from hubless.corrections.base import FittedCorrection, Rows
-from hubless.corrections.prior import prior_offsets
 from hubless.corrections.query_time import Details, QueryTime, State
+from hubless.corrections.traits import NO_TRAITS, TargetTraits, offsets_of
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32
 
 CENTRE, ALONE = "centre", "alone"
 
@@ -38,14 +38,13 @@ class CentredCorrection:
     def details(self) -> Details:
         return self.fitted.details
 
-    def offsets(self, targets: Rows, advance: Advance = no_progress, prior: F64 | None = None) -> F32:
-        """H of each target, (n,), with how often each should be found, in the unit of the prior of the fit.
+    def offsets(self, targets: Rows, advance: Advance = no_progress, traits: TargetTraits = NO_TRAITS) -> F32:
+        """H of each target, (n,), with its target prior, in the unit of the prior of the fit, or its group.
 
-        NaN, and None for all, count as the median. Raises `InputError` if the correction was fitted without a prior.
+        Without a prior all count as the median. Raises `InputError` if the fit knew no such trait, or without groups
+        if the correction was fitted by them.
         """
-        offsets = self.fitted.offsets(targets, advance).astype(np.float64)
-        if prior is not None:
-            offsets += prior_offsets(self.fitted, prior)
+        offsets = offsets_of(self.fitted, targets, traits, advance)
         if self.alone is not None:
             offsets = self.alone.held_back(offsets)
         return (offsets - self.constant).astype(np.float32)

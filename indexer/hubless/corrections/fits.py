@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from hubless.corrections.base import Correction, FittedCorrection
-from hubless.corrections.prior import TargetPrior
+from hubless.corrections.by_group import fit_by_group
+from hubless.corrections.prior import TargetPrior, prior_offsets
 from hubless.corrections.prior import fit as fit_one
+from hubless.corrections.traits import TargetTraits, offsets_of
 from hubless.kernels.coupling import in_step
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
@@ -15,15 +19,23 @@ def fit_each(
     banks: Sequence[VectorSource],
     targets: VectorSource,
     target_bank: VectorSource | None,
-    target_prior: TargetPrior | None,
+    traits: TargetTraits,
 ) -> list[FittedCorrection]:
-    """Fit a correction on each of some query banks (b, d), as `hubless.corrections.prior.fit` does."""
+    """Fit a correction on each of some query banks (b, d), with the traits of the targets."""
+    if traits.groups is not None:
+        return [*fit_by_group(method, banks, targets, traits.groups)]
+    target_prior = None if traits.prior is None else TargetPrior(traits.prior)
     if (fitting := getattr(method, "fitting", None)) is not None:
         return in_step([fitting(bank, targets, target_bank, target_prior) for bank in banks])
     return [fit_one(method, bank, targets, target_bank, target_prior) for bank in banks]
 
 
-def offsets_each(fits: Sequence[FittedCorrection], targets: VectorSource) -> list[F32]:
+def offsets_each(fits: Sequence[FittedCorrection], targets: VectorSource, traits: TargetTraits) -> list[F32]:
     """The offsets (n,) of targets by each of some fits of one correction."""
     together: Callable[..., list[F32]] | None = getattr(fits[0], "offsets_each", None)
-    return [each.offsets(targets) for each in fits] if together is None else together(fits, targets)
+    if together is None or traits.groups is not None:
+        return [offsets_of(each, targets, traits).astype(np.float32) for each in fits]
+    found = together(fits, targets)
+    if (prior := traits.prior) is None:
+        return found
+    return [(h + prior_offsets(fit, prior)).astype(np.float32) for fit, h in zip(fits, found, strict=True)]

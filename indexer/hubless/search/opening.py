@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
+from hubless.corrections import QUERY_TIMES, QueryTime
+from hubless.corrections.by_group import restored
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError, VersionReplaced
@@ -164,7 +165,7 @@ def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrecti
     record, path = manifest.correction, folder / bundle.CORRECTION
     state = _read_later(folder, bundle.CORRECTION)
     with bundle.reading(path):
-        fitted = FITTED[record.name].from_state(state, record.details)
+        fitted = restored(record.name, state, record.details)
         return CentredCorrection.from_state(fitted, state)
 
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.grouped import NO_GROUP, group_names
+from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.forks import cached_property
 from hubless.measures.confidence.model import ConfidenceModel
@@ -244,15 +246,19 @@ def projection(parts: Parts) -> Projection | None:
     return project(len(parts.offsets), parts.targets.vectors, parts.bank_sample, parts.occurrence())
 
 
-def later_prior(manifest: Manifest, payload: pa.Table | None) -> F64 | None:
-    """Return how often targets with this payload (a rows) should be found; NaN, the median, where it does not say.
+def traits_of(manifest: Manifest, payload: pa.Table | None, count: int) -> TargetTraits:
+    """Return what the payload (a rows) of so many targets says of them.
 
-    None if the correction has no prior, or one from a file.
+    That is how often each should be found, NaN, the median, where it does not say and None where the correction has no
+    prior, or one from a file; and its group, if the correction was fitted by group.
     """
-    record = manifest.target_prior
-    if record is None or record.column is None or payload is None:
-        return None
-    return prior_of(payload, record.column)
+    record, prior, groups = manifest.target_prior, None, None
+    if record is not None and record.column is not None and payload is not None:
+        prior = prior_of(payload, record.column)
+    if manifest.fit_by is not None:
+        known = payload is not None
+        groups = group_names(payload, manifest.fit_by, "payload") if known else np.full(count, NO_GROUP, object)
+    return TargetTraits(prior, groups)
 
 
 def prior_of(payload: pa.Table, column: str) -> F64:

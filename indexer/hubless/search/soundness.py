@@ -3,12 +3,13 @@
 import numpy as np
 
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.traits import NO_TRAITS, TargetTraits
 from hubless.knn import SCORE_TOLERANCE
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
 from hubless.search.engines.base import Targets
-from hubless.search.parts import later_prior
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.search.parts import traits_of
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
 SAMPLE = 64
@@ -38,11 +39,13 @@ def index_problem(targets: Targets, offsets: F32, count: int) -> str | None:
     return None
 
 
-def offsets_problem(correction: CentredCorrection, vectors: F32, offsets: F32, prior: F64 | None = None) -> str | None:
+def offsets_problem(
+    correction: CentredCorrection, vectors: F32, offsets: F32, traits: TargetTraits = NO_TRAITS
+) -> str | None:
     """Return how offsets (a,) differ from those that a fitted correction gives vectors (a, d); None if they do not."""
     if not len(vectors):
         return None
-    expected = correction.offsets(ArrayVectors(vectors, "vectors"), prior=prior)
+    expected = correction.offsets(ArrayVectors(vectors, "vectors"), traits=traits)
     apart = np.abs(expected - offsets) / np.maximum(1.0, np.abs(expected))
     if not apart.max() <= _OFFSET_TOLERANCE:
         wrong = int((~(apart <= _OFFSET_TOLERANCE)).sum())
@@ -75,5 +78,5 @@ def collection_problem(collection: Collection) -> str | None:
     if manifest.target_prior is not None and manifest.target_prior.column is None:
         return None  # it came from a file, and is not kept
     columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
-    vectors, prior = collection.vectors(rows), later_prior(manifest, columns)
-    return offsets_problem(collection.correction(), vectors, collection.offsets[rows], prior)
+    vectors, traits = collection.vectors(rows), traits_of(manifest, columns, len(rows))
+    return offsets_problem(collection.correction(), vectors, collection.offsets[rows], traits)

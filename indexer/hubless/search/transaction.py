@@ -17,7 +17,7 @@ from hubless.search.delta.changes import Delta
 from hubless.search.delta.memtable import NewTargets
 from hubless.search.delta.overlay import seqs_of
 from hubless.search.delta.writes import KINDS, Put, Remove, Write
-from hubless.search.parts import later_prior
+from hubless.search.parts import traits_of
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.vectors.arrays import half_rows
@@ -206,8 +206,7 @@ def _changed(changes: Delta, correction: Callable[[], CentredCorrection], writes
     put = Put.joined(parts)
     offsets = np.zeros(len(put.ids), np.float32)
     if put.there.any():
-        prior = later_prior(changes.base.manifest, put.payload)
-        prior = None if prior is None else prior[put.there]
-        offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), prior=prior)
+        traits = traits_of(changes.base.manifest, put.payload, len(put.ids))[put.there]
+        offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), traits=traits)
     numbers = np.concatenate(seqs), np.concatenate(ranks)
     return changes.with_more(NewTargets(put.vectors, offsets, put.ids, put.payload, put.there, *numbers))

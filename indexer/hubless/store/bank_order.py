@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hubless.errors import StorageError, collection_errors, one_line, storage_errors
+from hubless.errors import InputError, StorageError, collection_errors, one_line, storage_errors
 from hubless.store.copies import copy_plain
 from hubless.store.durable import held_still, locked, make_folder, now, replace_text, sync
 from hubless.vectors.arrays import F32
@@ -24,7 +24,10 @@ FOLDER, _ORDER, _LOCK = "bank", "order.json", ".lock"
 
 
 class BankOrder(BaseModel):
-    """A bank that waits. `number` only rises. `sampled`: live queries to wait for; `trusted`: see `read_sample`."""
+    """A bank that waits. `number` only rises. `sampled`: live queries to wait for; `trusted`: see `read_sample`.
+
+    `fit_by` is the payload column of the `groups` of the queries (b,); "" for one fit, None for that of the collection.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,6 +38,8 @@ class BankOrder(BaseModel):
     parameters: dict[str, Any] | None = None
     queries: int
     relevant: list[list[int | str]] | None = None
+    fit_by: str | None = None
+    groups: list[str] | None = None
     sampled: int | None = None
     trusted: list[str] | None = None
 
@@ -43,7 +48,8 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
 
     With `append` they join those that wait. `since` is the number of the last order that a version has, `fields` are
-    those of `BankOrder`. Raises `StorageError`; `CollectionNotFound` if the collection is deleted meanwhile.
+    those of `BankOrder`. Raises `StorageError`; `CollectionNotFound` if the collection is deleted meanwhile;
+    `InputError` if those that wait have groups of another column, or none.
     """
     folder, order = home / FOLDER, BankOrder(queries=len(queries), **fields)
     with collection_errors(home):
@@ -54,6 +60,11 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
             changes: dict[str, Any] = {"number": number}
             if order.append and waiting is not None and waiting.sampled is None:
+                if (order.fit_by or "") != (waiting.fit_by or ""):
+                    expected = f"{waiting.fit_by!r}, as the queries that wait have" if waiting.fit_by else "none so far"
+                    raise InputError("fit_by", expected, order.fit_by or "none")
+                if order.groups is not None:
+                    changes["groups"] = (waiting.groups or []) + order.groups
                 if order.relevant is not None or waiting.relevant is not None:
                     known = waiting.relevant or [[]] * waiting.queries
                     changes["relevant"] = known + (order.relevant or [[]] * len(queries))

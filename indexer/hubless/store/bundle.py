@@ -151,6 +151,7 @@ class BankRecord(_Record):
     Attributes
     ----------
     repeated : share of the queries that repeat others
+    distinct : how many are different, or of another group; the correction was fitted on these. None in older versions
     among_targets : share of the queries that are targets
     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
@@ -162,6 +163,7 @@ class BankRecord(_Record):
 
     queries: int
     repeated: float
+    distinct: int | None = None
     among_targets: float
     apart_from_targets: float | None
     related_to_targets: float | None
@@ -277,6 +279,9 @@ class Manifest(_Record):
     strength: float = Field(default=1.0, ge=0, le=2, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
+    fit_by: str | None = Field(
+        None, description="The payload column that names the group of a target, which its own queries correct."
+    )
     confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
     dims: int | None = Field(None, description="Dimensions of the stored vectors, or with keep_full of the index.")
     notes: list[str] = []

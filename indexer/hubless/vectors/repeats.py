@@ -31,9 +31,11 @@ def distinct_rows(source: VectorSource) -> tuple[I64, I64]:
     return firsts[order], np.argsort(order)[same]
 
 
-def without_copies(source: VectorSource) -> VectorSource:
-    """Return the first row of each direction; the source itself where none repeats."""
-    firsts, _ = distinct_rows(source)
+def without_copies(source: VectorSource, groups: I64 | None = None) -> VectorSource:
+    """Return the first row of each direction, in each of the groups (b,); the source itself where none repeats."""
+    firsts, places = distinct_rows(source)
+    if groups is not None:
+        firsts = np.sort(np.unique(np.stack([places, groups]), axis=1, return_index=True)[1])
     return source if len(firsts) == source.shape[0] else SelectedVectors(source, firsts, source.name)
 
 

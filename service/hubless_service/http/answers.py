@@ -357,6 +357,7 @@ class WaitingBank(TypedDict):
     queries: Annotated[int, about("How many were put.")]
     mode: Literal["replace", "append"]
     fit: Annotated[bool, about("Whether it is fitted next; false while more is to come.")]
+    fit_by: Annotated[str | None, about("The payload column of the groups of its queries; null for one fit for all.")]
     sampled: Annotated[int | None, about("Live queries that must count first; null for none.")]
     counted: Annotated[CountedAnswer | None, about("How many of these there are; null without `sampled`.")]
 
@@ -382,6 +383,7 @@ class BankAnswer(Served):
     stored: Annotated[int, about("How many of them the version stores, to be sent one by one.")]
     coverage: Annotated[float | None, about("Share of the targets that they cover; null if not known.")]
     correction: Annotated[str, about("That was fitted.")]
+    fit_by: Annotated[str | None, about("The payload column of the groups that it was fitted by; null for one fit.")]
     held_back: Annotated[
         list[int | str],
         about("Targets whose offset stood alone, and is held back: queries may have been made to bury them."),

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
 from hubless.corrections import correction as make_correction
+from hubless.corrections.grouped import group_names
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
@@ -27,7 +28,7 @@ FEWEST_SAMPLED = 200
 Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
 _LONGEST_VERSION = 200
-_RELEVANT = "relevant"
+_RELEVANT, _GROUPS = "relevant", "groups"
 Column = Annotated[str, values.text(1000)]  # a longer one would not fit into a head that is as large as heads may be
 _EXPECTED = {
     "model_type": "an object",
@@ -341,6 +342,10 @@ class BankOptions(RequestModel):
     fit: bool | None = maybe("false keeps the queries on the disk until more come, for a bank in several bodies.")
     correction: str | None = maybe("What to fit; that of the collection if not given, auto if that is none.")
     parameters: dict[str, Any] | None = maybe("Of the correction.")
+    fit_by: Text | None = maybe(
+        "The payload column that names the group of each target, such as tenant: each group is corrected by its own "
+        "queries, so `groups` is needed beside it. That of the collection if not given; empty for one fit for all."
+    )
     timeout_ms: Milliseconds | None = maybe(
         "Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that."
     )
@@ -379,6 +384,10 @@ class PutBankRequest(BankOptions):
         "probability; 20 at least, better 100 and more."
     )
 
+    groups: Annotated[list[bool | int | str | None], values.Several("groups", "max_bank_queries")] | None = maybe(
+        "With fit_by: for each query the group that it is of, as the payload column has it."
+    )
+
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo[Subject]) -> Self:
         return self.checked(info.context)
@@ -393,8 +402,9 @@ class PutBankRequest(BankOptions):
             raise InputError("trusted", "none without sampled", "some")
         more = self.mode == "append" or self.fit is False
         if self.payload is not None or self.sampled is not None:
-            if self.relevant is not None or (self.sampled and more):
-                raise InputError(given[0], "no relevant; with sampled no append and no fit: false", "one of them")
+            if self.relevant is not None or self.groups is not None or (self.sampled and more):
+                expected = "no relevant and no groups; with sampled no append and no fit: false"
+                raise InputError(given[0], expected, "one of them")
         else:
             self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), more, subject)
         if self.correction is not None or self.parameters is not None:
@@ -407,6 +417,8 @@ class PutBankRequest(BankOptions):
             raise InputError("body", f"1 to {most} queries", str(count))
         if not more and count < FEWEST_BANK_QUERIES:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
+        if self.groups is not None and len(self.groups) != count:
+            raise InputError("groups", f"{count} entries, one for each query", str(len(self.groups)))
         if self.relevant is not None:
             if len(self.relevant) != count:
                 raise InputError("relevant", f"{count} entries, one for each query", str(len(self.relevant)))
@@ -417,19 +429,22 @@ class PutBankRequest(BankOptions):
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary or an Arrow body."""
-        options, labels = read(BinaryBankRequest, url, subject), None
+        options, labels, groups = read(BinaryBankRequest, url, subject), None, None
         if kind == BINARY:
             rows = vectors_of_bytes(body, subject.collection)
         else:
             table = read_table(body)
             check_vectors_named(table)
-            if not {*table.column_names} <= {VECTOR, _RELEVANT}:
-                expected = f"the column {VECTOR}, and perhaps {_RELEVANT}"
+            if not {*table.column_names} <= {VECTOR, _RELEVANT, _GROUPS}:
+                expected = f"the column {VECTOR}, and perhaps {_RELEVANT} and {_GROUPS}"
                 raise InputError("body", expected, names_of(table.column_names))
             rows = vectors_of(table, subject.collection)[0]
             if _RELEVANT in table.column_names:
                 labels = _labels(table[_RELEVANT], subject)
-        return cls.model_construct(**_given(options), vectors=[rows], relevant=labels).checked(subject)
+            if _GROUPS in table.column_names:
+                groups = group_names(table, _GROUPS, "body").tolist()
+        made = cls.model_construct(**_given(options), vectors=[rows], relevant=labels, groups=groups)
+        return made.checked(subject)
 
 
 def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str]]:

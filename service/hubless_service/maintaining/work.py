@@ -20,6 +20,7 @@ from hubless.builder.banks.bank_review import sampled_bank
 from hubless.builder.lifecycle import merge, refit
 from hubless.builder.pipeline.carry import current_parts
 from hubless.corrections import correction as make_correction
+from hubless.corrections.grouped import with_groups
 from hubless.errors import HublessError, InputError, JobRunning
 from hubless.progress import Advance, Steps
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
@@ -143,13 +144,14 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
         made = refit(
             task.catalog,
             task.collection,
-            queries,
+            queries if order.groups is None else with_groups(queries, order.fit_by or "", order.groups),
             append=order.append,
             correction=order.correction,
             parameters=order.parameters,
             keep=task.keep,
             bank_order=order.number,
             relevant=order.relevant,
+            fit_by=order.fit_by,
             note=note,
             progress=steps,
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from fastapi import Response
@@ -9,8 +10,10 @@ from fastapi import Response
 import hubless
 from hubless.builder.banks.payload_queries import MOST, payload_queries
 from hubless.builder.lifecycle import check_refittable
-from hubless.errors import InputError
+from hubless.corrections.grouped import text_of
+from hubless.errors import InputError, names_of
 from hubless.store.bank_order import BankOrder, give_bank, read_order
+from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http import responses
@@ -32,8 +35,8 @@ _LOOK_SECONDS = 0.05
     **openapi.other_bodies(
         BinaryBankRequest,
         "b · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
-        "A stream with the column `vector`: fixed_size_list<float32>, and perhaps `relevant`: ids, or lists of ids; "
-        "other fields stand in the URL.",
+        "A stream with the column `vector`: fixed_size_list<float32>, and perhaps `relevant`: ids, or lists of ids, "
+        "and `groups`; other fields stand in the URL.",
     ),
     **openapi.about(
         "Fit the correction on a query bank",
@@ -140,8 +143,27 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         relevant=body.relevant,
         sampled=body.sampled,
         trusted=body.trusted,
+        **_groups(held, body, waiting),
         since=held.manifest.bank_order,
     )
+
+
+def _groups(held: hubless.Collection, body: PutBankRequest, waiting: BankOrder | None) -> dict[str, Any]:
+    """Return the fields of an order that say by which payload column a correction is fitted, and for which groups."""
+    known = held.manifest.fit_by if waiting is None or waiting.sampled is not None else waiting.fit_by
+    column = (known or "") if body.fit_by is None else body.fit_by
+    if not column:
+        if body.groups is not None:
+            raise InputError("groups", "none without fit_by, which names their payload column", "some")
+        return {"fit_by": ""}
+    schema = held.parts.payload_schema
+    if schema is None or not (is_free(schema) or column in schema.names):
+        known_columns = "no payload" if schema is None else names_of(schema.names)
+        raise InputError("fit_by", "a payload column, which names the group of each target", known_columns)
+    if body.groups is None:
+        expected = f'for each query its group, as the correction is fitted by {column}; fit_by "" fits one for all'
+        raise InputError("groups", expected, "none")
+    return {"fit_by": column, "groups": [text_of(each) for each in body.groups]}
 
 
 async def _fitted(state: AppState, name: str, number: int, deadline: float) -> bool:
@@ -173,6 +195,7 @@ async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOr
         "coverage": bank.coverage if bank else None,
         "held_back": bank.held_back if bank else [],
         "correction": holder.manifest.correction.name,
+        "fit_by": holder.manifest.fit_by,
         "frozen_share": holder.parts.frozen_share,
         "waiting": None
         if waiting is None
@@ -180,6 +203,7 @@ async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOr
             "queries": waiting.queries,
             "mode": "append" if waiting.append else "replace",
             "fit": waiting.fit,
+            "fit_by": waiting.fit_by or None,
             "sampled": waiting.sampled,
             "counted": None
             if counted is None

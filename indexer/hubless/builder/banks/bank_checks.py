@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hubless.corrections.grouped import coded, groups_of
 from hubless.errors import InputError
 from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
@@ -79,10 +80,12 @@ def check_bank(
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (bank, targets))
     fewest, enough = min(len(some), len(others)), len(some) >= FEWEST and len(others) >= ENOUGH_TO_RELATE
-    once = without_copies(bank)
+    groups = groups_of(bank)
+    once = without_copies(bank, None if groups is None else coded(groups)[1])
     record = BankRecord(
         queries=bank.shape[0],
         repeated=round(1 - once.shape[0] / bank.shape[0], 4),
+        distinct=once.shape[0],
         among_targets=round(among, 4),
         apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
         related_to_targets=_rounded(related(some, others, seed) if enough else None),

@@ -30,7 +30,7 @@ from hubless.search.delta.overlay import DeltaTargets
 from hubless.search.engines.base import StoredVectors, Targets
 from hubless.search.engines.full import Embedded, FullTargets, shards_of
 from hubless.search.engines.sharded import OwnTargets
-from hubless.search.parts import Parts, later_prior
+from hubless.search.parts import Parts, traits_of
 from hubless.search.transaction import open_written
 from hubless.store import bundle
 from hubless.store.bundle import IndexRecord
@@ -137,9 +137,9 @@ class NextTargets:
         if self.put is None:
             return kept
         payload = None if self.payload is None else self.payload.slice(len(self.kept), self.put.shape[0])
-        prior = later_prior(self.parts.manifest, payload)
+        traits = traits_of(self.parts.manifest, payload, self.put.shape[0])
         advance = steps.step("computing offsets", self.put.shape[0])
-        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, prior)])
+        return np.concatenate([kept, self.parts.correction().offsets(self.put, advance, traits)])
 
 
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
@@ -188,7 +188,10 @@ def carry_over(
     return replace(draft.extended(rows.count), about=about, confidence=before.confidence, basis=before.basis)
 
 
-_CARRIED = ("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "notes", "job", "bank_order")
+_CARRIED = (
+    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "fit_by"),
+    *("notes", "job", "bank_order"),
+)
 
 
 def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:

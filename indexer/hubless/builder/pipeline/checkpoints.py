@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import FITTED, FittedCorrection, FittedNeighbours, FittedSoftmax
+from hubless.corrections import FittedCorrection, FittedNeighbours, FittedSoftmax
+from hubless.corrections.by_group import restored
 from hubless.errors import storage_errors
 from hubless.kernels.threads import slices
 from hubless.progress import Advance, no_progress
@@ -74,7 +75,7 @@ class Checkpoints:
         for number, (bank, details) in enumerate(zip(banks, json.loads(arrays[_JSON].tobytes()), strict=True)):
             prefix = f"{number}."
             state = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
-            fitted = FITTED[correction].from_state(state, details)
+            fitted = restored(correction, state, details)
             # the bank itself, which other fits may share, in place of a copy
             fits.append(replace(fitted, bank=bank) if isinstance(fitted, FittedSoftmax | FittedNeighbours) else fitted)
         return fits

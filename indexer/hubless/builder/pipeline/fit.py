@@ -49,7 +49,7 @@ def fit_version(
     are held back, as people who may be against others have put queries into the bank.
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
-    targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior
+    targets, bank, traits = vectors.targets, vectors.bank_with_groups, vectors.traits
     pairs = None
     if vectors.relevant is not None:
         bank, pairs = hold_out_pairs(bank, vectors.relevant, recipe.correction != "none", recipe.seed)
@@ -63,10 +63,10 @@ def fit_version(
     steps.step("fitting the correction")
     with naming_held_out(bank, fitting):
         measured, shipped = kept.fits(
-            recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, prior)
+            recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, traits)
         )
     advance = steps.step("computing offsets", targets.shape[0])
-    found = survey(targets, (measured, shipped), measuring.queries, prior, kept, advance)
+    found = survey(targets, (measured, shipped), measuring.queries, traits, kept, advance)
     if hold_back:
         found = found.held_back(targets, measuring.queries)
     corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps, found.alone[0])
@@ -95,6 +95,7 @@ def fit_version(
         "strength": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
         "target_prior": _prior_record(vectors),
+        "fit_by": None if vectors.grouping is None else vectors.grouping.column,
         "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
     }
     return replace(draft, about=about, basis=vectors.basis, held_back=found.held)

@@ -18,7 +18,8 @@ from hubless.corrections import FittedCorrection, Gate, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.fits import offsets_each
-from hubless.corrections.prior import TargetPrior, prior_offsets
+from hubless.corrections.grouped import Names
+from hubless.corrections.traits import TargetTraits
 from hubless.kernels.reductions import best_of, rankings
 from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts
@@ -90,7 +91,7 @@ def survey(
     targets: VectorSource,
     fits: Sequence[FittedCorrection],
     queries: F32,
-    prior: TargetPrior | None,
+    traits: TargetTraits,
     checkpoints: Checkpoints,
     advance: Advance,
 ) -> Survey:
@@ -99,8 +100,7 @@ def survey(
     work = partial(_survey_part, fits, queries, k)
 
     def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
-        values = None if prior is None else prior.values[here]
-        made = _joined(_survey_parts(rows, values, work, advance), k)
+        made = _joined(_survey_parts(rows, traits[here], work, advance), k)
         return {"offsets": made.offsets, "scores": made.scores, "rows": made.rows}
 
     return _joined(
@@ -113,26 +113,29 @@ def survey(
 
 
 def _survey_parts(
-    targets: VectorSource, prior: F64 | None, work: "partial[Survey]", advance: Advance
+    targets: VectorSource, traits: TargetTraits, work: "partial[Survey]", advance: Advance
 ) -> Iterator[Survey]:
     if is_sharded(targets):
-        yield from each_shard(targets, work, prior, advance=advance)
+        yield from each_shard(targets, work, traits.prior, traits.groups, advance=advance)
         return
     start = 0
     for part in parts(targets):
         stop = start + part.shape[0]
-        yield work(part, None if prior is None else prior[start:stop])
+        here = traits[start:stop]
+        yield work(part, here.prior, here.groups)
         advance(stop - start)
         start = stop
 
 
 def _survey_part(
-    fits: Sequence[FittedCorrection], queries: F32, k: int, targets: VectorSource, prior: F64 | None
+    fits: Sequence[FittedCorrection],
+    queries: F32,
+    k: int,
+    targets: VectorSource,
+    prior: F64 | None,
+    groups: Names | None,
 ) -> Survey:
-    found = list(offsets_each(fits, targets))
-    if prior is not None:
-        found = [(h + prior_offsets(fit, prior)).astype(np.float32) for fit, h in zip(fits, found, strict=True)]
-    offsets = np.stack(found)
+    offsets = np.stack(offsets_each(fits, targets, TargetTraits(prior, groups)))
     # of vectors that are too long, offsets are not finite: centring them names the first such target
     ranked = rankings(queries, targets, k, None, *np.where(np.isfinite(offsets), offsets, 0))
     scores, rows = (np.stack(each) for each in zip(*ranked, strict=True))

@@ -196,6 +196,9 @@ class ReindexJob(_Section):
     target_prior: str | None = Field(
         default=None, min_length=1, description="The payload column of how often each target should be found."
     )
+    fit_by: str | None = Field(
+        default=None, min_length=1, description="The payload column of the group whose own queries correct a target."
+    )
     encoder: str | None = None
     correction: CorrectionChoice = CorrectionChoice()
     index: IndexChoice = IndexChoice()

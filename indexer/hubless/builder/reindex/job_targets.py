@@ -1,6 +1,6 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,17 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import ThinnedQueries, thin
-from hubless.builder.inputs import Contents, added_payload, in_file
+from hubless.builder.inputs import Contents, added_payload, columns_of, in_file
 from hubless.builder.items import open_given, without_bad_rows
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
+from hubless.corrections.grouped import Names, group_names
 from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line
 from hubless.search.parts import Parts
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
+from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import (
     HeldVectors,
@@ -146,11 +148,23 @@ def open_vectors(entry: str, name: str, plan: Plan) -> tuple[VectorSource, Seque
     if _is_sample(files := plan.paths[entry]):
         sample = read_sample(files)
         return HeldVectors(sample.vectors, name), sample.clients
-    parts = []
-    for each in files:
-        items = open_given(each, name, plan.job.metric, skip_bad_rows=plan.job.skip_bad_rows)
-        parts.append(without_bad_rows(items, plan.job.metric)[0].vectors if plan.job.skip_bad_rows else items.vectors)
+    parts = [_opened(each, name, plan).vectors for each in files]
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
+
+
+def bank_groups(plan: Plan, column: str) -> Iterator[Names]:
+    """Yield the groups of the queries of each file of the bank. Raises `InputError` naming one that has no column."""
+    for entry in _bank_entries(plan):
+        if _is_sample(plan.paths[entry]):
+            raise InputError(entry, f"a file with the column {column}, as fit_by asks for it", "live queries")
+        for each in plan.paths[entry]:
+            yield group_names(columns_of(_opened(each, NAME, plan)), column, f"payload of {entry} ({each.name})")
+
+
+def _opened(path: Path, name: str, plan: Plan) -> Items:
+    metric, skip = plan.job.metric, plan.job.skip_bad_rows
+    items = open_given(path, name, metric, skip_bad_rows=skip)
+    return without_bad_rows(items, metric)[0] if skip else items
 
 
 def _is_sample(files: Sequence[Path]) -> bool:

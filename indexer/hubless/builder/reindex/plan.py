@@ -160,7 +160,7 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
         name, parameters = read_correction(folder / job.correction.tuned)
     named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
     recipe = record_from(Recipe, {**vars(job), **vars(job.index), "device": job.executor.device, **named})
-    recipe.check_inputs(job.query_bank, job.target_prior)
+    recipe.check_inputs(job.query_bank, job.target_prior, job.fit_by, job.target_bank)
     return recipe
 
 
@@ -181,10 +181,12 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if differs:
         expected = f"{base.stored_dim}, as the collection has; another needs another collection"
         raise InputError("dims", expected, job.dims)
-    follows = base.job is not None and base.job.fit.get("target_prior")
-    if base.target_prior is not None and job.target_prior is None and not follows:
-        # a fit without it would rank otherwise, and nobody would notice
-        raise InputError("target_prior", "a column, as the collection was built with a prior", "none")
+    known = {"target_prior": ("with a prior", base.target_prior), "fit_by": ("by groups", base.fit_by)}
+    for name, (built, record) in known.items():
+        follows = base.job is not None and base.job.fit.get(name)
+        if record is not None and getattr(job, name) is None and not follows:
+            # a fit without it would rank otherwise, and nobody would notice
+            raise InputError(name, f"a column, as the collection was built {built}", "none")
     return base
 
 
@@ -206,6 +208,7 @@ def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
         "seed": job.seed,
         "bank_of_targets": job.bank_of_targets,
         "target_prior": job.target_prior,
+        "fit_by": job.fit_by,
     }
 
 

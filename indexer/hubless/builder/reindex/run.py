@@ -9,11 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_out, narrow_notes
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs import BuildVectors, column_prior, fit_basis, input_record, read_source
+from hubless.builder.inputs import (
+    BuildVectors,
+    Grouping,
+    checked_grouping,
+    column_prior,
+    fit_basis,
+    input_record,
+    read_source,
+)
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
@@ -21,10 +32,11 @@ from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
-from hubless.builder.reindex.job_targets import is_thinned, job_targets, open_bank, open_vectors
+from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
 from hubless.builder.reindex.source_files import same, write_table
 from hubless.builder.reindex.waiting import AwaitedService, ServiceWait
+from hubless.corrections.grouped import group_names
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
@@ -238,12 +250,18 @@ def _fit(
         live_queries=given["live_queries"],
         target_prior=None if job.target_prior is None else column_prior(job.target_prior, payload),
         prior_column=job.target_prior,
+        grouping=None if job.fit_by is None else _grouping(plan, job.fit_by, payload),
         # the calibration stays with the correction
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
         basis=basis,
     )
     draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, hold_back=is_thinned(plan))
     return naming_held_back(draft.extended(rows.count), rows.contents.ids), opened_bank.notes
+
+
+def _grouping(plan: Plan, column: str, targets: pa.Table | None) -> Grouping:
+    names = group_names(targets, column, "payload")
+    return checked_grouping(column, names, np.concatenate([*bank_groups(plan, column)]))
 
 
 def _carry(
@@ -294,7 +312,8 @@ def _bank_now(before: Parts, draft: VersionDraft) -> BankRecord | None:
 
 def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    correction = draft.correction if draft.query_time is None and made.target_prior is None else None
+    plain = draft.query_time is None and made.target_prior is None and made.fit_by is None
+    correction = draft.correction if plain else None
     problem = version_problem(draft.targets, draft.offsets, correction, made.count - made.vectorless)
     if problem is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
