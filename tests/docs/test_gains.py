@@ -27,11 +27,18 @@ def test_table_of_the_readme_is_that_of_the_measurements():
 
 @pytest.mark.parametrize(
     ("benchmark", "page"),
-    [(few_queries, "auto.md"), (query_logs, "auto.md"), (dimensions, "indexes.md"), (mixtures, "methods.md")],
+    [(few_queries, "gains.md"), (query_logs, "gains.md"), (dimensions, "indexes.md"), (mixtures, "methods.md")],
 )
 def test_table_of_a_page_is_that_of_the_measurements(benchmark, page):
     sets = json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
     assert "\n".join(benchmark.markdown(sets)) in (ROOT / "docs" / page).read_text("utf-8")
+
+
+@pytest.mark.parametrize("benchmark", [few_queries, query_logs])
+def test_means_of_the_sets_stand_on_the_page_of_auto(benchmark):
+    sets = json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
+    head, rule, *_, auto, csls = benchmark.markdown(sets)
+    assert "\n".join([head, rule, auto, csls]) in (ROOT / "docs" / "auto.md").read_text("utf-8")
 
 
 def test_table_and_sentence_on_confidence_are_those_of_the_measurements():
