@@ -138,6 +138,14 @@ def test_text_that_looks_like_lists_in_lists_without_end_stays_a_text(tmp_path):
         open_payload(path, {"a": "list<int64>"})
 
 
+def test_lists_of_numbers_that_no_integer_holds_stay_texts(tmp_path):
+    path = tmp_path / "payload.csv"
+    path.write_text(f"a\n[{2**63}]\n")
+    assert open_payload(path).to_table().to_pylist() == [{"a": f"[{2**63}]"}]
+    with pytest.raises(InputError, match=r"payload, column a, row 0: expected values of type list<"):
+        open_payload(path, {"a": "list<int64>"})
+
+
 def written(folder, content, name="payload.csv"):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -152,7 +152,7 @@ def _unkept(known: pa.Array, kind: pa.DataType) -> str | None:
     texts = known.to_pylist()
     try:
         values = _converted(known, kind)
-    except (pa.ArrowException, ValueError, RecursionError):  # such as the 31st of February
+    except (pa.ArrowException, ValueError, OverflowError, RecursionError):  # such as the 31st of February
         return str(texts[first_refused(len(known), lambda start, stop: _converted(known[start:stop], kind))])
     if kind != pa.float64():
         return None
