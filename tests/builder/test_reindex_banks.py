@@ -165,6 +165,11 @@ class TestGroups:
             run(shops)
         assert not (shops / "catalog" / NAME / "CURRENT").exists()
 
+    def test_database_gets_no_fits_by_group(self, shops):
+        self.job(shops, publish="qdrant://127.0.0.1:1/photos")
+        with pytest.raises(InputError, match=r"job.yaml: fit_by: expected no fit_by beside publish"):
+            run(shops)
+
     def test_collection_that_was_built_by_groups_asks_for_them(self, shops):
         bank = with_groups(small.query_bank(), "shop", ["north"] * len(small.query_bank()))
         hubless.build(shops / "catalog", NAME, shops / "items", bank, correction="sn", fit_by="shop")

@@ -8,6 +8,7 @@ from support.labelled import compare, pairs, saved
 from support.problems import with_hubs
 
 import hubless
+from hubless.corrections.grouped import with_groups
 from hubless.errors import InputError, StorageError
 from hubless.lab.experiments import evaluate as module
 from hubless.lab.experiments.compare import compare_strictly
@@ -219,6 +220,12 @@ class TestCollections:
         hubless.build(tmp_path, "c", GIVEN.targets, OTHERS.queries, target_prior=COUNTS)
         found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
         assert "which it does not keep: the correction is measured without it" in found.notes[-1]
+
+    def test_strict_says_that_groups_are_measured_with_one_fit(self, tmp_path):
+        bank, tenants = with_groups(OTHERS.queries, "tenant", ["a"] * len(OTHERS.queries)), ["a"] * len(GIVEN.targets)
+        hubless.build(tmp_path, "c", GIVEN.targets, bank, payload={"tenant": tenants}, fit_by="tenant")
+        found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
+        assert found.notes[-1] == "the collection is fitted by tenant: it is measured with one fit for all"
 
     @pytest.mark.parametrize(("strength", "measured"), [(None, 0.25), (1.0, 1.0)])
     def test_evaluate_is_at_the_strength_that_is_served(self, tmp_path, strength, measured):

@@ -27,6 +27,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource
 
 INTO = "hubless"
+_ONE_FIT = "one fit for all rows, as rows that come later need it"
 _TURNS = 4
 """Passes over the rows after a correction: each looks for what changed during the one before."""
 
@@ -76,6 +77,8 @@ def correct(
         _check_correction(correction, bool(options.get("dims")))
         if query_bank is None:
             raise InputError("query bank", "example queries", "none")
+        if options.get("fit_by") is not None:
+            raise InputError("fit_by", _ONE_FIT, repr(options["fit_by"]))
     with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
         if sync:
             return _sync(database, into, Path(folder))
@@ -103,6 +106,8 @@ def correct(
 def publish(collection: Collection, address: str, *, into: str = INTO, progress: bool | None = None) -> Corrected:
     """Write the offsets of a collection beside the rows of a database that have its ids. See `correct`."""
     _check_name(into)
+    if collection.manifest.fit_by is not None:
+        raise InputError("collection", _ONE_FIT, f"fits by {collection.manifest.fit_by}")
     with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
         database.prepare(into, collection.manifest.metric, reads=False)
         return _publish(database, collection, into, Path(folder), progress, only=True)
@@ -136,8 +141,6 @@ def _publish(
 ) -> Corrected:
     """Write the offsets of a collection, swap, and mend what changed meanwhile; `only` of rows with its ids."""
     _check_correction(index.manifest.correction.name, index.parts.basis is not None)
-    if index.manifest.fit_by is not None:
-        raise InputError("collection", "one fit for all rows, as rows that come later need it", "a fit for each group")
     asking = Asking(index.manifest.metric, index.strength, index.dim + 1)
     rows = np.flatnonzero(index.parts.targets.have_vectors(np.arange(index.count)))
     fit, written = _fit_of(index, asking), 0

@@ -241,7 +241,7 @@ def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
-_GIVEN = ("catalog", "collection", "targets", "query_bank", "ids", "payload", "metric", "index", "parameters")
+_GIVEN = ("catalog", "collection", "targets", "query_bank", "ids", "payload", "metric", "index", "parameters", "fit_by")
 
 
 def correct_command(

@@ -238,6 +238,13 @@ class ReindexJob(_Section):
             raise ValueError("no dims beside publish, which writes all dimensions")
         return dims
 
+    @field_validator("fit_by")
+    @classmethod
+    def _for_all(cls, column: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("publish") and column is not None:
+            raise ValueError("no fit_by beside publish, as rows that come later need one fit for all")
+        return column
+
     @field_validator("payload_schema")
     @classmethod
     def _typed(cls, types: dict[str, str]) -> dict[str, str]:

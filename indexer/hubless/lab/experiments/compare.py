@@ -203,10 +203,13 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     right = gallery.right(queries, relevant)
     # both are as they are compared, of length 1 for a cosine over all dimensions
     comparison = compare(asked, gallery.targets, right, corrections, metric="dot", target_prior=prior, **options)
-    if prior is not None or collection.manifest.target_prior is None:
-        return comparison
-    note = "the collection's target prior was a file, which it does not keep: the correction is measured without it"
-    return replace(comparison, notes=[*comparison.notes, note])
+    notes = list(comparison.notes)
+    if prior is None and collection.manifest.target_prior is not None:
+        told = "the collection's target prior was a file, which it does not keep: the correction is measured without it"
+        notes.append(told)
+    if collection.manifest.fit_by is not None:
+        notes.append(f"the collection is fitted by {collection.manifest.fit_by}: it is measured with one fit for all")
+    return replace(comparison, notes=notes)
 
 
 def _geometric_mean(row: Row, qualities: Sequence[Quality]) -> Row:
