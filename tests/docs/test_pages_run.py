@@ -70,6 +70,14 @@ def tables(folder, walk):
     np.save(folder / "uploads.npy", images[:10])
 
 
+def tenants(folder, walk):
+    """Items and queries of two tenants."""
+    for source, name in (("images", "items"), ("captions", "queries")):
+        rows = np.load(folder / f"{source}.npy")
+        named = [("north", "south")[row % 2] for row in range(len(rows))]
+        pq.write_table(pa.table({"vector": list(rows), "tenant": named}), folder / f"{name}.parquet")
+
+
 def scores(folder, walk):
     images, captions = (np.load(folder / f"{each}.npy") for each in ("images", "captions"))
     np.save(folder / "s.npy", captions @ images.T)
@@ -148,6 +156,7 @@ GIVEN = {
     "confidence": [vectors("images", "captions")],
     "http": [demo],
     "lab": [vectors("images", "captions", "past-queries", "logged"), built, scores],
+    "methods": [vectors("images", "captions"), tenants],
     "metrics": [vectors("images", "recent-queries")],
     "object-storage": [vectors("images", "captions", "queries"), bucket],
     "operations": [vectors("images", "captions", "bank"), built_raw, sample],
