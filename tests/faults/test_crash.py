@@ -1,7 +1,7 @@
 """Servers that are killed with -9 while clients write and read, and versions and names change.
 
 What was acknowledged is there once, nothing that was deleted comes back, and every answer in between was right, of
-whichever worker of whichever server. So is each restored backup. HUBLESS_CRASH_SECONDS sets the length of the long
+whichever worker of whichever server. So is each restored backup. CRASH_SECONDS sets the length of the long
 form, 20 minutes; the counts at its end are of what was checked.
 """
 
@@ -28,7 +28,7 @@ from hubless.errors import VersionNotFound
 
 LONGEST = 0.4
 """Seconds of work until the next kill, at most."""
-SECONDS = float(os.environ.get("HUBLESS_CRASH_SECONDS", "1200"))
+SECONDS = float(os.environ.get("CRASH_SECONDS", "1200"))
 FORMS = [(workers, servers, merging) for workers, servers in ((1, 1), (3, 1), (3, 2)) for merging in (True, False)]
 """Workers of a server, servers on the catalog, and whether versions of the collection change that all write to."""
 LONG = [pytest.mark.slow, pytest.mark.timeout(SECONDS + 900)]

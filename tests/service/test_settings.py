@@ -8,7 +8,7 @@ from hubless_service.settings import Settings
 from hubless_service.variables import misspelt
 
 ROOT = Path(__file__).parents[2]
-NOT_READ = {"HUBLESS_CRASH_SECONDS", "HUBLESS_KEY", "HUBLESS_CACHE_BYTES", "HUBLESS_PROT"}
+NOT_READ = {"HUBLESS_KEY", "HUBLESS_CACHE_BYTES", "HUBLESS_PROT"}
 """Of tests, of an old version, and misspelt, in the changelog."""
 
 
