@@ -204,7 +204,8 @@ class Inputs:
             relevant = _labels_left(relevant, kept.get("query_bank"), kept["targets"])
         grouping = None
         if self.fit_by is not None:
-            grouping = grouping_of(self.fit_by, columns_of(items), columns_of(given["query_bank"]))
+            of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
+            grouping = checked_grouping(self.fit_by, of_targets, bank_groups_of(given["query_bank"], self.fit_by))
         if self.query_bank is None:  # some of the targets choose and check the index
             given["query_bank"] = as_items(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank")
         given["targets"] = items
@@ -251,18 +252,19 @@ class Grouping:
     of_queries: Names
 
 
-def columns_of(items: Items) -> pa.Table | None:
-    """Return the payload of some items in memory."""
+def column_table(items: Items, column: str) -> pa.Table | None:
+    """Return one column of the payload of some items; if it is not there, no rows of those that are."""
     if items.payload is None:
         return None
     with reading_payload():
-        return items.payload.to_table(columns=list(items.payload_columns))
+        if column in items.payload_columns:
+            return items.payload.to_table(columns=[column])
+        return items.payload.schema.empty_table().select(list(items.payload_columns))
 
 
-def grouping_of(column: str, targets: pa.Table | None, queries: pa.Table | None) -> Grouping:
-    """Return the groups that a column of both payloads names. Raises `InputError` if they have none in common."""
-    of_targets = group_names(targets, column, "payload")
-    return checked_grouping(column, of_targets, group_names(queries, column, "payload of the query bank"))
+def bank_groups_of(items: Items, column: str, name: str = "the query bank") -> Names:
+    """Return the groups of the queries of a bank. Raises `InputError` naming the bank, if it has no such column."""
+    return group_names(column_table(items, column), column, f"payload of {name}")
 
 
 def checked_grouping(column: str, of_targets: Names, of_queries: Names) -> Grouping:

@@ -15,9 +15,9 @@ from hubless.builder.inputs import (
     BuildVectors,
     Contents,
     Grouping,
+    bank_groups_of,
     checked_grouping,
     column_prior,
-    columns_of,
     read_source,
 )
 from hubless.builder.pipeline.carry import NextTargets, current_parts
@@ -355,7 +355,7 @@ def _grouping(column: str, rows: NextTargets, given: Items | None, append: bool)
         elif rows.parts.manifest.correction.name != NONE:
             raise InputError("fit_by", "a new bank, as the group of the queries that are there is not known", column)
     if given is not None:
-        asked.append(group_names(columns_of(given), column, "payload of the query bank"))
+        asked.append(bank_groups_of(given, column))
     known = None if rows.payload is None else rows.payload.slice(0, len(rows.kept))
     return checked_grouping(column, group_names(known, column, "payload"), np.concatenate(asked))
 

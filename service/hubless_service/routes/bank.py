@@ -114,6 +114,9 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
 async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
     state = call.service
+    home, append = state.engine.catalog.path / held.name, body.mode == "append"
+    waiting = await asyncio.to_thread(read_order, home) if append else None
+    groups = _groups(held, body, waiting)  # before texts are encoded
     if body.vectors is not None:
         queries = np.concatenate(body.vectors)
     elif body.sampled is not None:
@@ -127,8 +130,6 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await state.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
         queries = np.concatenate([encoded[place] for place in texts])
-    home, append = state.engine.catalog.path / held.name, body.mode == "append"
-    waiting = await asyncio.to_thread(read_order, home) if append else None
     count, most = len(queries) + (waiting.queries if waiting else 0), state.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))
@@ -143,7 +144,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         relevant=body.relevant,
         sampled=body.sampled,
         trusted=body.trusted,
-        **_groups(held, body, waiting),
+        **groups,
         since=held.manifest.bank_order,
     )
 

@@ -1,6 +1,6 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.builder.banks.thinning import ThinnedQueries, thin
-from hubless.builder.inputs import Contents, added_payload, columns_of, in_file
+from hubless.builder.inputs import Contents, added_payload, bank_groups_of, in_file
 from hubless.builder.items import open_given, without_bad_rows
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
-from hubless.corrections.grouped import Names, group_names
+from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line
 from hubless.search.parts import Parts
@@ -152,13 +152,16 @@ def open_vectors(entry: str, name: str, plan: Plan) -> tuple[VectorSource, Seque
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
 
 
-def bank_groups(plan: Plan, column: str) -> Iterator[Names]:
-    """Yield the groups of the queries of each file of the bank. Raises `InputError` naming one that has no column."""
+def bank_groups(plan: Plan, column: str) -> Names:
+    """Return the groups of all queries of the bank (b,). Raises `InputError` naming a file that has no such column."""
+    found = []
     for entry in _bank_entries(plan):
         if _is_sample(plan.paths[entry]):
             raise InputError(entry, f"a file with the column {column}, as fit_by asks for it", "live queries")
         for each in plan.paths[entry]:
-            yield group_names(columns_of(_opened(each, NAME, plan)), column, f"payload of {entry} ({each.name})")
+            names = bank_groups_of(_opened(each, NAME, plan), column, f"{entry} ({each.name})")
+            found.append(names)
+    return np.concatenate(found)
 
 
 def _opened(path: Path, name: str, plan: Plan) -> Items:

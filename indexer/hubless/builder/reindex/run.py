@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_out, narrow_notes
@@ -259,9 +258,8 @@ def _fit(
     return naming_held_back(draft.extended(rows.count), rows.contents.ids), opened_bank.notes
 
 
-def _grouping(plan: Plan, column: str, targets: pa.Table | None) -> Grouping:
-    names = group_names(targets, column, "payload")
-    return checked_grouping(column, names, np.concatenate([*bank_groups(plan, column)]))
+def _grouping(plan: Plan, column: str, payload: pa.Table | None) -> Grouping:
+    return checked_grouping(column, group_names(payload, column, "payload"), bank_groups(plan, column))
 
 
 def _carry(
