@@ -122,10 +122,22 @@ def test_mapping_names_queries_by_their_ids_and_grades_above_zero_are_right():
     assert rows_of({"10": {"3": 1}, 12: 0}, NUMBERS, query_ids=pa.array([10, 11, 12, 13])) == [[0], [], [1], []]
 
 
-def test_mask_of_captions_gives_each_query_the_target_it_belongs_to():
-    mask = np.array([[True, True, False], [True, False, True]])
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int64, np.float32, np.float64])
+def test_mask_of_captions_gives_each_query_the_target_it_belongs_to(kind):
+    mask = np.array([[1, 1, 0], [1, 0, 1]], kind)
     found = right_rows(mask, KnownItems(2, pa.array(["a", "b"])), KnownItems(6))
     assert [rows.tolist() for rows in found] == [[0], [0], [], [1], [], [1]]
+    alone = right_rows(np.array([[1], [0], [1]], kind), KnownItems(3), KnownItems(3))
+    assert [rows.tolist() for rows in alone] == [[0], [], [2]]
+
+
+def test_rows_that_are_no_mask_are_row_numbers():
+    swapped = right_rows(np.array([[1], [0]]), KnownItems(2), KnownItems(2))
+    assert [rows.tolist() for rows in swapped] == [[1], [0]]
+    lists = right_rows(np.array([[0, 1], [1, 1], [0, 0]]), KnownItems(3), KnownItems(3))
+    assert [rows.tolist() for rows in lists] == [[0, 1], [1], [0]]
+    with pytest.raises(InputError, match="expected 6 entries, one for each query, got 2"):
+        right_rows(np.array([[1, 1, 2], [1, 0, 1]]), KnownItems(2), KnownItems(6))
 
 
 ROWS_MEANT = "; if these are row numbers, write the ids of these rows"

@@ -23,7 +23,7 @@ Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any
 """For each query the id of its right target or a list of ids, or a file of these: docs/lab.md has all forms."""
 
 _FORMS = "for each query the id of its right target, or a list of ids"
-_NAMED = 5
+_NAMED, _MATRIX, _FEW = 5, 2, 2
 log = logging.getLogger("hubless.labels")
 
 
@@ -115,8 +115,8 @@ def right_rows(
     if there is no such file.
     """
     column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
-    if (rows := _of_mask(column.values, queries.count, targets.count)) is not None:
-        return rows
+    if is_mask(column.values, queries.count, targets.count):
+        return _of_mask(column.values)
     found: list[I64] = [np.empty(0, np.int64)] * queries.count
     wrong: dict[str, InputError] = {}
     for place, query, label in _entries(column, queries, entry, wrong):
@@ -133,17 +133,25 @@ def right_rows(
     return found
 
 
-def _of_mask(mask: Any, queries: int, targets: int) -> list[I64] | None:
-    """Return the right rows of a mask (n, c) of booleans, as in QB-Norm's code; None for anything else.
+def is_mask(values: Any, queries: int, targets: int) -> bool:
+    """Return True for an array (n, c) of booleans, or of 0 and 1, with a place for each query, as in QB-Norm's code.
 
-    It says which captions are there: query i·c + j belongs to target i.
+    It says which captions of a target are there: query i·c + j belongs to target i. One or two rows of 0 and 1 in a
+    single column may also be row numbers, and are taken for these.
     """
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or not queries or mask.shape[:1] != (targets,):
-        return None
-    if mask.size != queries or mask.ndim != 2:
-        return None
-    each = np.repeat(np.arange(targets), mask.shape[1])
-    return [each[row : row + there] for row, there in enumerate(mask.ravel().tolist())]
+    if not isinstance(values, np.ndarray) or values.ndim != _MATRIX or not queries:
+        return False
+    (rows, columns), kind = values.shape, values.dtype.kind
+    if (rows, rows * columns) != (targets, queries):
+        return False
+    numbers = kind in "iuf" and (columns > 1 or rows > _FEW) and bool(np.isin(values, (0, 1)).all())
+    return kind == "b" or numbers
+
+
+def _of_mask(mask: NDArray[Any]) -> list[I64]:
+    targets, captions = mask.shape
+    each = np.repeat(np.arange(targets), captions)
+    return [each[row : row + bool(there)] for row, there in enumerate(mask.ravel().tolist())]
 
 
 def _entries(
