@@ -9,12 +9,12 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 268_500,
+    "library": 269_400,
     "service": 67_000,
-    "tests": 409_500,
+    "tests": 410_700,
     "words": 34_000,
     "settings": 40,
-    "knobs": 263,
+    "knobs": 264,
     "options_of_a_command": 12,
     "entries": 17,
 }
