@@ -1,4 +1,5 @@
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def folder(tmp_path_factory):
     }
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
+    captions = {
+        "sims": given.queries @ given.targets[: COUNT // 2].T,
+        "sims-bank": bank.queries @ given.targets[: COUNT // 2].T,
+        "mask": np.tile([1.0, 0.0, 1.0, 1.0], COUNT // 4).reshape(-1, 2),
+    }
+    for name, array in captions.items():
+        (folder / f"{name}.pkl").write_bytes(pickle.dumps(array))
     (folder / "gender.txt").write_text("\n".join(["woman", "man"] * (COUNT // 2)))
     (folder / "same.json").write_text(json.dumps([[row - row % 2, row - row % 2 + 1] for row in range(COUNT)]))
     return folder
@@ -99,6 +107,6 @@ def test_every_table_of_a_paper_that_we_read_has_a_row_and_settings(paper, file,
 
 def test_files_of_the_commands_are_explained():
     used = {
-        word for command in COMMANDS for word in re.split(r"[ =]", command) if re.search(r"\.(npy|txt|json)$", word)
+        word for command in COMMANDS for word in re.split(r"[ =]", command) if re.search(r"\.(npy|txt|json|pkl)$", word)
     }
     assert all(f"`{name}`" in PAGE for name in used)

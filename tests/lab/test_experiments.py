@@ -7,15 +7,16 @@ import pickle
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
-from support import naive
+from support import formulas, naive
+from support.hubs import unit
 from support.labelled import compare, pairs
 
 import hubless
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.experiments.compare import compare_banks
 from hubless.lab.experiments.comparisons import caption, table_of
 from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.several_banks import compare_banks
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import open_labelled, strict_trial, without_self
 from hubless.lab.papers import preset, presets_of
@@ -97,6 +98,36 @@ class TestLeaveSelfOut:
             expected = np.mean(naive.ranks(scores, others) <= 1)
             assert found.row(label).quality["recall_at_1"] == pytest.approx(expected)
         assert found.row("none").quality["recall_at_1"] < 1
+
+    @pytest.mark.parametrize("by_similarities", [False, True])
+    def test_item_in_the_bank_does_not_stand_for_itself(self, by_similarities):
+        rng = np.random.default_rng(5)
+        items = unit(np.repeat(rng.normal(size=(60, 16)), 2, axis=0) + 0.8 * rng.normal(size=(120, 16)))
+        s = items @ items.T
+        asked = [
+            Method("none"),
+            Method("is", {"temperature": 0.02}),
+            Method("sn", {"temperature": 0.01}),
+            Method("csls", {"k": 3}),
+        ]
+        given = hubless.SimilarityMatrices(s, s) if by_similarities else items
+        banks = {} if by_similarities else {"targets": items, "query_bank": items, "metric": "cosine"}
+        found = hubless.compare(
+            given, relevant=OF_A_KIND, corrections=asked, leave_self_out=True, bank_of_targets=True, **banks
+        )
+        apart = s.astype(np.float64)
+        np.fill_diagonal(apart, -np.inf)
+        expected = [
+            apart,
+            formulas.inverted_softmax(apart, apart, 0.02),
+            formulas.sinkhorn_normalisation(apart, apart, 0.01, 10),
+            formulas.neighbours(apart, apart, 3, 0.5),
+        ]
+        others = [np.setdiff1d(rows, [query]) for query, rows in enumerate(OF_A_KIND)]
+        means = [naive.ranks(scores, others).mean() for scores in expected]
+        assert [row.quality["mean_rank"] for row in found.rows] == pytest.approx(means)
+        assert len(set(means)) == 4
+        assert "120 items are in the query bank, and none in its own" in found.leaks[0]
 
     def test_bank_of_the_strict_protocol_holds_no_item_of_the_gallery(self):
         given = without_self(open_labelled(ITEMS, ITEMS, OF_A_KIND, metric="cosine").pairs)
@@ -203,14 +234,61 @@ def test_banks_stand_side_by_side_with_their_geometric_mean():
     assert len(table_of(found).lines) == 4
 
 
+def test_sizes_and_the_bank_of_least_coverage_stand_side_by_side():
+    asked, given = [Method("csls", {"k": 5})], (GIVEN.queries, GIVEN.targets, RIGHT)
+    sizes = compare_banks({"own": BANK.queries}, *given, asked, bank_sizes=["20%", 15], metric="cosine")
+    assert [row.label for row in sizes.rows] == ["none", "csls k=5 (20%)", "csls k=5 (15)"]
+    assert sizes.rows[1].quality == compared(*asked, bank_size=30).row("csls k=5").quality
+    banks = {"own": BANK.queries, "far": OTHER.queries}
+    both = compare_banks(banks, *given, asked, bank_sizes=[30], least_coverage=True, draws=2, metric="cosine")
+    names = ["own", "far", "least coverage", "geometric mean"]
+    assert [row.label for row in both.rows] == ["none", *(f"csls k=5 ({name})" for name in names)]
+    least = compared(*asked, bank_size=30, least_coverage=True).row("csls k=5")
+    assert both.rows[3].quality == least.quality
+    recalls = [row.quality["recall_at_1"] for row in both.rows[1:4]]
+    assert both.rows[4].quality["recall_at_1"] == pytest.approx(np.prod(recalls) ** (1 / 3))
+    assert both.rows[4].spread["recall_at_1"] == pytest.approx(np.std(recalls, ddof=1))
+    cells = dict(zip(table_of(both, ["recall"]).headings, table_of(both, ["recall"]).lines[4], strict=True))
+    assert all(" ± " in cells[heading] for heading in ("R@1", "R@5", "R@10"))
+
+
+def test_correction_that_one_bank_is_too_small_for_is_left_out_there():
+    few = [Method("csls", {"k": 20}, optional=True)]
+    found = compare_banks(
+        {"own": BANK.queries}, GIVEN.queries, GIVEN.targets, RIGHT, few, bank_sizes=[9, 30], metric="cosine"
+    )
+    assert [row.label for row in found.rows] == ["none", "csls k=20 (30)"]
+    assert any(note.startswith("9: csls k=20 is left out: query bank: expected at least 20") for note in found.notes)
+
+
 def test_distances_of_each_draw_are_those_of_its_bank():
     pytest.importorskip("ot")
-    found = compared(bank_size=40, draws=2, target_bank=BANK.targets, distances=True)
-    rows = np.sort(np.random.default_rng(1).choice(150, 40, replace=False))
-    both = np.concatenate([GIVEN.targets, BANK.targets])
-    expected = [measures.earth_movers_distance(BANK.queries[rows], each).value for each in (GIVEN.targets, both)]
-    assert list(found.distances[1].values()) == pytest.approx(expected)
-    assert "earth mover's distance of the bank to targets and target bank" in caption(found)
+    found = compared(Method("csls", {"k": 5}), bank_size=40, draws=2, target_bank=BANK.targets, distances=True)
+    draws = [BANK.queries[np.sort(np.random.default_rng(draw).choice(150, 40, replace=False))] for draw in range(2)]
+    clouds = {
+        "targets": GIVEN.targets,
+        "all_targets": np.concatenate([GIVEN.targets, BANK.targets]),
+        "queries": GIVEN.queries,
+    }
+    for name, cloud in clouds.items():
+        expected = [measures.earth_movers_distance(bank, cloud).value for bank in draws]
+        row, measure = found.row("csls k=5"), f"distance_to_{name}"
+        assert row.quality[measure] == pytest.approx(np.mean(expected))
+        assert row.spread[measure] == pytest.approx(np.std(expected, ddof=1))
+    shown = table_of(found, ["distance"])
+    assert set(shown.headings[1:]) == {"EMD to targets", "EMD to all targets", "EMD to queries"}
+    assert set(shown.lines[0][1:]) == {"–"}
+
+
+def test_target_bank_is_drawn_by_its_own_size():
+    asked = Method("dbsn", {"temperature": 0.05})
+    found = compared(asked, target_bank=BANK.targets, target_bank_size="20%")
+    rows = np.sort(np.random.default_rng(0).choice(150, 30, replace=False))
+    expected = compared(asked, target_bank=BANK.targets[rows])
+    assert found.rows[1].quality == expected.rows[1].quality
+    assert found.target_bank == 30
+    with pytest.raises(InputError, match="target bank size: expected at most the 150 targets of the bank, got 151"):
+        compared(asked, target_bank=BANK.targets, target_bank_size=151)
 
 
 def test_draws_are_tested_in_pairs_too():

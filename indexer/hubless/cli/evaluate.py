@@ -1,6 +1,7 @@
 """The commands `evaluate` and `tune`. Parsing and printing only."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,11 +29,12 @@ from hubless.cli.printing import print_item, print_json, print_table, table_of
 from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
-from hubless.lab.experiments.compare import compare, compare_banks, compare_strictly
+from hubless.lab.experiments.compare import compare, compare_strictly
 from hubless.lab.experiments.comparisons import columns
 from hubless.lab.experiments.comparisons import table_of as to_table
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, as_methods
+from hubless.lab.experiments.several_banks import compare_banks
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.tune import Tuned, tune
 from hubless.lab.papers import preset, presets_of
@@ -44,6 +46,7 @@ from hubless.vectors.payload import open_payload
 
 _OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}
 _MEASURES: dict[str, Any] = {"measures": Sequence[str]}
+_BANKS: dict[str, Any] = {"bank_size": Sequence[int | str], "least_coverage": bool}
 _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "top": int}
 _OF_COLLECTION = ("collection", "queries", "relevant", "options")
 _OF_FILES = ("queries", "targets", "relevant", "corrections", "query_bank", "attribute")
@@ -95,6 +98,7 @@ def evaluate_command(
         for one in _usage("--paper", presets_of, None if paper == "list" else paper):
             print_item(f"{one.paper} {', '.join(one.tables)}: {one.shows}")
         return
+    of_paper = table is not None and not correction
     if table is not None:
         chosen = _usage("--table" if paper else "--paper", preset, paper or "", table)
         correction = correction or list(chosen.corrections)
@@ -134,7 +138,7 @@ def evaluate_command(
         comparison = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
     else:
         known = parameters_of(compare, skip=_OF_FILES)
-        values = read_settings(rest, {**_OWN, **SIMILARITIES, **_GROUPS, **_MEASURES, **known})
+        values = read_settings(rest, {**_OWN, **SIMILARITIES, **_GROUPS, **_MEASURES, **known, **_BANKS})
         measures = values.pop("measures", None)
         bank = query_bank or values.get("bank_similarities")
         vectors = {"queries": queries, "targets": targets, "query-bank": query_bank}
@@ -149,17 +153,19 @@ def evaluate_command(
             )
         attribute = _attribute(*(values.pop(name, None) for name in _GROUPS))
         entries = _usage("--correction", entries_from, correction)
+        if of_paper:
+            entries = [replace(entry, optional=True) for entry in entries]
         if matrices is None:
             values.setdefault("metric", "cosine")
         if "candidates" in values:
             values["candidates"] = values["candidates"] or None
-        banks = {path.stem: path for path in query_bank or []}
+        banks: dict[str, Path | None] = {path.stem: path for path in query_bank or []}
+        if query_bank and len(banks) < len(query_bank):
+            banks = {str(path): path for path in query_bank}
+        banks = banks or {"bank": None}
         values["attribute"] = attribute
-        if len(banks) > 1:
-            comparison = compare_banks(banks, given, targets, relevant, entries, **values)
-        else:
-            one = next(iter(banks.values()), None)
-            comparison = compare(given, targets, relevant, entries, query_bank=one, **values)
+        sizes = values.pop("bank_size", ())
+        comparison = compare_banks(banks, given, targets, relevant, entries, bank_sizes=sizes, **values)
     first, *_ = _usage("--set", columns, comparison, measures)
     if not json_:
         for leak in comparison.leaks:

@@ -48,11 +48,12 @@ class SimilarityMatrices:
 
 @dataclass(frozen=True)
 class OpenMatrices:
-    """Similarities that fit each other, of float32."""
+    """Similarities that fit each other, of float32. In `own` bank queries a target is kept from standing for itself."""
 
     queries: F32
     bank: F32 | None
     target_bank: F32 | None
+    own: int = 0
 
     def vectors(self) -> tuple[F32, F32 | None, F32 | None]:
         """Return targets and target bank as unit vectors, and the bank queries as rows of similarities, (·, n + g)."""

@@ -1,6 +1,6 @@
 """Several methods on the same labelled pairs, with intervals and paired tests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -13,7 +13,7 @@ from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Tally
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.gallery import gallery_of
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
@@ -48,6 +48,7 @@ def compare(
     baseline: str = BASELINE,
     attribute: Attribute | None = None,
     bank_size: int | str | None = None,
+    target_bank_size: int | str | None = None,
     draws: int = 1,
     least_coverage: bool = False,
     distances: bool = False,
@@ -85,11 +86,13 @@ def compare(
     baseline : the name or label of the method that the others are tested against
     attribute : groups of the targets, which are counted among the first of each query
     bank_size : queries of the bank that are drawn at random, or their share as "20%"; None takes all
+    target_bank_size : the same of the target bank
     draws : how often they are drawn
     least_coverage : take those queries whose first targets are the fewest instead
-    distances : also measure the earth mover's distance of the bank to the targets, and to these with the target bank
+    distances : also measure the earth mover's distance of the bank to the targets, to these with the target bank, and
+        to the test queries
     candidates : how many targets a rescorer looks at; None for all
-    leave_self_out : query i is target i, and is no answer to itself
+    leave_self_out : query i is target i, no answer to itself, and no bank query of itself
     bank_of_targets : take a query bank that holds targets
     target_prior : (n,) how often each target should be found, for the corrections that take one
     keep_copies : count copies in the query bank as often as they come, as the papers do, and not once
@@ -125,14 +128,13 @@ def compare(
         method.label: Result(method.label, method.name, method.parameters, len(pairs.queries)) for method in methods
     }
     first: Trial | None = None
-    moved: list[dict[str, float]] = []
     left_out: dict[str, str] = {}
     with progress_bars(progress) as steps:
         trials = draws * (seeds if given.query_bank is None else 1)
         advance = steps.step("comparing", trials * len(methods))
-        for trial in given.trials(seeds, bank_size, draws, least_coverage, demand):
+        for trial in given.trials(seeds, bank_size, draws, least_coverage, demand, target_bank_size):
             first = first or trial
-            moved += [_distances(trial)] if distances else []
+            moved = _distances(trial) if distances else {}
             groups = None
             if attribute is not None:
                 of_gallery = Groups(attribute.groups.names, attribute.groups.codes[trial.target_rows])
@@ -142,7 +144,8 @@ def compare(
             for number, block, scores in trial.rankings(list(scorers.values()), strength, candidates):
                 tallies[number].add(scores, trial.relevant[block])
             for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
-                results[label].add(trial.rows, tally, scorer.details, scorer.seconds)
+                of_bank = {} if label == BASELINE else moved
+                results[label].add(trial.rows, tally, scorer.details, scorer.seconds, of_bank)
             advance(len(methods))
     if first is None or against in left_out:
         raise InputError("baseline", "a correction that can be fitted here", left_out.get(against, "none"))
@@ -169,29 +172,7 @@ def compare(
         notes=notes,
         group_shares={} if attribute is None else attribute.groups.by_name(),
         rows=rows,
-        distances=moved,
     )
-
-
-def compare_banks(banks: Mapping[str, Vectors], *given: Any, **options: Any) -> Comparison:
-    """Compare corrections with several query banks by name, side by side; the rest is as for `compare`.
-
-    The last row of a correction is the geometric mean over the banks (QB-Norm, CVPR 2022, table 2), without measures
-    that are negative with a bank.
-    """
-    found = {name: compare(*given, query_bank=bank, **options) for name, bank in banks.items()}
-    first = next(iter(found.values()))
-    rows = []
-    for row in first.rows:
-        each = {name: one for name, other in found.items() for one in other.rows if one.label == row.label}
-        if row.name == BASELINE:
-            rows.append(row)
-            continue
-        rows += [replace(one, label=f"{row.label} ({name})") for name, one in each.items()]
-        rows.append(_geometric_mean(row, [one.quality for one in each.values()]))
-    notes = [f"{name}: {note}" for name, other in found.items() for note in other.notes]
-    sizes = ", ".join(f"{name} of {other.query_bank:,}" for name, other in found.items())
-    return replace(first, rows=rows, query_bank=None, notes=[f"query banks {sizes}", *notes])
 
 
 def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels, **options: Any) -> Comparison:
@@ -212,23 +193,14 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     return replace(comparison, notes=notes)
 
 
-def _geometric_mean(row: Row, qualities: Sequence[Quality]) -> Row:
-    quality = {
-        name: float(np.prod(values) ** (1 / len(values)))
-        for name in row.quality
-        if min(values := [each[name] for each in qualities]) >= 0
-    }
-    empty: dict[str, Any] = {"spread": None, "intervals": {}, "change": None, "mcnemar": None, "p_value": None}
-    return replace(row, label=f"{row.label} (geometric mean)", quality=quality, **empty)
-
-
-def _distances(trial: Trial) -> dict[str, float]:
+def _distances(trial: Trial) -> Quality:
+    """Return the earth mover's distances of a bank to the targets, to these with the target bank, and to the tests."""
     if trial.pairs.matrices is not None:
         raise InputError("distances", "vectors", "similarities")
-    places = {"the targets": trial.targets}
+    places = {"targets": trial.targets, "queries": trial.queries}
     if trial.target_bank is not None:
-        places["targets and target bank"] = np.concatenate([trial.targets, trial.target_bank])
-    return {name: earth_movers_distance(trial.query_bank, rows).value for name, rows in places.items()}
+        places["all_targets"] = np.concatenate([trial.targets, trial.target_bank])
+    return {f"distance_to_{name}": earth_movers_distance(trial.query_bank, rows).value for name, rows in places.items()}
 
 
 def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -> dict[str, Scorer]:

@@ -1,5 +1,6 @@
 """A comparison of methods, and its tables."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -16,6 +17,7 @@ from hubless.measures.chance import antihubs_by_chance
 _CHANGE = "ΔR@1 [95 %]"
 _FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
 """The usual columns that matter most."""
+_PLACE = re.compile("_at_|_to_")
 _ROW_HEIGHT = 45
 _COLOURS = {"auto": ACCENT, "corrected": ACCENT, "none": RAW, "raw": RAW}
 
@@ -61,6 +63,7 @@ MEASURES = {
     "ks": MeasureColumn("KS N{k}", digits=3),
     "ks_p": MeasureColumn("KS p", digits=3, high_is_best=True),
     "seconds": MeasureColumn("fit s", digits=3),
+    "distance": MeasureColumn("EMD to {k}", digits=3),
 }
 """Names that stand for the measure at every k that was measured."""
 
@@ -86,8 +89,6 @@ class Comparison:
     notes: list[str]
     group_shares: dict[str, float]
     rows: list[Row]
-    distances: list[dict[str, float]] = field(default_factory=list)
-    """Earth mover's distances of the bank of each draw to the targets, and to these with the target bank."""
 
     @property
     def leaks(self) -> list[str]:
@@ -157,15 +158,18 @@ class Comparison:
 def columns(comparison: Comparison, measures: Measures = None) -> dict[str, MeasureColumn]:
     """Return the columns of a table by the names of their measures."""
     known = {}
-    for name in (*comparison.rows[0].quality, "seconds"):
-        base, _, k = name.partition("_at_")
+    for name in (*dict.fromkeys(name for row in comparison.rows for name in row.quality), "seconds"):
+        base, *place = _PLACE.split(name)
         column = MEASURES[base]
-        known[name] = replace(column, heading=column.heading.format(k=k or comparison.depths[0]))
+        known[name] = replace(
+            column, heading=column.heading.format(k=" ".join(place).replace("_", " ") or comparison.depths[0])
+        )
     several = ["mean_average_precision", "ndcg"] if comparison.several_relevant else []
-    usual = ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs"]
+    moved = ["distance"] if "distance_to_targets" in known else []
+    usual = ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs", *moved]
     shown: dict[str, MeasureColumn] = {}
     for measure in usual if measures is None else measures:
-        named = {name: known[name] for name in known if measure in (name, name.partition("_at_")[0])}
+        named = {name: known[name] for name in known if measure in (name, _PLACE.split(name)[0])}
         if not named:
             raise InputError("measure", f"one of {', '.join(MEASURES)}, or one of them at a k: recall_at_1", measure)
         shown |= named
@@ -181,6 +185,8 @@ def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
     shown, rows = columns(comparison, measures), comparison.rows
     written = {name: [column.written(value_of(row, name)) for row in rows] for name, column in shown.items()}
     cells = dict(written)
+    if measures is not None:
+        cells = {name: [_with_spread(row, name, column) for row in rows] for name, column in shown.items()}
     if "recall_at_1" in shown:
         cells["recall_at_1"] = [_recall(row, shown["recall_at_1"]) for row in rows]
     found = {column.heading: cells[name] for name, column in shown.items()}
@@ -219,11 +225,7 @@ def caption(comparison: Comparison) -> str:
         f"R@k, Robin Hood and antihubs in %, chance leaves {antihubs:.1%} antihubs; Δ against {comparison.baseline}"
     )
     groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
-    moved = [
-        f"earth mover's distance of the bank to {name} {np.mean([draw[name] for draw in comparison.distances]):.3f}"
-        for name in (comparison.distances or [{}])[0]
-    ]
-    return ". ".join([splits + sizes, percent, *groups, *moved, *comparison.notes]) + "."
+    return ". ".join([splits + sizes, percent, *groups, *comparison.notes]) + "."
 
 
 def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:
@@ -233,11 +235,14 @@ def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> l
     return [] if len(set(written)) == 1 else [row for row, text in enumerate(written) if text == best]
 
 
+def _with_spread(row: Row, name: str, column: MeasureColumn) -> str:
+    text, spread = column.written(value_of(row, name)), (row.spread or {}).get(name)
+    return text if spread is None else f"{text} ± {column.written(spread)}"
+
+
 def _recall(row: Row, column: MeasureColumn) -> str:
-    text = column.written(row.quality["recall_at_1"])
-    if row.spread is not None:
-        return f"{text} ± {column.written(row.spread['recall_at_1'])}"
-    if "recall_at_1" not in row.intervals:
+    text = _with_spread(row, "recall_at_1", column)
+    if row.spread is not None or "recall_at_1" not in row.intervals:
         return text
     interval = row.intervals["recall_at_1"]
     return f"{text} [{column.written(interval.low)}, {column.written(interval.high)}]"

@@ -157,12 +157,14 @@ class Result:
         self._tested = np.zeros(queries)
         self._ranks = np.empty(0)
 
-    def add(self, rows: I64, tally: Tally, details: Details, seconds: float = 0.0) -> None:
+    def add(
+        self, rows: I64, tally: Tally, details: Details, seconds: float = 0.0, of_bank: Quality | None = None
+    ) -> None:
         self._seconds.append(seconds)
         self._occurrences.append(tally.occurrence)
         self._details = self._details or details
         per_query = tally.per_query()
-        self._qualities.append(tally.quality(per_query))
+        self._qualities.append(tally.quality(per_query) | (of_bank or {}))
         self._shares.append(tally.group_shares())
         for group, counts in tally.group_histogram().items():
             self._histogram[group] = counts + self._histogram.get(group, 0)

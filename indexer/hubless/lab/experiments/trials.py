@@ -21,9 +21,10 @@ from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.forks import cached_property
 from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
+from hubless.lab.experiments.own_items import apart, own_cells
 from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
 from hubless.measures.coverage import least_covering
-from hubless.measures.labels import KnownItems, Labels, known_queries, open_labels
+from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
 from hubless.vectors.arrays import F32, I64, check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, as_ids
@@ -78,6 +79,7 @@ class Labelled:
         draws: int = 1,
         least_coverage: bool = False,
         demand: float | None = None,
+        target_bank_size: int | str | None = None,
     ) -> Iterator["Trial"]:
         """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks."""
         check_at_least("seeds", seeds, 1)
@@ -97,13 +99,16 @@ class Labelled:
                 whole = strict_trial(self.pairs, seed)
             whole = replace(whole, keep_copies=self.keep_copies)
             for draw in range(draws):
-                yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
+                trial = whole if bank_size is None else _with_less_bank(whole, bank_size, draw, least_coverage)
+                yield trial if target_bank_size is None else _with_less_targets(trial, target_bank_size, draw)
 
     def notes(self) -> list[str]:
         pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
             bank, extra = pairs.matrices.bank, None
+            if own := pairs.matrices.own:
+                notes.append(f"{own} items are in the query bank, and none in its own: {LEAK}")
         for vectors, name in ((bank, "query bank"), (extra, "target bank")):
             if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
                 total = f"{repeated} of {len(vectors)} rows of the {name}"
@@ -230,7 +235,8 @@ def open_pairs(
 def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
     """Return labelled pairs of which only similarities are known."""
     labels, (m, n) = open_labels(relevant), matrices.queries.shape
-    if not isinstance(labels.values, Mapping) and hasattr(labels.values, "__len__") and len(labels.values) == n != m:
+    sized = hasattr(labels.values, "__len__") and not isinstance(labels.values, Mapping)
+    if sized and len(labels.values) == n != m and not is_mask(labels.values, m, n):
         expected = f"a row for each of the {n} queries of the labels; columns are targets"
         raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
     known = None if ids is None else as_ids(ids)
@@ -249,6 +255,24 @@ def without_self(pairs: Pairs) -> Pairs:
     if not any(map(len, others)):
         raise InputError("relevant", "a right target for at least one query", "none")
     return replace(pairs, relevant=others, same_items=True)
+
+
+def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32, F32 | None]:
+    """Return pairs and banks, as similarities if the bank holds items: then none is in its own bank."""
+    known = pairs.matrices
+    if known is None:
+        cells = own_cells(bank, pairs.queries, pairs.targets)
+    else:
+        cells = own_cells(bank if known.bank is None else known.bank, pairs.queries)
+    if not len(cells):
+        return pairs, bank, target_bank
+    if known is None:
+        of_bank = None if target_bank is None else bank @ target_bank.T
+        known = OpenMatrices(pairs.queries @ pairs.targets.T, bank @ pairs.targets.T, of_bank)
+    matrices = apart(known, cells)
+    of_targets, changed, extra = matrices.vectors()
+    found = replace(pairs, queries=matrices.queries, targets=of_targets, matrices=matrices)
+    return found, bank if changed is None else changed, extra
 
 
 def read_vectors(vectors: Vectors, parameter: str, metric: Metric | None = "cosine") -> F32:
@@ -293,6 +317,8 @@ def open_labelled(
         refuse_targets_for_queries(bank, pairs.targets, pairs.queries)
     if leave_self_out:
         pairs = without_self(pairs)
+        if bank is not None:
+            pairs, bank, extra = _apart(pairs, bank, extra)
     prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
     return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
 
@@ -352,23 +378,36 @@ def _taken(vectors: F32, rows: I64) -> F32:
 
 
 def _with_less_bank(trial: Trial, asked: int | str, seed: int, least_coverage: bool) -> Trial:
-    """Return a trial with some bank queries, a number of them or a share such as "20%"."""
     count = len(trial.query_bank)
+    size = _size(asked, count, "bank size", "queries of the bank")
+    rows = least_covering(trial.query_bank, trial.targets, size) if least_coverage else _drawn(count, size, seed)
+    return replace(trial, query_bank=trial.query_bank[rows])
+
+
+def _with_less_targets(trial: Trial, asked: int | str, seed: int) -> Trial:
+    if trial.target_bank is None:
+        return trial
+    count = len(trial.target_bank)
+    size = _size(asked, count, "target bank size", "targets of the bank")
+    return replace(trial, target_bank=trial.target_bank[_drawn(count, size, seed)])
+
+
+def _drawn(count: int, size: int, seed: int) -> I64:
+    return np.sort(np.random.default_rng(seed).choice(count, size, replace=False))
+
+
+def _size(asked: int | str, count: int, parameter: str, what: str) -> int:
+    """Return how many rows of a bank are meant by a number, or by a share such as "20%"."""
     size = asked
     if isinstance(size, str):
         percent = _PERCENT.fullmatch(size)
         if percent is None:
-            raise InputError("bank size", "a number of queries, or a share such as 20%", size)
+            raise InputError(parameter, "a number of rows, or a share such as 20%", size)
         size = max(1, round(count * float(percent[1]) / 100))
-    check_at_least("bank size", size, 1)
+    check_at_least(parameter, size, 1)
     if size > count:
-        raise InputError("bank size", f"at most the {count} queries of the bank", asked)
-    rows = (
-        least_covering(trial.query_bank, trial.targets, size)
-        if least_coverage
-        else np.sort(np.random.default_rng(seed).choice(count, size, replace=False))
-    )
-    return replace(trial, query_bank=trial.query_bank[rows])
+        raise InputError(parameter, f"at most the {count} {what}", asked)
+    return size
 
 
 def _shared(first: F32, second: F32) -> int:
