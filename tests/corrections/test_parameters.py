@@ -13,7 +13,7 @@ NAN, INFINITY = float("nan"), float("inf")
 SOFTMAXES = ["is", "sn", "dbsn", "dis", "dsl", "sinkhorn"]
 
 
-COUNTED = ["nnn", "csls", "dis", "dual_dis", "ls", "nicdm", "mp"]
+COUNTED = ["nnn", "csls", "dissimlocal", "dis", "dual_dis", "ls", "nicdm", "mp"]
 SIDES = [f"{side}_temperature" for side in ("query", "target")]
 
 
@@ -70,7 +70,7 @@ def test_unknown_parameter_is_refused_naming_the_known_ones(name):
         assert field in caught.value.expected
 
 
-@pytest.mark.parametrize("name", ["nnn", "csls", "ls", "nicdm", "mp"])
+@pytest.mark.parametrize("name", ["nnn", "csls", "dissimlocal", "ls", "nicdm", "mp"])
 def test_bank_smaller_than_k_is_refused(name):
     with pytest.raises(InputError, match=r"^query bank: expected at least 151 rows, .*, got 150"):
         correction(name, {"k": 151}).fit(PROBLEM.bank, PROBLEM.targets)
@@ -103,6 +103,16 @@ def test_similarities_above_one_have_no_distance_and_are_refused(problem, name):
     fitted = CORRECTIONS[name](k=1).fit(problem.bank, long)
     with pytest.raises(InputError, match=r"similarities: expected at most 1.*metric cosine"):
         fitted.query_time(long)
+
+
+def test_bank_of_another_kind_than_the_targets_is_refused_where_both_are_counted():
+    """Texts are nearer to each other than any is to its image."""
+    rng = np.random.default_rng(0)
+    bank, targets = (rng.normal(size=(60, 8)).astype(np.float32) for _ in range(2))
+    bank[:, 0], targets[:, 0] = 9, -9
+    fitted = CORRECTIONS["mp_empiric"]().fit(bank, targets)
+    with pytest.raises(InputError, match=r"^query bank: expected items like the targets, .* got rows that are nearer"):
+        fitted.query_time(targets)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The same rankings as the code that the authors of each method published: see tests/golden/README.md."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.problems import Problem
@@ -7,11 +9,18 @@ from support.rankings import best, dense
 
 import hubless
 from hubless import CORRECTIONS
+from hubless.corrections.query_time import Candidates
 
 
 @pytest.fixture(scope="module")
 def case(golden):
     return Problem(golden["T"], golden["Bq"], golden["Bt"], golden["Q"])
+
+
+@pytest.fixture(scope="module")
+def peers():
+    with np.load(Path(__file__).parents[1] / "golden" / "peers_on_a.npz") as arrays:
+        return dict(arrays)
 
 
 RANKINGS = [
@@ -58,3 +67,20 @@ def test_offsets_of_dual_is_are_the_published_codes(golden, case):
     method = CORRECTIONS["dual_is"](query_temperature=1 / 50, target_temperature=1.0)
     found = method.fit(case.bank, case.targets, case.target_bank).offsets(case.targets)
     np.testing.assert_allclose(found, golden["h_dualis_b50_b1"], rtol=0, atol=1e-6)
+
+
+def test_offsets_and_ranking_of_dissimlocal_are_those_of_kiez_and_scikit_hubness(golden, peers, case):
+    """−½|t−c|² there; ours leaves out −½|t|², which vectors of length 1 have in common."""
+    fitted = CORRECTIONS["dissimlocal"](k=10).fit(case.bank, case.targets)
+    np.testing.assert_allclose(fitted.offsets(case.targets) - 0.5, peers["h_dissimlocal_k10"], rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(best(dense(case, "dissimlocal", k=10)), peers["top10_dissimlocal_k10"])
+
+
+def test_counted_proximities_are_those_of_kiez_and_scikit_hubness(peers, case):
+    """There one set is the bank, too."""
+    rescorer = CORRECTIONS["mp_empiric"]().fit(case.targets, case.targets).query_time(case.targets)
+    all_rows = np.arange(len(case.targets))
+    for query, counts in zip(case.queries, peers["mp_empiric_counts"], strict=True):
+        candidates = Candidates(all_rows, case.targets @ query, lambda: case.targets)
+        scores = rescorer.scores(query, candidates)
+        np.testing.assert_allclose(scores * len(all_rows), counts, rtol=0, atol=1e-3)

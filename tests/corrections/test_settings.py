@@ -50,6 +50,12 @@ def test_neighbour_methods(given, k):
     check(given, lambda s, b, v: formulas.neighbours(s, b, k, 0.5), "csls", k=k)
 
 
+@pytest.mark.parametrize("k", [*DEPTHS, 90])
+def test_local_centres_by_squared_distances(given, k):
+    vectors = [rows.astype(np.float64) for rows in (given.queries, given.targets, given.bank)]
+    check(given, lambda s, b, v: formulas.dissimlocal(*vectors, k), "dissimlocal", k=k)
+
+
 @pytest.mark.parametrize("temperature", TEMPERATURES)
 class TestSoftmaxes:
     def test_inverted_softmax(self, given, temperature):
@@ -115,3 +121,14 @@ def test_mutual_proximity(given, k):
     expected = best(*similarities(given))
     order = np.argsort(-dense(given, "mp", candidates=None, k=k), axis=1, kind="stable")[:, :60]
     assert (np.diff(np.take_along_axis(expected, order, axis=1), axis=1) <= 1e-4).all()
+
+
+def test_mutual_proximity_by_counting_among_items_of_the_targets_kind(given):
+    """Where as many rows are further, the similarity decides."""
+    problem = replace(given, bank=given.target_bank)
+    among = problem.queries.astype(np.float64) @ problem.bank.T.astype(np.float64)
+
+    def formula(s, b, v):
+        return formulas.mp_empiric(s, b, among) + 1e-6 * s
+
+    ranks(problem, formula, "mp_empiric", tolerance=1e-7)

@@ -99,3 +99,19 @@ def mp(s, b, k=None):
     distances, of_bank = 1 - s, np.sort(1 - b, axis=0)[:k]
     further = norm.logsf(distances, distances.mean(axis=1, keepdims=True), distances.std(axis=1, keepdims=True))
     return further + norm.logsf(distances, of_bank.mean(axis=0), of_bank.std(axis=0))
+
+
+def dissimlocal(queries, targets, bank, k):
+    """Squared distances, |q−t|² − |t−c(t)|², c(t) the mean of the k bank queries of largest s."""
+    scores = np.empty((len(queries), len(targets)))
+    for column, target in enumerate(targets):
+        centre = bank[np.argsort(-(bank @ target), kind="stable")[:k]].mean(axis=0)
+        scores[:, column] = -(((queries - target) ** 2).sum(axis=1) - ((target - centre) ** 2).sum()) / 2
+    return scores
+
+
+def mp_empiric(s, b, of_queries):
+    """One query and one target at a time; `of_queries` (m, b) are similarities of queries and bank."""
+    return np.array(
+        [[((to < x) & (b[:, j] < x)).mean() for j, x in enumerate(row)] for row, to in zip(s, of_queries, strict=True)]
+    )

@@ -8,6 +8,7 @@ from hubless.corrections.base import Correction as Correction
 from hubless.corrections.base import FittedCorrection as FittedCorrection
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
+from hubless.corrections.folded.local_centres import DisSimLocal, FittedLocalCentres
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
 from hubless.corrections.folded.neighbours import Csls, Nnn
 from hubless.corrections.folded.neighbours import FittedNeighbours as FittedNeighbours
@@ -22,6 +23,11 @@ from hubless.corrections.query_time import Gate as Gate
 from hubless.corrections.query_time import QueryTime as QueryTime
 from hubless.corrections.query_time import Rescorer as Rescorer
 from hubless.corrections.query_time import corrected_scores as corrected_scores
+from hubless.corrections.rescored.counted_proximity import (
+    CountedProximities,
+    CountedProximity,
+    FittedCountedProximity,
+)
 from hubless.corrections.rescored.dual_softmax_loss import (
     DualSoftmaxLoss,
     FittedDualSoftmaxLoss,
@@ -44,6 +50,7 @@ _METHODS: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescore
     "dual_is": (DualInvertedSoftmax, FittedDualSoftmax, None),
     "dn": (DistributionNormalisation, FittedMean, None),
     "cent": (Centring, FittedMean, None),
+    "dissimlocal": (DisSimLocal, FittedLocalCentres, None),
     "dis": (DynamicInvertedSoftmax, FittedGatedSoftmax, Gate),
     "dual_dis": (DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors),
     "gc": (GloballyCorrected, FittedBank, RankAmongBank),
@@ -52,6 +59,7 @@ _METHODS: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescore
     "ls": (LocalScaling, FittedLocalScaling, ScaledDistances),
     "nicdm": (Nicdm, FittedLocalScaling, ScaledDistances),
     "mp": (MutualProximity, FittedMutualProximity, MutualProximities),
+    "mp_empiric": (CountedProximity, FittedCountedProximity, CountedProximities),
 }
 """By name: the method, its fitted form, and its work on a live query beyond the folded offsets."""
 

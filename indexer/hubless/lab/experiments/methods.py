@@ -25,7 +25,7 @@ WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 PERPLEXITIES = (200, 100, 50, 20, 10, 5)
 """From soft to sharp: fewer effective bank queries a target make a stronger correction."""
 NEED_TARGET_BANK = ("dual_is", "dbsn")
-_WITHIN_BANK = ("nnn", "csls", "ls", "nicdm", "mp")
+_WITHIN_BANK = ("nnn", "csls", "dissimlocal", "ls", "nicdm", "mp")
 """Corrections whose k counts bank queries."""
 
 Parameters: TypeAlias = Mapping[str, Any]
