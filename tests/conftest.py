@@ -12,7 +12,7 @@ from support import catalogs
 from support.problems import with_hubs
 from support.serving import serving_catalog
 
-from hubless.kernels import reductions, similarities, streaming
+from hubless.corrections import testing
 
 pytest_plugins = ["support.commands"]
 
@@ -45,19 +45,10 @@ def server(catalog):
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
+def small_blocks():
     """5 targets by 7 bank queries at a time, reduced in strips; sizes 4 to 15 straddle them."""
-    for module, name, value in (
-        (streaming, "TARGET_ROWS", 5),
-        (streaming, "BANK_ROWS", 7),
-        (streaming, "STRIP_ROWS", 3),
-        (streaming, "RESIDENT_BYTES", 0),
-        (reductions, "TARGET_ROWS", 5),
-        (reductions, "STRIP_SIZE", 16),
-        (similarities, "STRIP_SIZE", 16),
-        (similarities, "FACTORS_SIZE", 16),
-    ):
-        monkeypatch.setattr(module, name, value)
+    with testing.small_blocks():
+        yield
 
 
 @pytest.fixture(scope="session")

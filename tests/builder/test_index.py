@@ -14,7 +14,7 @@ from support.problems import centred, with_hubs
 import hubless
 from hubless.builder.inputs import Inputs
 from hubless.builder.recipe import Recipe
-from hubless.corrections import CORRECTIONS, QUERY_TIMES, corrected_scores
+from hubless.corrections import CORRECTIONS, corrected_scores, folds
 from hubless.errors import DuplicateIds, InputError, UnknownField
 
 PROBLEM = with_hubs(targets=120, bank=90, target_bank=60, queries=8, dim=12, seed=3)
@@ -121,7 +121,7 @@ class TestAnew:
         before.save(path, name)
         anew = hubless.open(path, name)
         filter = {"field": "n", "lt": below}
-        everything = {"candidates": 200} if name in QUERY_TIMES and name != "dis" else {}
+        everything = {"candidates": 200} if not folds(name) and name != "dis" else {}
         asked = {"limit": 7, "strength": strength, "parameters": everything, "explain": True}
         last = index.ids(np.array([index.count - 1, 0]))
         for each in ({"vectors": QUERIES}, {"ids": last}):

@@ -9,7 +9,7 @@ from support import naive
 from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections import FITTED, prior
+from hubless.corrections import prior, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
 from hubless.corrections.traits import TargetTraits
@@ -120,7 +120,7 @@ class TestEveryCorrectionThatTakesAPrior:
 
     def test_state_goes_through_arrays_and_json(self, method):
         fitted = fit(method)
-        restored = FITTED[method].from_state(fitted.state(), json.loads(json.dumps(fitted.details)))
+        restored = registered(method).fitted.from_state(fitted.state(), json.loads(json.dumps(fitted.details)))
         assert restored.details == fitted.details
         np.testing.assert_array_equal(restored.of_prior(UNEVEN), fitted.of_prior(UNEVEN))
 

@@ -1,6 +1,5 @@
 """What every correction has to hold, whatever its formula: also the ones to come."""
 
-import json
 from dataclasses import replace
 from unittest import mock
 
@@ -12,10 +11,10 @@ from support import naive
 from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS, measures
-from hubless.corrections import FITTED
+from hubless.corrections import registered
+from hubless.corrections.testing import CorrectionChecks
 from hubless.errors import DimensionMismatch
 from hubless.kernels import similarities, streaming
-from hubless.vectors.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors
 
 METHODS = sorted(CORRECTIONS)
 CLOSE = {"rtol": 0, "atol": 1e-6}
@@ -30,77 +29,12 @@ def offsets(method, problem=PROBLEM, **parameters):
     return fit(method, problem, **parameters).offsets(problem.targets)
 
 
-def shuffled(rows, seed=0):
-    return np.random.default_rng(seed).permutation(len(rows))
+class TestEveryCorrection(CorrectionChecks):
+    """As authors of other packages test theirs."""
 
-
-@pytest.mark.parametrize("method", METHODS)
-class TestEveryCorrection:
-    def test_offset_of_a_row_alone_is_its_offset_in_the_batch(self, method):
-        fitted = fit(method)
-        together = fitted.offsets(PROBLEM.targets)
-        rows = [0, 1, 31, 32, 50, 79]
-        alone = [fitted.offsets(PROBLEM.targets[row : row + 1])[0] for row in rows]
-        np.testing.assert_allclose(alone, together[rows], **CLOSE)
-
-    def test_permuting_targets_permutes_offsets(self, method):
-        order = shuffled(PROBLEM.targets)
-        permuted = replace(PROBLEM, targets=PROBLEM.targets[order])
-        np.testing.assert_allclose(offsets(method, permuted), offsets(method)[order], **CLOSE)
-
-    def test_permuting_the_banks_changes_nothing(self, method):
-        banks = {name: getattr(PROBLEM, name) for name in ("bank", "target_bank")}
-        permuted = replace(PROBLEM, **{name: rows[shuffled(rows)] for name, rows in banks.items()})
-        np.testing.assert_allclose(offsets(method, permuted), offsets(method), **CLOSE)
-
-    def test_block_sizes_change_nothing(self, method, request):
-        expected = offsets(method)
-        request.getfixturevalue("small_blocks")
-        np.testing.assert_allclose(offsets(method), expected, **CLOSE)
-
-    def test_state_goes_through_arrays_and_json_and_gives_the_same_offsets(self, method, tmp_path):
-        fitted = fit(method)
-        np.savez(tmp_path / "state.npz", allow_pickle=False, **fitted.state())
-        details = json.loads(json.dumps(fitted.details, allow_nan=False))
-        with np.load(tmp_path / "state.npz", allow_pickle=False) as state:
-            restored = FITTED[method].from_state(dict(state), details)
-        new = normal(9, 12, seed=5)
-        assert restored.offsets(new).tobytes() == fitted.offsets(new).tobytes()
-        assert restored.details == fitted.details
-
-    def test_arrays_mapped_files_and_sources_give_the_same_offsets(self, method, tmp_path):
-        expected = offsets(method)
-        for kind in (as_mapped, as_streamed, as_shards, as_selection):
-            given = replace(
-                PROBLEM,
-                targets=kind(PROBLEM.targets, tmp_path / "targets.npy"),
-                bank=kind(PROBLEM.bank, tmp_path / "bank.npy"),
-                target_bank=kind(PROBLEM.target_bank, tmp_path / "target_bank.npy"),
-            )
-            np.testing.assert_allclose(offsets(method, given), expected, **CLOSE, err_msg=kind.__name__)
-
-    @pytest.mark.parametrize(("which", "name"), [("bank", "query bank"), ("target_bank", "target bank")])
-    def test_bank_of_another_dimension_is_refused_naming_both(self, method, which, name):
-        with pytest.raises(DimensionMismatch, match=f"{name}: expected 12 dimensions, as targets has, got 11"):
-            fit(method, replace(PROBLEM, **{which: getattr(PROBLEM, which)[:, :11]}))
-
-
-def as_mapped(rows, path):
-    np.save(path, rows)
-    return np.load(path, mmap_mode="r")
-
-
-def as_streamed(rows, path):
-    return StreamedVectors(lambda: iter(np.array_split(rows, 7)), rows.shape, path.name)
-
-
-def as_shards(rows, path):
-    return StackedVectors([ArrayVectors(part, path.name) for part in np.array_split(rows, 3)], path.name)
-
-
-def as_selection(rows, path):
-    spread = np.repeat(rows, 2, axis=0)
-    return SelectedVectors(ArrayVectors(spread, path.name), np.arange(0, len(spread), 2), path.name)
+    @pytest.fixture(autouse=True, params=METHODS)
+    def _of_each(self, request, monkeypatch):
+        monkeypatch.setattr(CorrectionChecks, "kind", registered(request.param))
 
 
 @pytest.mark.parametrize("method", ["auto", "nnn", "csls", "is", "sn", "dbsn"])

@@ -7,7 +7,7 @@ from support.hubs import unit
 from support.problems import additive, centred, with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections import FITTED
+from hubless.corrections import registered
 from hubless.corrections.folded.topic import find_topic
 from hubless.vectors.sources import ArrayVectors
 
@@ -120,7 +120,7 @@ def test_auto_with_a_narrow_bank_is_the_shrunk_sn_less_the_topic():
 
 def test_offset_of_a_later_target_is_the_same_alone_and_after_storing():
     fitted = CORRECTIONS["auto"]().fit(NARROW, TARGETS)
-    restored = FITTED["auto"].from_state(fitted.state(), fitted.details)
+    restored = registered("auto").fitted.from_state(fitted.state(), fitted.details)
     later = made(50, 3)[0]
     together = fitted.offsets(later)
     np.testing.assert_array_equal(restored.offsets(later), together)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hubless.corrections import CORRECTIONS, QUERY_TIMES
+from hubless.corrections import CORRECTIONS, folds
 from hubless.corrections.query_time import CANDIDATES
 from hubless.lab import plans
 from hubless.search.ranker import MOST_CANDIDATES
@@ -33,8 +33,8 @@ def test_parameters_and_defaults_are_as_documented(name):
 
 
 def test_every_correction_is_explained_under_its_kind():
-    assert {*rows("Gated"), *rows("Rescored")} == set(QUERY_TIMES)
-    assert set(rows("Folded")) == set(CORRECTIONS) - set(QUERY_TIMES)
+    assert {*rows("Gated"), *rows("Rescored")} == {name for name in CORRECTIONS if not folds(name)}
+    assert set(rows("Folded")) == {name for name in CORRECTIONS if folds(name)}
     assert set(rows("Whole matrix")) == set(plans.WHOLE_MATRIX)
 
 
@@ -46,4 +46,4 @@ def test_numbers_of_candidates_are_as_documented():
 def test_every_method_with_query_time_arrays_is_in_the_bundle_format():
     table = re.search(r"(?ms)^## query_time.npz$(.*?)^## ", (DOCS / "bundle-format.md").read_text()).group(1)
     named = {name for cell in re.findall(r"(?m)^\| (`.+?) \|", table) for name in re.findall(r"`(\w+)`", cell)}
-    assert named == set(QUERY_TIMES)
+    assert named == {name for name in CORRECTIONS if not folds(name)}

@@ -6,14 +6,13 @@ from support import small
 from support.rankings import best, dense
 
 import hubless
-from hubless import CORRECTIONS
-from hubless.corrections import QUERY_TIMES
+from hubless.corrections import CORRECTIONS, folds, registered
 from hubless.corrections.query_time import Candidates
 from hubless.errors import BundleDamaged, InputError
 from hubless.search.parts import all_scores
 from hubless.search.ranker import MOST_CANDIDATES
 
-RESCORED = sorted(set(QUERY_TIMES) - {"dis"})
+RESCORED = sorted(name for name in CORRECTIONS if not folds(name) and name != "dis")
 GATED = ["dis", "dual_dis"]
 PARAMETERS = {"dual_dis": {"query_temperature": 0.1}}
 LIMIT = 10
@@ -134,14 +133,14 @@ class TestGates:
         np.testing.assert_array_equal(found.rows, collections["is"].query(switched[0], LIMIT).rows)
 
 
-@pytest.mark.parametrize("name", QUERY_TIMES)
+@pytest.mark.parametrize("name", ["dis", *RESCORED])
 class TestQueryTime:
     def test_it_goes_through_plain_arrays(self, problem, name, tmp_path):
         fitted = CORRECTIONS[name]().fit(problem.bank, problem.targets, problem.target_bank)
         query_time = fitted.query_time(problem.targets)
         np.savez(tmp_path / "arrays.npz", allow_pickle=False, **fitted.state(), **query_time.arrays())
         with np.load(tmp_path / "arrays.npz", allow_pickle=False) as arrays:
-            restored = QUERY_TIMES[name].from_arrays(dict(arrays), fitted.details)
+            restored = registered(name).live.from_arrays(dict(arrays), fitted.details)
         tops = np.arange(0, 400, 7)
         if name == "dis":
             np.testing.assert_array_equal(restored.is_on(tops), query_time.is_on(tops))

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from hubless.builder.build import build
 from hubless.builder.index import open_index
-from hubless.corrections import FITTED, QUERY_TIMES
 from hubless.corrections import correction as make_correction
+from hubless.corrections import folds, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.databases.addresses import open_database
 from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked
@@ -231,7 +231,7 @@ def _of(collection: Collection) -> str:
 def _restored(fit: bytes) -> tuple[CentredCorrection, Asking]:
     try:
         state, about = unpacked(fit)
-        fitted = FITTED[about["correction"]].from_state(state, about["details"])
+        fitted = registered(about["correction"]).fitted.from_state(state, about["details"])
         return CentredCorrection.from_state(fitted, state), Asking(**about["asking"])
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise InputError("stored fit", "one of this hubless; make the correction again", one_line(error)) from error
@@ -241,7 +241,7 @@ def _check_correction(name: str, reduced: bool) -> None:
     if name == "none":
         expected = "one that corrects, such as auto: none changes no ranking, so there is nothing to write"
         raise InputError("correction", expected, name)
-    if name in QUERY_TIMES or reduced:
+    if reduced or not folds(name):
         expected = "one that folds into offsets, such as auto, of all dimensions"
         raise InputError("correction", expected, "fewer dimensions" if reduced else name)
 

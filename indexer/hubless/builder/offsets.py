@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from hubless.builder.banks.bank_checks import check_bank
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
-from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction
+from hubless.corrections import folds
 from hubless.corrections.prior import PriorLike, as_prior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction
 from hubless.errors import InputError
@@ -53,9 +53,8 @@ def offsets(
     """
     known = check_metric(metric)
     method = make_correction(correction, parameters)
-    if correction in QUERY_TIMES and getattr(method, "gate", None) != "target":
-        folding = ", ".join(name for name in CORRECTIONS if name not in QUERY_TIMES)
-        raise InputError("correction", f"one that folds into offsets: {folding}", correction)
+    if not folds(correction) and getattr(method, "gate", None) != "target":
+        raise InputError("correction", "one that folds into offsets, such as auto", correction)
     all_targets, bank = (
         under_metric(as_items(given, name).vectors, known)
         for given, name in ((targets, "targets"), (query_bank, "query bank"))

@@ -11,7 +11,7 @@ import numpy as np
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.indexing import check_shard_targets
-from hubless.corrections import QUERY_TIMES, Correction
+from hubless.corrections import OURS, Correction, folds
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import taking_prior
 from hubless.errors import InputError, one_line
@@ -52,11 +52,13 @@ class Recipe:
     seed: int = 0
     device: str = CPU
     executor: str = LOCAL
+    stored: bool = False
 
     def __post_init__(self) -> None:
         check_metric(self.metric)
         check_at_least("seed", self.seed, 0)
-        _ = self.method
+        if self.correction in OURS or not self.stored:  # else its package may be gone, and its offsets still answer
+            _ = self.method
         if self.index != AUTO:
             (index_type if self.engine == FAISS else external_engine(self.engine).check_index)(self.index)
         _ = self.aims
@@ -101,6 +103,7 @@ class Recipe:
             shard_targets=record.shard_targets,
             dims=manifest.dims,
             keep_full=manifest.keep_full,
+            stored=True,
         )
 
     def in_process(self) -> "Recipe":
@@ -114,7 +117,7 @@ class Recipe:
         if target_prior is not None:
             taking_prior(self.method)
         if fit_by is not None:
-            if self.correction == "none" or self.correction in QUERY_TIMES:
+            if self.correction == "none" or not folds(self.correction):
                 raise InputError("fit_by", "a correction that folds into offsets, such as auto", self.correction)
             if target_prior is not None or target_bank is not None:
                 beside = "target bank" if target_prior is None else "target prior"

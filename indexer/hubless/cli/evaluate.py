@@ -33,7 +33,7 @@ from hubless.lab.experiments.compare import compare, compare_strictly
 from hubless.lab.experiments.comparisons import columns
 from hubless.lab.experiments.comparisons import table_of as to_table
 from hubless.lab.experiments.evaluate import evaluate
-from hubless.lab.experiments.methods import KNOWN, Method, as_methods
+from hubless.lab.experiments.methods import Method, as_methods, known_names
 from hubless.lab.experiments.several_banks import compare_banks
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.tune import Tuned, tune
@@ -71,7 +71,7 @@ def evaluate_command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {', '.join(KNOWN)}.",
+            help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {', '.join(known_names())}.",
         ),
     ] = None,
     paper: Annotated[

@@ -1,6 +1,7 @@
 """Corrections: methods that estimate how much of a hub each target is. Their names are stored in bundles."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
@@ -18,6 +19,8 @@ from hubless.corrections.folded.softmax import FittedSoftmax as FittedSoftmax
 from hubless.corrections.folded.softmax import InvertedSoftmax
 from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
+from hubless.corrections.installed import Registered as Registered
+from hubless.corrections.installed import entries_by_name, load
 from hubless.corrections.query_time import Details as Details
 from hubless.corrections.query_time import Gate as Gate
 from hubless.corrections.query_time import QueryTime as QueryTime
@@ -39,7 +42,7 @@ from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity,
 from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
 
-_METHODS: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer] | None]] = {
+_TABLE: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer] | None]] = {
     "auto": (Auto, FittedSoftmax, None),
     "none": (NoCorrection, FittedNone, None),
     "nnn": (Nnn, FittedNeighbours, None),
@@ -63,20 +66,66 @@ _METHODS: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescore
 }
 """By name: the method, its fitted form, and its work on a live query beyond the folded offsets."""
 
-CORRECTIONS: dict[str, Any] = {name: method for name, (method, _, _) in _METHODS.items()}
-FITTED = {name: fitted for name, (_, fitted, _) in _METHODS.items()}
-QUERY_TIMES = {name: query_time for name, (_, _, query_time) in _METHODS.items() if query_time}
+
+OURS = frozenset(_TABLE)
+
+
+def _names() -> list[str]:
+    return [*_TABLE, *entries_by_name(OURS)]
+
+
+class _Methods(Mapping[str, Any]):
+    """Methods by name: ours, then those of installed packages, which are loaded when they are taken."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise KeyError(name)
+        return registered(name).method
+
+    def __contains__(self, name: object) -> bool:
+        return name in _names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
+
+
+CORRECTIONS = _Methods()
+
+
+def registered(name: str) -> Registered:
+    """Return what a name stands for, here or in an installed package. Raises `InputError` for an unknown one."""
+    if name in _TABLE:
+        return Registered(*_TABLE[name])
+    if entries := entries_by_name(OURS).get(name):
+        return load(tuple(entries))
+    raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+
+
+def folds(name: str) -> bool:
+    """Return if a correction of this name is one offset a target and nothing more, whatever its parameters."""
+    return registered(name).live is None
+
+
+def name_of(method: Correction) -> str:
+    """Return the name that a correction is stored by."""
+    for name in CORRECTIONS:
+        with suppress(InputError):  # of a package that cannot be loaded, which is not the method's
+            if registered(name).method is type(method):
+                return name
+    raise InputError("correction", "one with a name: that of an entry point in hubless.corrections", repr(method))
 
 
 def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:
     """The correction of this name with these parameters. Raises `InputError` for an unknown one, naming those known."""
-    if name not in CORRECTIONS:
-        raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+    method = registered(name).method
     given = dict(parameters or {})
-    known = [field.name for field in fields(CORRECTIONS[name])]
+    known = [field.name for field in fields(method)]
     for parameter in given:
         if parameter not in known:
             expected = f"one of {', '.join(known)}" if known else "no parameters"
             raise InputError(f"parameter of {name}", expected, parameter)
-    made: Correction = CORRECTIONS[name](**given)
+    made: Correction = method(**given)
     return made

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import CORRECTIONS, FITTED
+from hubless.corrections import name_of, registered
 from hubless.corrections.base import Correction, Fitted, FittedCorrection, Rows, targets_beside
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.grouped import GroupedVectors, Names, coded, groups_of, rows_by_group
@@ -79,7 +79,7 @@ class FittedByGroup(Fitted):
         described = json.loads(state[_GROUPS].tobytes())
         groups = np.array(described["names"], object)[state[_CODES]]
         bank = GroupedVectors(np.asarray(state[_BANK], np.float32), "query bank", groups)
-        asked, kind = rows_by_group(groups), FITTED[described["correction"]]
+        asked, kind = rows_by_group(groups), registered(described["correction"]).fitted
         fits = {}
         for number, (name, its_details) in enumerate(described["fits"].items()):
             own = {key.removeprefix(f"{number}."): each for key, each in state.items() if key.startswith(f"{number}.")}
@@ -90,7 +90,7 @@ class FittedByGroup(Fitted):
 
 def restored(name: str, state: Mapping[str, NDArray[Any]], details: Details) -> FittedCorrection:
     """Restore what the fit of a correction of this name, or the fits by group, gave as `state` and `details`."""
-    return (FittedByGroup if _GROUPS in state else FITTED[name]).from_state(state, details)
+    return (FittedByGroup if _GROUPS in state else registered(name).fitted).from_state(state, details)
 
 
 def fit_by_group(
@@ -100,7 +100,7 @@ def fit_by_group(
 
     A group that has fewer queries than the correction needs gets no fit. Raises `InputError` as `Correction.fit`.
     """
-    [name] = [known for known, made in CORRECTIONS.items() if type(method) is made]
+    name = name_of(method)
     asked = [rows_by_group(_groups_of_bank(bank)) for bank in banks]
     fits: list[dict[str, CentredCorrection]] = [{} for _ in banks]
     corrected = np.zeros(len(banks), np.int64)

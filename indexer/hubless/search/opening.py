@@ -10,11 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import QUERY_TIMES, QueryTime
+from hubless.corrections import CORRECTIONS, QueryTime, registered
 from hubless.corrections.by_group import restored
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
-from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError, VersionReplaced
+from hubless.errors import (
+    BundleDamaged,
+    BundleError,
+    DimensionMismatch,
+    InputError,
+    StorageError,
+    UnsupportedBundle,
+    VersionReplaced,
+)
 from hubless.knn import index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
 from hubless.measures.confidence.model import ConfidenceModel
@@ -33,6 +41,8 @@ from hubless.vectors.npy import open_npz, read_npy
 from hubless.vectors.payload import Payload
 
 log = logging.getLogger("hubless.encoders")
+of_corrections = logging.getLogger("hubless.corrections")
+TAKES_NOTHING = "gives no offset to a target that is written, and is not fitted anew"
 
 
 def open_parts(
@@ -163,10 +173,26 @@ def _read_targets(folder: Path, manifest: bundle.Manifest, dim: int) -> OwnTarge
 def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
     record, path = manifest.correction, folder / bundle.CORRECTION
+    _check_installed(path, manifest, TAKES_NOTHING)
     state = _read_later(folder, bundle.CORRECTION)
     with bundle.reading(path):
         fitted = restored(record.name, state, record.details)
         return CentredCorrection.from_state(fitted, state)
+
+
+def _check_installed(path: Path, manifest: bundle.Manifest, without: str) -> None:
+    """Raise `UnsupportedBundle` if the correction came with a package that is not installed, or cannot be loaded."""
+    name = manifest.correction.name
+    if name not in CORRECTIONS:
+        versions = manifest.provenance.versions.items()
+        brought = [f"{package} {version}" for package, version in versions if package not in bundle.BUILT_WITH]
+        made = f" (it came with {', '.join(brought)})" if brought else ""
+        problem = f"no installed package brings correction {name!r}{made}, without which the version {without}"
+        raise UnsupportedBundle(path, problem)
+    try:
+        registered(name)
+    except InputError as error:
+        raise UnsupportedBundle(path, f"{error}. Without it the version {without}") from error
 
 
 def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
@@ -232,10 +258,17 @@ def _read_confidence(folder: Path, manifest: bundle.Manifest) -> ConfidenceModel
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:
-    restore = QUERY_TIMES.get(manifest.correction.name)
-    if restore is None or bundle.QUERY_TIME not in manifest.files:  # a gate on each target is folded
-        return None
     path, fitted = folder / bundle.QUERY_TIME, folder / bundle.CORRECTION
+    if bundle.QUERY_TIME not in manifest.files:  # its offsets are stored, and answer without it
+        try:
+            _check_installed(fitted, manifest, TAKES_NOTHING)
+        except UnsupportedBundle as error:
+            of_corrections.warning("collection %s answers, but: %s", manifest.collection, error.problem)
+        return None
+    _check_installed(path, manifest, "cannot answer, as it looks at each query")
+    restore = registered(manifest.correction.name).live
+    if restore is None:
+        return None
     with bundle.reading(path), open_npz(path) as arrays, open_npz(fitted) as state:
         both: ChainMap[str, NDArray[Any]] = ChainMap(arrays, state)  # type: ignore[arg-type]  # it is only read
         return restore.from_arrays(both, manifest.correction.details)

@@ -251,6 +251,10 @@ class JobRecord(_Record):
     gates: dict[str, Any] = Field({}, description="What the gates measured, and their bounds.")
 
 
+BUILT_WITH = ("hubless", "faiss-cpu", "numpy", "pyarrow")
+"""Packages that make each version."""
+
+
 class Provenance(_Record):
     """The origin of a bundle."""
 

@@ -18,7 +18,7 @@ from hubless.builder.indexing import IndexOrder, IndexResult, build_index, write
 from hubless.builder.inputs import Contents, fit_index_basis
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.recipe import FAISS, Recipe
-from hubless.corrections import QueryTime
+from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import INDEXES, augment, cheapest_setting, recall_curve
@@ -117,7 +117,9 @@ class VersionDraft:
             encoder=None if contents.encoder is None else {"dim": contents.encoder.dim},
             measured=self.measured,
             confidence=confidence_record(self.confidence),
-            provenance=Provenance(inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions()),
+            provenance=Provenance(
+                inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions(fields["correction"].name)
+            ),
             files={},
             vectorless=len(self.offsets) - self.targets.room(None),
             **fields,
@@ -153,8 +155,11 @@ def empty_draft(
 
 
 @cache
-def _versions() -> dict[str, str]:
-    return {package: installed_version(package) for package in ("hubless", "faiss-cpu", "numpy", "pyarrow")}
+def _versions(correction: str) -> dict[str, str]:
+    """Return the versions of the packages that make a version, and of the one that brings its correction."""
+    brought_by, _, version = registered(correction).package.partition(" ")
+    own = {package: installed_version(package) for package in bundle.BUILT_WITH}
+    return own | ({brought_by: version} if version else {})
 
 
 log = logging.getLogger("hubless.engines")

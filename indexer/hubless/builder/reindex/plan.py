@@ -26,7 +26,7 @@ from hubless.builder.reindex.source_files import (
     same,
     stamps,
 )
-from hubless.corrections import QUERY_TIMES
+from hubless.corrections import folds
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.search.delta.writes import KINDS, Put
 from hubless.store import bundle
@@ -271,7 +271,7 @@ def _refit(
     now: datetime,
 ) -> list[str]:
     why = _differences("", fit, record.fit)
-    if changed and fit["correction"] in QUERY_TIMES:
+    if changed and not folds(fit["correction"]):
         why.append(f"correction {fit['correction']} prepares all targets together")
     if job.refit.bank == "changed":
         names = sorted({*banks, *record.banks} - {"encoder"})

@@ -13,7 +13,7 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least
 from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows, in_memory
 
-TOGETHER = 256
+CENTRES_HELD = 256
 """Targets whose neighbours are in memory at once."""
 
 
@@ -37,7 +37,7 @@ def _nearness(bank: F32, k: int, targets: VectorSource, advance: Advance = no_pr
     done = 0
     for block in targets.blocks(block_rows(targets.shape[1])):
         _, rows = top_k(block, ArrayVectors(bank, "query bank"), k)
-        for part in slices(len(block), TOGETHER):
+        for part in slices(len(block), CENTRES_HELD):
             centres = bank[rows[part]].mean(axis=1, dtype=np.float64)
             products = np.einsum("ij,ij->i", block[part], centres)
             found[done + part.start : done + part.stop] = products - np.einsum("ij,ij->i", centres, centres) / 2

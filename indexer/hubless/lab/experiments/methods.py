@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hubless.corrections import CORRECTIONS, QUERY_TIMES, Correction
+from hubless.corrections import CORRECTIONS, Correction, folds
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.lab.experiments.trials import Scorer, Trial
@@ -18,7 +18,6 @@ DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
 PLAN_NAMES = ("otn", "l2n", "hn", "dsl_whole", "sinkhorn_whole")
 INDEXED = ("nnn_ivf", "nnn_fastscan")
 """Offsets of `nnn` by an index over the bank: `hubless.lab.experiments.approximate`."""
-KNOWN = (*CORRECTIONS, *PLAN_NAMES, *INDEXED)
 
 NEIGHBOURS = (1, 4, 16, 64, 128, 256)
 WEIGHTS = (0.25, 0.5, 0.75, 1.0)
@@ -49,8 +48,8 @@ class Method:
         return make_correction(self.name, self.parameters)
 
     def check(self) -> None:
-        if self.name not in KNOWN:
-            raise InputError("correction", f"one of {', '.join(KNOWN)}", self.name)
+        if self.name not in known_names():
+            raise InputError("correction", f"one of {', '.join(known_names())}", self.name)
         if self.name in CORRECTIONS:
             self.correction()
         else:
@@ -81,6 +80,11 @@ class Method:
         return partial(function, **self.parameters)
 
 
+def known_names() -> tuple[str, ...]:
+    """Return the names of all methods, those of installed packages among them."""
+    return (*CORRECTIONS, *PLAN_NAMES, *INDEXED)
+
+
 Methods: TypeAlias = Sequence[str | tuple[str, Parameters] | Method] | Mapping[str, Parameters]
 """Names of methods, or pairs of a name and its parameters, or parameters by name."""
 
@@ -109,7 +113,7 @@ def grid_methods(
     own = grids or {}
     names = list(own) if names is None and own else names
     if names is None:
-        wanted = [name for name in GRIDS if name not in QUERY_TIMES and (target_bank or name not in NEED_TARGET_BANK)]
+        wanted = [name for name in GRIDS if folds(name) and (target_bank or name not in NEED_TARGET_BANK)]
     else:
         asked = ["none", *names]
         for name in asked:
