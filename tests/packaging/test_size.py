@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 269_400,
+    "library": 273_300,
     "service": 67_000,
-    "tests": 410_700,
-    "words": 34_000,
+    "tests": 412_000,
+    "words": 34_250,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,
