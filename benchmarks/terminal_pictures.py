@@ -19,6 +19,7 @@ LABELS = "--queries queries.npy --relevant right.npy"
 COMMANDS = {
     "diagnose": "hubless diagnose --targets targets.npy --query-bank bank.npy --set queries=queries.npy "
     "--set relevant=right.npy --set top=3",
+    "corpus": "hubless diagnose --targets targets.npy --set payload=titles.csv --set top=3",
     "build": f"{BUILD} --payload titles.csv",
     "evaluate": f"hubless evaluate --catalog catalog --collection things {LABELS}",
     "compare": "hubless query --catalog catalog --collection things --vectors question.npy --limit 8 --compare",

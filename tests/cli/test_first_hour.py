@@ -98,12 +98,17 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
 def test_without_a_query_log_the_advice_is_printed_and_leads_to_a_served_collection(run, tmp_path):
     files = data("hubs", tmp_path)
     where = ["--catalog", tmp_path / "catalog", "--collection", "things"]
-    for command in (["build", *where], ["diagnose"], ["report", "--output", tmp_path / "report.html"]):
-        refused = run(*command, "--targets", files["targets"])
-        assert refused.code != 0
-        assert "query bank" in refused.err.replace("-", " ")
-        assert "No queries yet? Encode captions or titles" in refused.err
-        assert "--correction none" in refused.err
+    refused = run("build", *where, "--targets", files["targets"])
+    assert refused.code != 0
+    assert "query bank" in refused.err.replace("-", " ")
+    assert "No queries yet? Encode captions or titles" in refused.err
+    assert "--correction none" in refused.err
+    alone = run("diagnose", "--targets", files["targets"])
+    assert (alone.code, alone.err) == (0, "")
+    assert "nothing here tells what a correction gains: give example queries" in alone.out
+    page = tmp_path / "report.html"
+    assert run("report", "--targets", files["targets"], "--output", page).code == 0
+    assert "This does not tell what people see. Next: make the report again" in page.read_text("utf-8")
 
     built = run("build", *where, "--targets", files["targets"], "--correction", "none")
     assert (built.code, built.err) == (0, "")

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.cli.options import (
     EXAMINED,
     SET,
@@ -27,6 +26,7 @@ from hubless.cli.options import (
 from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
 from hubless.databases.spool import rows_of
 from hubless.errors import InputError
+from hubless.lab.corpus import Corpus
 from hubless.lab.diagnose import diagnose
 from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.experiments.methods import as_methods
@@ -40,6 +40,7 @@ from hubless.store.kept_scan import keep_scan
 
 _OF_GALLERY = ("targets", "metric", "ids", "payload")
 ALERT = 3
+SHOWN_IDS = 5
 
 
 def diagnose_command(
@@ -57,7 +58,8 @@ def diagnose_command(
 
     Says how unevenly targets are found, whether the query bank is good, and what
     auto changes; with --set queries=FILE and relevant=FILE also what it gains.
-    Give --targets, an address, or a --collection.
+    Give --targets, an address, or a --collection. Without queries it says how
+    targets find each other, and which are near-duplicates.
 
     \b
     Example:
@@ -72,16 +74,19 @@ def diagnose_command(
         gallery = examined_from(values, targets, catalog, collection)
         if ("queries" in values) != ("relevant" in values):
             raise typer.BadParameter("queries and relevant come together", param_hint=SET)
-        if targets is not None and query_bank is None and "queries" not in values:
-            raise typer.BadParameter(f"--targets needs it. {NO_QUERIES}", param_hint="--query-bank")
         diagnosis = diagnose(gallery, query_bank, **values)
     if json_:
         print_json(diagnosis.as_json())
         return
-    for sentence in [*diagnosis.verdict, *(f"Note: {note}." for note in diagnosis.notes)]:
+    if isinstance(diagnosis, Corpus):
+        said, tables = diagnosis.verdict, _corpus_tables(diagnosis)
+    else:
+        said = [*diagnosis.verdict, *(f"Note: {note}." for note in diagnosis.notes)]
+        tables = _diagnosis_tables(diagnosis)
+    for sentence in said:
         print_item(sentence)
     typer.echo()
-    for table in _diagnosis_tables(diagnosis):
+    for table in tables:
         print_table(table)
 
 
@@ -174,6 +179,21 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
         "never found": ", ".join(str(named.id) for named in diagnosis.never) or "none",
     }
     return [diagnosis.uneven().rich(), hubs, facts(rows, title="The query bank")]
+
+
+def _corpus_tables(corpus: Corpus) -> list[Table]:
+    hubs = table_of("id", "found", "payload", title=f"Found most by other targets, N_{corpus.main.k}")
+    for hub in corpus.hubs:
+        hubs.add_row(str(hub.target.id), f"{hub.count:,}", _payload(hub.target.payload))
+    never = table_of("id", "payload", title="Some that no other target finds")
+    for named in corpus.never:
+        never.add_row(str(named.id), _payload(named.payload))
+    alike = table_of("targets", "ids", "payload of the first", title="Near-duplicates, the largest groups")
+    for group in corpus.near_duplicates:
+        ids = [str(named.id) for named in group]
+        more = f" and {len(ids) - SHOWN_IDS:,} more" if len(ids) > SHOWN_IDS else ""
+        alike.add_row(f"{len(ids):,}", ", ".join(ids[:SHOWN_IDS]) + more, _payload(group[0].payload))
+    return [corpus.uneven().rich(), *(table for table in (hubs, never, alike) if table.row_count)]
 
 
 def _scan_table(found: Scan) -> Table:

@@ -12,8 +12,9 @@ from hubless.builder.recipe import Metric
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.errors import InputError
 from hubless.lab.charts import Chart, occurrence_chart
+from hubless.lab.corpus import Corpus, examine_corpus
 from hubless.lab.cross_fit import expected_gain, held_out_rankings, signs
-from hubless.lab.diagnosis import MAIN_DEPTH, Depth, Diagnosis, Hub, Shape
+from hubless.lab.diagnosis import CLEAR, DEPTHS, MAIN_DEPTH, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.gallery import Gallery, as_gallery
@@ -29,14 +30,9 @@ from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
 from hubless.vectors.sources import ArrayVectors, VectorSource
 
-DEPTHS = (1, 10, 20)
 SHOWN = 10
 FEW, ENOUGH = 100, 1000
 """Fewer bank queries than the first make offsets mostly noise; above the second, more bring little."""
-CLEAR, SEVERE = 1.4, 4.0
-"""Levels of skewness beyond that of chance."""
-HIDDEN = 0.1
-"""Share of the targets never found, beyond that of chance, from which on there is hubness."""
 CONSTANT = 1e-6
 MOST_OF_A_LOG = 0.5
 """Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
@@ -60,9 +56,10 @@ def diagnose(
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
     progress: bool | None = None,
-) -> Diagnosis:
+) -> Diagnosis | Corpus:
     """Measure hubness with bank queries that are held out from the fit of `auto`, in turn. Needs no labels.
 
+    Without any queries, a `Corpus` tells how targets find each other, which says nothing of what queries find.
     `verdict` says in sentences what it means, `symptoms` what speaks for broken vectors. Raises `InputError` if inputs
     do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
 
@@ -70,7 +67,7 @@ def diagnose(
     ----------
     targets : (n, d), or an index
     query_bank : (b, d) example queries; may be left out for an index, which then takes the queries that its correction
-        was fitted on
+        was fitted on, and where there are none
     metric : "cosine" or "dot"; it has to be given with vectors
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
@@ -84,6 +81,11 @@ def diagnose(
     """
     gallery = as_gallery(targets, metric, ids, payload)
     check_labels(queries, relevant)
+    if query_bank is None and queries is None and not has_bank(gallery):
+        for name, given in (("target_bank", target_bank), ("live_queries", live_queries)):
+            if given is not None:
+                raise InputError(name, "none without a query bank, beside which it is looked at", "one")
+        return examine_corpus(gallery, top, seed, progress)
     live = None
     if live_queries is not None:
         live = drawn(gallery.queries(live_queries, "live queries"), gallery.targets)
@@ -199,6 +201,11 @@ def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
     return ArrayVectors(state["bank"], "query bank")
 
 
+def has_bank(gallery: Gallery) -> bool:
+    """Return if a gallery is a collection that keeps the queries it was fitted on."""
+    return gallery.collection is not None and "bank" in gallery.collection.correction().state()
+
+
 def _why_unknown(bank: BankRecord) -> str | None:
     """Return why a bank does not tell what live queries gain; None if it does."""
     if bank.among_targets > MOST_TARGETS:
@@ -214,12 +221,9 @@ def _why_unknown(bank: BankRecord) -> str | None:
 
 
 def _level(depth: Depth, bank: int) -> str:
-    beyond = depth.raw.skewness - depth.chance.skewness
-    even = depth.raw.most <= 2 * depth.chance.most
-    hidden = depth.raw.antihubs - depth.chance.antihubs > HIDDEN
-    if (beyond < CLEAR / 2 or even) and not hidden:
-        return "unclear" if bank < FEW and beyond >= CLEAR / 2 else "none"
-    return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
+    level = level_of(depth.raw, depth.chance)
+    uncertain = level == "none" and depth.raw.skewness - depth.chance.skewness >= CLEAR / 2
+    return "unclear" if uncertain and bank < FEW else level
 
 
 def _gain(found: Comparison) -> dict[str, Any] | None:

@@ -16,7 +16,12 @@ from hubless.measures.evenness import ChosenStrength
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
 
+DEPTHS = (1, 10, 20)
 MAIN_DEPTH = 10
+CLEAR, SEVERE = 1.4, 4.0
+"""Levels of skewness beyond that of chance."""
+HIDDEN = 0.1
+"""Share of the targets never found, beyond that of chance, from which on there is hubness."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,26 @@ class Shape:
             measures.antihub_occurrence(occurrence),
             measures.robin_hood(occurrence),
         )
+
+
+def level_of(raw: Shape, chance: Chance) -> str:
+    """Return how much hubness there is beyond chance: none, mild, clear or severe."""
+    beyond = raw.skewness - chance.skewness
+    even = raw.most <= 2 * chance.most
+    if (beyond < CLEAR / 2 or even) and raw.antihubs - chance.antihubs <= HIDDEN:
+        return "none"
+    return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
+
+
+def lines_of_depth(k: int, *shapes: Shape | Chance) -> list[list[str]]:
+    """Return a line a measure of N_k, with a cell for each of some shapes; chance has no Robin Hood index."""
+    robin_hood = [f"{shape.robin_hood:.1%}" if isinstance(shape, Shape) else "–" for shape in shapes]
+    return [
+        [f"skewness of N_{k}", *(f"{shape.skewness:.2f}" for shape in shapes)],
+        [f"most found, N_{k}", *(f"{shape.most:,}" for shape in shapes)],
+        [f"never found, N_{k}", *(f"{shape.antihubs:.1%}" for shape in shapes)],
+        [f"Robin Hood, N_{k}", *robin_hood],
+    ]
 
 
 @dataclass(frozen=True)
@@ -104,15 +129,11 @@ class Diagnosis:
 
     def uneven(self, depths: list[Depth] | None = None) -> TextTable:
         """Return the measures of each depth, raw, corrected and by chance."""
-        lines = []
-        for depth in depths or self.depths:
-            three = (depth.raw, depth.corrected, depth.chance)
-            lines += [
-                [f"skewness of N_{depth.k}", *(f"{shape.skewness:.2f}" for shape in three)],
-                [f"most found, N_{depth.k}", *(f"{shape.most:,}" for shape in three)],
-                [f"never found, N_{depth.k}", *(f"{shape.antihubs:.1%}" for shape in three)],
-                [f"Robin Hood, N_{depth.k}", *(f"{shape.robin_hood:.1%}" for shape in three[:2]), "–"],
-            ]
+        lines = [
+            line
+            for depth in depths or self.depths
+            for line in lines_of_depth(depth.k, depth.raw, depth.corrected, depth.chance)
+        ]
         caption = f"{self.held_out:,} held-out queries, {self.targets:,} targets"
         return TextTable(["", "raw", "auto", "chance"], lines, caption)
 

@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import MOST_TARGETS, NO_QUERIES, is_unusable
+from hubless.builder.banks.bank_checks import MOST_TARGETS, is_unusable
 from hubless.errors import InputError, storage_errors
 from hubless.lab.charts import ACCENT, RAW, Chart, even_axis
-from hubless.lab.diagnose import bank_of, check_labels, diagnose
+from hubless.lab.corpus import Corpus
+from hubless.lab.diagnose import bank_of, check_labels, diagnose, has_bank
 from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.compare import compare
@@ -40,7 +41,7 @@ class Report:
     """All that the page shows."""
 
     name: str
-    diagnosis: Diagnosis
+    diagnosis: Diagnosis | Corpus
     comparison: Comparison | None
     abstention: Abstention | None
     images: bool
@@ -66,15 +67,21 @@ class Report:
         """Return what the correction does, in searches that a reader can picture, and what to do next."""
         rows = {} if self.comparison is None else {row.label: row for row in self.comparison.rows}
         both = rows if "none" in rows and "auto" in rows else None
-        unusable = is_unusable(self.diagnosis.bank)
-        given = {"rows": both, "diagnosis": self.diagnosis, "unusable": unusable}
-        return render("headline.txt", from_targets=self.diagnosis.bank.among_targets > MOST_TARGETS, **given).strip()
+        bank = None if isinstance(self.diagnosis, Corpus) else self.diagnosis.bank
+        given = {"rows": both, "diagnosis": self.diagnosis, "unusable": bank is not None and is_unusable(bank)}
+        from_targets = bank is not None and bank.among_targets > MOST_TARGETS
+        return render("headline.txt", from_targets=from_targets, **given).strip()
 
     def as_html(self) -> str:
         """Return the page, with style and pictures inside."""
+        if isinstance(self.diagnosis, Corpus):
+            page, notes = "corpus.html", []
+        else:
+            page, notes = "report.html", self.diagnosis.notes
         return render(
-            "report.html",
+            page,
             report=self,
+            notes=notes,
             headline=self.headline(),
             made=f"{datetime.now(UTC):%Y-%m-%d}",
             version=version("hubless"),
@@ -108,14 +115,15 @@ def make_report(
     """Diagnose, and compare corrections if there are labels. The page may load `images` that payload names.
 
     Without a query bank, labelled queries are the bank of the diagnosis, and split strictly for what is compared.
-    `projection` draws targets and bank on a plane; "umap" and "tsne" need the extra `umap`.
+    Without any queries the page tells how targets find each other. `projection` draws targets and bank on a plane;
+    "umap" and "tsne" need the extra `umap`.
     """
     if projection is not None:
         check_method(projection)
     check_labels(queries, relevant)
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries
-    if bank is None and gallery.collection is None:
-        raise InputError("query bank", f"a query bank, or labelled queries. {NO_QUERIES}", "none")
+    if projection is not None and bank is None and not has_bank(gallery):
+        raise InputError("projection", "none without a query bank, which is drawn, too", projection)
     if corrections and relevant is None:
         raise InputError("corrections", "none without labels to compare them by", "some")
     comparison, abstention = None, None

@@ -22,6 +22,7 @@ ELSEWHERE = 0.95
 LONG = 0.9
 """Share of the targets that are shorter than the most found ones, from which on length decides."""
 MOST_FOUND = 10
+_LENGTHS = "wrong-metric"
 
 
 @dataclass(frozen=True)
@@ -42,40 +43,50 @@ def find_symptoms(
     seed: int = 0,
 ) -> list[Symptom]:
     """Return what speaks for broken vectors. `found` (n,) is how often each target is found raw."""
+    queries = in_memory(sample(bank, LOOKED_AT, seed))
     symptoms = []
-    queries, items = (in_memory(sample(source, LOOKED_AT, seed)) for source in (bank, targets))
     if is_unusable(record):
         symptoms.append(
-            ("wrong-model", "Queries are no nearer to targets than random vectors: another model made them.")
+            Symptom("wrong-model", "Queries are no nearer to targets than random vectors: another model made them.")
         )
     different, asked = np.unique(queries, axis=0, return_counts=True)
-    items_once = np.unique(items, axis=0)
-    sides = (
-        ("query", different, asked.max() / len(queries), SAME_QUERIES, "are one and the same"),
-        ("target", items_once, 1 - len(items_once) / len(items), SAME_TARGETS, "repeat others"),
-    )
-    for side, once, same, most, how in sides:
-        if same > most:
-            why = "texts are cut off, empty or read from a wrong field"
-            symptoms.append((f"identical-{side}-vectors", f"{same:.0%} of the {side} vectors {how}: {why}."))
-        elif (cosine := mean_cosine(once)) > ONE_DIRECTION:
-            why = "a prompt outweighs the texts, the pooling is wrong, or texts are cut to a common beginning"
-            sentence = f"All {side} vectors are nearly one (mean cosine {cosine:.3f}): {why}."
-            symptoms.append((f"identical-{side}-vectors", sentence))
+    symptoms += _of_vectors("query", different, asked.max() / len(queries), SAME_QUERIES, "are one and the same")
+    of_targets = find_symptoms_of_targets(targets, metric, found, seed)
+    symptoms += [each for each in of_targets if each.name != _LENGTHS]
     if record.apart_from_targets is not None and record.apart_from_targets <= LIKE_TARGETS:
         sentence = "Queries lie where the targets lie. If the model wants a prefix for queries, it is missing."
-        symptoms.append(("missing-prefix", sentence))
+        symptoms.append(Symptom("missing-prefix", sentence))
     enough = live is not None and min(len(live), len(queries)) >= ENOUGH_TO_COMPARE
     if live is not None and enough and told_apart(_shuffled(live, seed), _shuffled(queries, seed)) >= ELSEWHERE:
         why = "another prefix or model, or other questions"
-        symptoms.append(("missing-prefix", f"Live queries lie apart from the query bank: {why}."))
+        symptoms.append(Symptom("missing-prefix", f"Live queries lie apart from the query bank: {why}."))
+    return symptoms + [each for each in of_targets if each.name == _LENGTHS]
+
+
+def find_symptoms_of_targets(targets: VectorSource, metric: str, found: I64, seed: int = 0) -> list[Symptom]:
+    """Return what speaks for broken vectors of targets alone. `found` (n,) is how often each is found raw."""
+    items = in_memory(sample(targets, LOOKED_AT, seed))
+    once = np.unique(items, axis=0)
+    symptoms = _of_vectors("target", once, 1 - len(once) / len(items), SAME_TARGETS, "repeat others")
     if metric == "dot" and found.sum():
         lengths = np.linalg.norm(items, axis=1)
         top = targets.take(np.argsort(-found, kind="stable")[:MOST_FOUND])
         if np.mean(np.median(np.linalg.norm(top, axis=1)) > lengths) > LONG and np.ptp(lengths) > lengths.mean() / 10:
             sentence = "The targets found most are the longest vectors. Is cosine the metric of the model?"
-            symptoms.append(("wrong-metric", sentence))
-    return [Symptom(*each) for each in symptoms]
+            symptoms.append(Symptom(_LENGTHS, sentence))
+    return symptoms
+
+
+def _of_vectors(side: str, once: F32, same: float, most: float, how: str) -> list[Symptom]:
+    """Return what the different vectors of a side, and the share that is the same, speak for."""
+    name = f"identical-{side}-vectors"
+    if same > most:
+        why = "texts are cut off, empty or read from a wrong field"
+        return [Symptom(name, f"{same:.0%} of the {side} vectors {how}: {why}.")]
+    if (cosine := mean_cosine(once)) > ONE_DIRECTION:
+        why = "a prompt outweighs the texts, the pooling is wrong, or texts are cut to a common beginning"
+        return [Symptom(name, f"All {side} vectors are nearly one (mean cosine {cosine:.3f}): {why}.")]
+    return []
 
 
 def mean_cosine(rows: F32) -> float:
