@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 273_300,
+    "library": 275_100,
     "service": 67_000,
-    "tests": 412_000,
-    "words": 34_250,
+    "tests": 413_200,
+    "words": 34_350,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,
