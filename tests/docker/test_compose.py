@@ -1,3 +1,4 @@
+import json
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from support import jobs, small
+from support.problems import with_hubs
 from support.serving import serving_catalog
 
 import hubless
@@ -106,6 +108,31 @@ def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(r
         }
         _, *words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
         assert run(*(places.get(word, word) for word in words)).code == 0
+
+
+ASKED = re.findall(r"(?ms)^(python3 -c .*?@-)$", DOCS)
+
+
+def test_page_asks_after_each_way_to_start():
+    assert len(ASKED) == DOCS.count("build --catalog") + DOCS.count("compose run --rm build") == 2
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_first_answer_of_the_page_is_corrected(asked, tmp_path):
+    given = with_hubs()
+    (tmp_path / "input").mkdir()
+    np.save(tmp_path / "input" / "query-bank.npy", given.bank)
+    hubless.build(tmp_path / "catalog", "default", given.targets, given.bank, metric="cosine", correction="csls")
+    python = Path(sys.executable).parent
+    with serving_catalog(tmp_path / "catalog") as url:
+        line = asked.replace("http://127.0.0.1:8000", url).replace("python3", f"{python}/python")
+        answer = subprocess.run(["bash", "-ec", line], cwd=tmp_path, check=True, capture_output=True, env={"KEY": "x"})
+    hits = [hit["id"] for hit in json.loads(answer.stdout)["hits"]]
+    with hubless.open(tmp_path / "catalog", "default") as served:
+        first = given.bank[:1]
+        corrected, raw = (served.query(first, limit=3, strength=strength).ids[0] for strength in (1.0, 0.0))
+    assert hits == corrected
+    assert corrected != raw
 
 
 def test_cron_job_of_kubernetes_calls_the_command_rightly(run, tmp_path):
