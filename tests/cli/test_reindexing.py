@@ -100,13 +100,25 @@ def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job,
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_service_that_refuses_the_key_ends_the_wait_at_once_and_the_variable_is_named(reindex, status):
+def test_service_that_refuses_the_key_is_named_before_the_work_and_when_there_is_none(reindex, job, status):
+    expected = f"HUBLESS_API_KEY: expected an API key that may read {NAME!r}, got status {status} from "
     asked = []
     with answering(statuses(lambda request: asked.append(request.path) or status)) as url:
         ended = reindex("--set", f"wait_for={url}")
-    assert ended.code == 5
-    assert f"it said status {status}: set HUBLESS_API_KEY" in ended.err
-    assert len(asked) == 1
+        assert (ended.code, f"{expected}{url}/v1/collections/{NAME}" in ended.err) == (1, True)
+        assert len(asked) == 1
+        assert not (job.parent / "catalog").exists()
+        assert reindex().code == 0
+        nothing_to_do = reindex("--set", f"wait_for={url}")
+        assert (nothing_to_do.code, expected in nothing_to_do.err) == (1, True)
+
+
+def test_key_that_is_refused_later_ends_the_wait_at_once(reindex):
+    asked = []
+    with answering(statuses(lambda request: asked.append(request.path) or (404 if len(asked) == 1 else 401))) as url:
+        ended = reindex("--set", f"wait_for={url}")
+    assert (ended.code, len(asked)) == (5, 2)
+    assert "it said status 401: set HUBLESS_API_KEY to an API key that may read" in ended.err
 
 
 @pytest.mark.parametrize(

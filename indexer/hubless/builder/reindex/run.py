@@ -3,7 +3,7 @@
 import logging
 import shutil
 import time
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +34,7 @@ from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
 from hubless.builder.reindex.source_files import same, write_table
-from hubless.builder.reindex.waiting import AwaitedService, ServiceWait
+from hubless.builder.reindex.waiting import ServiceWait, awaited
 from hubless.corrections.grouped import group_names
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
@@ -118,9 +118,8 @@ def reindex(
     """
     started = time.monotonic()
     job, folder, where = opened(job_file, catalog)
-    service = None if wait_for is None else AwaitedService(wait_for, job.collection)
     with (
-        nullcontext() if service is None else closing(service),
+        awaited(wait_for, job.collection, timeout) as service,
         working(where, job.collection, pull=True) as work,
         lease(work.catalog.path / job.collection, "hubless reindex"),
         progress_bars(progress) as steps,

@@ -2,14 +2,22 @@
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hubless.encoders.http import by, checked_url, http_transport
 from hubless.errors import InputError
 
+if TYPE_CHECKING:
+    import httpx
+
 ENOUGH = 3
 """Answers in a row that have to name the version: each may come from another worker."""
 PAUSE_SECONDS = 0.5
+_ANSWER_SECONDS = 10.0
+"""The longest that one answer may take."""
 KEY_VARIABLE = "HUBLESS_API_KEY"
 _REFUSED = (401, 403)
 """Statuses that another try does not change."""
@@ -43,21 +51,30 @@ class AwaitedService:
         sender = http_transport("wait_for", url, limits)
         self._http = httpx.Client(transport=sender, trust_env=False, headers=headers)
 
+    def check(self, timeout: float) -> None:
+        """Raise `InputError` if the service refuses the key. One that does not answer yet is asked again in the end."""
+        import httpx
+
+        try:
+            status = self._ask(timeout).status_code
+        except httpx.HTTPError:
+            return
+        if status in _REFUSED:
+            raise InputError(KEY_VARIABLE, self._key_that_may, f"status {status} from {self._address}")
+
     def wait(self, version: str, timeout: float) -> ServiceWait:
         """Ask for the version of the collection until it is this one or a newer one."""
         import httpx
-
-        from hubless.encoders.in_time import in_time
 
         end, seen, said = time.monotonic() + timeout, 0, "nothing"
         while time.monotonic() < end:
             served = None
             try:
-                with in_time(min(10.0, max(0.1, end - time.monotonic()))):
-                    answer = self._http.get(self._address, timeout=10.0)
+                answer = self._ask(max(0.1, end - time.monotonic()))
                 if answer.status_code in _REFUSED:
-                    may = f"set {KEY_VARIABLE} to an API key that may read {self.collection!r}"
-                    return ServiceWait(False, f"status {answer.status_code}: {may}")
+                    return ServiceWait(
+                        False, f"status {answer.status_code}: set {KEY_VARIABLE} to {self._key_that_may}"
+                    )
                 served = answer.json().get("version") if answer.is_success else None
                 said = f"version {served}" if served else f"status {answer.status_code}{by(self._address)}"
             except httpx.HTTPError as error:
@@ -71,5 +88,26 @@ class AwaitedService:
                 time.sleep(min(PAUSE_SECONDS, max(0.0, end - time.monotonic())))
         return ServiceWait(False, f"{said} for {timeout:g} seconds")
 
+    @property
+    def _key_that_may(self) -> str:
+        return f"an API key that may read {self.collection!r}"
+
+    def _ask(self, seconds: float) -> "httpx.Response":
+        from hubless.encoders.in_time import in_time
+
+        with in_time(min(_ANSWER_SECONDS, seconds)):
+            return self._http.get(self._address, timeout=_ANSWER_SECONDS)
+
     def close(self) -> None:
         self._http.close()
+
+
+@contextmanager
+def awaited(url: str | None, collection: str, timeout: float) -> Iterator[AwaitedService | None]:
+    """Open a service that is waited for, if there is one, and ask it once, so that a wrong key is known at once."""
+    if url is None:
+        yield None
+        return
+    with closing(AwaitedService(url, collection)) as service:
+        service.check(timeout)
+        yield service
