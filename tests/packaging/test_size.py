@@ -9,9 +9,9 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 275_100,
+    "library": 275_300,
     "service": 67_000,
-    "tests": 413_200,
+    "tests": 417_200,
     "words": 34_350,
     "settings": 40,
     "knobs": 264,
