@@ -6,6 +6,7 @@ import sys
 
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "offsets_vs_gemm": ([], ["--targets", "20000", "100000"]),
+    "bank_index": (["--bank", "10000", "--targets", "20000"], []),
     "sinkhorn_vs_pot": (["--rows", "6000", "--repeats", "1"], ["--rows", "10000"]),
     "index_recipes": (["--targets", "10000"], ["--targets", "10000", "100000"]),
     "half_dimensions": (["--targets", "20000"], []),

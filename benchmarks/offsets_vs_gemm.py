@@ -1,12 +1,13 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-Every correction needs NumPy's product of targets and bank, `sn` two.
+Every correction needs NumPy's product of targets and bank, `sn` two. Faiss' own top k stands beside our kernel.
 """
 
 import argparse
 import itertools
 from functools import partial
 
+import faiss
 import numpy as np
 
 from benchmarks import harness
@@ -32,10 +33,22 @@ def reduced(kernel, parameter, bank, targets):
     return kernel(ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), parameter)
 
 
+def by_faiss(bank, targets):
+    """The exact top-k mean by a flat index of Faiss."""
+    index = faiss.IndexFlatIP(bank.shape[1])
+    index.add(bank)
+    found = np.empty(len(targets))
+    for start in range(0, len(targets), TARGETS_AT_ONCE):
+        here = slice(start, start + TARGETS_AT_ONCE)
+        found[here] = index.search(targets[here], K)[0].mean(axis=1, dtype=np.float64)
+    return found
+
+
 SIDES = {
     "product": product,
     "log-sum-exp": partial(reduced, log_sum_exp, TEMPERATURE),
     f"top-k mean, k={K}": partial(reduced, top_k_mean, K),
+    f"the same by flat Faiss, k={K}": by_faiss,
     "sn, fit and offsets": sn,
 }
 

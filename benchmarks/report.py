@@ -19,6 +19,7 @@ ORDER = (
     "half_dimensions",
     "graphs",
     "offsets_vs_gemm",
+    "bank_index",
     "shards",
     "filters",
     "http_goals",

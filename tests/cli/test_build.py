@@ -70,7 +70,7 @@ def test_set_gives_parameters_as_numbers_or_words(build):
     [
         ("k", "expected NAME=VALUE, got k"),
         ("=4", "expected NAME=VALUE"),
-        ("sede=4", "there is no sede, did you mean seed? Known: bank_of_targets,"),
+        ("sede=4", "there is no sede, did you mean seed? Known: bank_index, bank_of_targets,"),
         ("k=", "k: expected a whole number"),
         ("k=0", "k: expected a whole number of at least 1"),
         ("k=1.5", "k: expected a whole number"),

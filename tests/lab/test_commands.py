@@ -81,7 +81,7 @@ class TestEvaluate:
             (["--strict", "--correction", "foo"], "foo"),
             (["--strict", "--set", "seeds"], "NAME=VALUE"),
             (["--strict", "--set", "seed=3"], "there is no seed, did you mean seeds? Known: abstain, attribute,"),
-            (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, got n"),
+            (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
             (["--strict", "--set", "output=table.doc"], ".json, .csv, .md, .tex"),
             (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
             (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),

@@ -126,7 +126,10 @@ class TestParameterFile:
             ('{"parameters": {}}', 'expected an object with "correction"'),
             ('{"correction": "foo"}', "correction: expected one of auto, none"),
             ('{"correction": "nnn", "parameters": [1]}', "parameters: expected an object, got list"),
-            ('{"correction": "nnn", "parameters": {"n": 1}}', "parameter of nnn: expected one of k, weight, got n"),
+            (
+                '{"correction": "nnn", "parameters": {"n": 1}}',
+                "parameter of nnn: expected one of k, weight, bank_index, got n",
+            ),
             ('{"correction": "nnn", "parameters": {"k": 0}}', "k: expected a whole number of at least 1"),
         ],
     )

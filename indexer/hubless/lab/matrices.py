@@ -10,6 +10,7 @@ import numpy as np
 
 from hubless.corrections import Correction
 from hubless.corrections.folded.auto import Auto
+from hubless.corrections.folded.bank_index import FLAT
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax
 from hubless.errors import InputError, one_line, storage_errors
@@ -74,6 +75,8 @@ def vectorless(correction: Correction) -> Correction:
         raise InputError(
             "queries", "vectors, as this correction compares the target bank with the targets", "similarities"
         )
+    if getattr(correction, "bank_index", FLAT) != FLAT:
+        raise InputError("bank_index", f"{FLAT} with similarities, as the others are indexes over vectors", "another")
     return _AutoWithoutVectors() if isinstance(correction, Auto) else correction
 
 

@@ -1,32 +1,48 @@
 """`nnn` and `csls`: the mean similarity of a target to its nearest bank queries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
-from hubless.corrections.query_time import Details
+from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST, BankIndex, index_of
+from hubless.corrections.query_time import Details, State
+from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, check_at_least, check_between
+from hubless.vectors.arrays import F32, F64, check_at_least, check_between
+from hubless.vectors.sources import held
 
 PUBLISHED_K = 128
 CSLS_WEIGHT = 0.5
 """CSLS ranks by 2 q·t − r(q) − r(t): halved, and without the query's own term, q·t − ½ r(t)."""
 
 
+_INDEX = "index"
+
+
 @dataclass(frozen=True, repr=False)
 class FittedNeighbours(BankKept):
-    """h(t) = w · mean of the k largest q·t over the bank."""
+    """h(t) = w · mean of the k largest q·t over the bank; about that by an index."""
 
     k: int
     weight: float
     note: str | None = None
+    index: BankIndex | None = None
 
     @property
     def details(self) -> Details:
-        return {name: value for name, value in super().details.items() if value is not None}
+        found = {name: value for name, value in super().details.items() if value is not None and name != _INDEX}
+        if (index := self.index) is None:
+            return found
+        return found | {
+            "bank_index": index.kind,
+            "bank_recall": index.recall,
+            BANK_INDEXES[index.kind].parameter: index.searched,
+        }
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return self.offsets_each([self], targets, advance)[0]
@@ -34,8 +50,24 @@ class FittedNeighbours(BankKept):
     @staticmethod
     def offsets_each(fits: Sequence["FittedNeighbours"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
-        means = top_k_mean_each([each.bank for each in fits], source, [each.k for each in fits], advance)
+        compared = [each for each in fits if each.index is None]
+        exact = iter(top_k_mean_each([each.bank for each in compared], source, [each.k for each in compared], advance))
+        means: list[F64] = [
+            next(exact) if each.index is None else each.index.top_k_mean(source, each.k, advance) for each in fits
+        ]
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
+
+    def state(self) -> State:
+        return super().state() | ({} if self.index is None else {_INDEX: self.index.packed})
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        index = None
+        if _INDEX in state:
+            kind = details["bank_index"]
+            index = BankIndex(kind, details[BANK_INDEXES[kind].parameter], details["bank_recall"], state[_INDEX])
+        bank = held(state["bank"], "query bank")
+        return cls(bank, details["k"], details["weight"], details.get("note"), index)
 
 
 @dataclass(frozen=True)
@@ -43,37 +75,57 @@ class Nnn:
     """Nearest Neighbor Normalization: h(t) = w · mean of the k largest q·t over the query bank.
 
     k None is 128, or all of a smaller bank, and then the details have a `note`. Source: Chowdhury et al., EMNLP 2024.
+
+    Parameters
+    ----------
+    bank_index : how the k nearest are found: "flat" is exact. The others are Faiss' indexes over the bank, "ivf",
+        "hnsw" and "fastscan", which are searched as cheaply as finds 0.95 of them; the details say the `bank_recall`
     """
 
     k: int | None = None
     weight: float = 0.75
+    bank_index: str = FLAT
 
     def __post_init__(self) -> None:
         if self.k is not None:
             check_at_least("k", self.k, 1)
         check_between("weight", self.weight, 0, float("inf"))
+        if self.bank_index not in (FLAT, *BANK_INDEXES):
+            raise InputError("bank_index", f"one of {', '.join((FLAT, *BANK_INDEXES))}", self.bank_index)
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNeighbours:
-        bank, _, _ = check_banks(query_bank, targets, target_bank, self.k or 1, f"as k is {self.k}")
+        bank, source, _ = check_banks(query_bank, targets, target_bank, self.k or 1, f"as k is {self.k}")
         queries = bank.shape[0]
-        k = self.k or min(PUBLISHED_K, queries)
-        note = None
+        k = int(self.k or min(PUBLISHED_K, queries))
+        notes = []
         if self.k is None and k < PUBLISHED_K:
-            note = f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries"
-        return FittedNeighbours(bank, int(k), float(self.weight), note)
+            notes.append(f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries")
+        index = None if self.bank_index == FLAT or queries < LEAST else index_of(bank, source, self.bank_index, k)
+        if self.bank_index != FLAT and index is None:
+            notes.append(
+                f"bank_index is {FLAT}, as {self.bank_index} needs {LEAST} bank queries, and there are {queries}"
+            )
+        if index is not None and index.recall < AIM:
+            notes.append(f"{self.bank_index} finds {index.recall:.2f} of the nearest bank queries, not {AIM}")
+        return FittedNeighbours(bank, k, float(self.weight), "; ".join(notes) or None, index)
 
 
 @dataclass(frozen=True)
 class Csls:
     """Cross-domain similarity local scaling: h(t) = ½ · mean of the k largest q·t over the query bank.
 
-    The query's own term is the same for all targets. Source: Conneau et al., ICLR 2018.
+    The query's own term is the same for all targets; `bank_index` is that of `Nnn`. Source: Conneau et al., ICLR 2018.
     """
 
     k: int = 10
+    bank_index: str = FLAT
 
     def __post_init__(self) -> None:
         check_at_least("k", self.k, 1)
+        self._as_nnn()
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNeighbours:
-        return Nnn(self.k, CSLS_WEIGHT).fit(query_bank, targets, target_bank)
+        return self._as_nnn().fit(query_bank, targets, target_bank)
+
+    def _as_nnn(self) -> Nnn:
+        return Nnn(self.k, CSLS_WEIGHT, self.bank_index)

@@ -16,8 +16,6 @@ from hubless.lab.experiments.trials import Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
 PLAN_NAMES = ("otn", "l2n", "hn", "dsl_whole", "sinkhorn_whole")
-INDEXED = ("nnn_ivf", "nnn_fastscan")
-"""Offsets of `nnn` by an index over the bank: `hubless.lab.experiments.approximate`."""
 
 NEIGHBOURS = (1, 4, 16, 64, 128, 256)
 WEIGHTS = (0.25, 0.5, 0.75, 1.0)
@@ -58,21 +56,13 @@ class Method:
     def fit(self, trial: Trial) -> Scorer:
         if self.name in PLAN_NAMES:
             return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._function())
-        if self.name in INDEXED:
-            return Scorer(self._function()(trial.query_bank, trial.targets), None, {})
         return trial.fit(self.correction())
 
     def _function(self) -> Callable[..., Any]:
-        if self.name in INDEXED:
-            from hubless.lab.experiments import approximate  # it loads Faiss
+        from hubless.lab.plans import WHOLE_MATRIX  # an extra
 
-            function: Callable[..., Any] = approximate.INDEXED[self.name]
-            given = 2
-        else:
-            from hubless.lab.plans import WHOLE_MATRIX  # an extra
-
-            function, given = WHOLE_MATRIX[self.name], 1
-        known = list(inspect.signature(function).parameters)[given:]
+        function: Callable[..., Any] = WHOLE_MATRIX[self.name]
+        known = list(inspect.signature(function).parameters)[1:]
         for parameter in self.parameters:
             if parameter not in known:
                 expected = f"one of {', '.join(known)}" if known else "no parameters"
@@ -82,7 +72,7 @@ class Method:
 
 def known_names() -> tuple[str, ...]:
     """Return the names of all methods, those of installed packages among them."""
-    return (*CORRECTIONS, *PLAN_NAMES, *INDEXED)
+    return (*CORRECTIONS, *PLAN_NAMES)
 
 
 Methods: TypeAlias = Sequence[str | tuple[str, Parameters] | Method] | Mapping[str, Parameters]
