@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 275_300,
+    "library": 276_500,
     "service": 67_000,
-    "tests": 417_200,
-    "words": 34_350,
+    "tests": 418_700,
+    "words": 34_400,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,
