@@ -55,6 +55,7 @@ def build(
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
+    offsets: PriorLike | None = None,
     fit_by: str | None = None,
     strength: float | None = None,
     relevant: Labels | None = None,
@@ -77,7 +78,7 @@ def build(
     catalog : folder of the collections; made if it is not there
     collection : name of the collection; made if it is not there
     targets : (n, d) what can be found: a file, a folder of files, an array or a source
-    query_bank : (b, d) example queries. Only correction "none" does without; nothing is measured then
+    query_bank : (b, d) example queries. Only corrections "none" and "offsets" do without; nothing is measured then
     target_bank : (g, d) extra targets, for the corrections that use one
     ids : (n,) unique strings or 64-bit integers, a file of them, or the name of the column that has them; by default of
         the targets' file, the payload's `id`, or row numbers
@@ -108,6 +109,9 @@ def build(
     target_prior : (n,) how often each target should be found, such as counts of clicks, in any unit and above 0; or the
         name of a payload column, or a .npy or .txt file. Popular targets are then not punished for being found often.
         For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
+    offsets : (n,) your own, for correction "offsets", in units of similarity: positive ones lower the score. A payload
+        column, in which later targets bring theirs; a file in the order of the targets; or a table with their ids. Also
+        given as correction "offsets:FILE". Targets without one count as the median. See docs/methods.md, "Your own"
     fit_by : a payload column, such as "tenant", that names the group of each target. Each group is corrected by its own
         queries, so the query bank has this column, too; a group without queries is not corrected. By default one fit
         corrects all targets. See docs/methods.md, "Tenants"
@@ -121,6 +125,7 @@ def build(
     """
     arguments = locals()
     recipe = record_from(Recipe, arguments)
+    arguments["offsets"] = recipe.offsets
     recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from hubless.builder.build import build
 from hubless.builder.index import open_index
 from hubless.corrections import correction as make_correction
-from hubless.corrections import folds, registered
+from hubless.corrections import folds, is_given, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.databases.addresses import open_database
 from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked
@@ -73,8 +73,8 @@ def correct(
     if sync and query_bank is not None:
         raise InputError("query bank", "none with sync, which keeps the stored fit", "one")
     if not sync:
-        make_correction(correction, parameters)
         _check_correction(correction, bool(options.get("dims")))
+        make_correction(correction, parameters)
         if query_bank is None:
             raise InputError("query bank", "example queries", "none")
         if options.get("fit_by") is not None:
@@ -240,6 +240,9 @@ def _restored(fit: bytes) -> tuple[CentredCorrection, Asking]:
 def _check_correction(name: str, reduced: bool) -> None:
     if name == "none":
         expected = "one that corrects, such as auto: none changes no ranking, so there is nothing to write"
+        raise InputError("correction", expected, name)
+    if is_given(name):
+        expected = "one that is fitted on queries, as its fit gives later rows their offsets; or build a collection"
         raise InputError("correction", expected, name)
     if reduced or not folds(name):
         expected = "one that folds into offsets, such as auto, of all dimensions"

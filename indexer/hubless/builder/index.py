@@ -94,7 +94,7 @@ class Index(Collection):
 
     def fit(
         self,
-        query_bank: Vectors,
+        query_bank: Vectors | None,
         targets: Vectors,
         *,
         target_bank: Vectors | None = None,
@@ -105,6 +105,7 @@ class Index(Collection):
         bank_of_targets: bool = False,
         live_queries: Vectors | None = None,
         target_prior: PriorLike | None = None,
+        offsets: PriorLike | None = None,
         fit_by: str | None = None,
         relevant: Labels | None = None,
         skip_bad_rows: bool = False,
@@ -117,14 +118,16 @@ class Index(Collection):
 
         Parameters
         ----------
-        query_bank : (b, d) example queries. All of them serve. Hubness is measured with a fit of its own, which a
-            tenth of them, at most 1,000, is held out from
+        query_bank : (b, d) example queries, or None as for `hubless.build`. All of them serve. Hubness is measured with
+            a fit of its own, which a tenth of them, at most 1,000, is held out from
         targets : (n, d) what can be found
         ids, payload : as for `hubless.build`, as is all that is not named here
         progress : show progress bars; None does if standard error is a terminal
         """
+        if offsets is None:
+            offsets = self._recipe.offsets
+        recipe = self._recipe = replace(self._recipe.in_process(), offsets=offsets)
         given = record_from(Inputs, locals())
-        recipe = self._recipe = self._recipe.in_process()
         recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):

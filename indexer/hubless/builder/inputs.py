@@ -24,9 +24,18 @@ from hubless.builder.items import (
     reading_payload,
     without_bad_rows,
 )
+from hubless.builder.numbers_by_id import numbers_by_id
 from hubless.builder.recipe import Recipe
 from hubless.corrections.grouped import GroupedVectors, Names, group_names, rows_by_group
-from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
+from hubless.corrections.prior import (
+    OWN_OFFSETS,
+    PRIOR,
+    NumberOfTarget,
+    PriorLike,
+    TargetPrior,
+    as_prior,
+    checked_prior,
+)
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import HublessError, InputError, StorageError, UnknownField, names_of, storage_errors
@@ -150,6 +159,7 @@ class Inputs:
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
     target_prior: PriorLike | None = None
+    offsets: PriorLike | None = None
     fit_by: str | None = None
     relevant: Labels | None = None
     skip_bad_rows: bool = False
@@ -186,8 +196,9 @@ class Inputs:
         if encoder is not None:
             check_dim(encoder.dim, dim, "encoder", items.vectors.name)
         prior, column = None, None
-        if self.target_prior is not None:
-            prior, column = _prior(self.target_prior, items.payload, list(items.payload_columns), count)
+        for numbers, kind in ((self.target_prior, PRIOR), (self.offsets, OWN_OFFSETS)):
+            if numbers is not None:
+                prior, column = _prior(numbers, items, kind)
         items = replace(items, ids=pa.array(np.arange(count)) if items.ids is None else items.ids)
         relevant = None
         if self.relevant is not None:
@@ -211,7 +222,7 @@ class Inputs:
         given["targets"] = items
         paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
-        paths |= {} if column else {"target_prior": self.target_prior}
+        paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return (
             BuildVectors(
@@ -312,35 +323,41 @@ class BuildVectors:
         return GroupedVectors(in_memory(self.query_bank), self.query_bank.name, self.grouping.of_queries)
 
 
-def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count: int) -> tuple[TargetPrior, str | None]:
-    """Return the prior, and its payload column. A name of a payload column is that column, other text is a file."""
+def _prior(given: PriorLike, items: Items, kind: NumberOfTarget) -> tuple[TargetPrior, str | None]:
+    """Return one number a target, and its payload column: that of this name, or other text is a file."""
+    count, payload, columns = items.vectors.shape[0], items.payload, list(items.payload_columns)
     if not isinstance(given, str) or given not in columns or payload is None:
         try:
-            return as_prior(given, count), None
+            if isinstance(given, str | Path) and (by_id := numbers_by_id(given, kind.name)) is not None:
+                return checked_prior(by_id.of(items.ids, count), count, by_id.name, kind), None
+            return as_prior(given, count, kind), None
         except StorageError as error:
             if not isinstance(given, str) or Path(given).suffix:
                 raise
             known = f"or a payload column: {names_of(columns)}" if columns else "as there is no payload"
-            raise InputError(TARGET_PRIOR, f"a file, {known}", given) from error
+            raise InputError(kind.name, f"a file, {known}", given) from error
     with reading_payload():
         values = payload.to_table(columns=[given]).column(0)
-    name = f"{TARGET_PRIOR} (payload column {given})"
+    name = f"{kind.name} (payload column {given})"
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         raise InputError(name, "numbers", f"{values.type}")
-    return checked_prior(values.to_numpy(), count, name), given
+    return checked_prior(values.to_numpy(), count, name, kind), given
 
 
-def column_prior(column: str, payload: pa.Table | None, median: float | None = None) -> TargetPrior:
+def column_prior(
+    column: str, payload: pa.Table | None, median: float | None = None, kind: NumberOfTarget = PRIOR
+) -> TargetPrior:
     """Return the prior of a payload column. Targets whose column does not say count as the median of the others."""
+    parameter = kind.name.replace(" ", "_")
     names = [] if payload is None else payload.column_names
     if payload is None or column not in names:
-        raise InputError("target_prior", f"a payload column: {', '.join(names) or 'there is none'}", column)
-    kind = payload.schema.field(column).type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise InputError(f"target_prior (payload column {column})", "numbers", f"{kind}")
-    values = prior_of(payload, column)
+        raise InputError(parameter, f"a payload column: {', '.join(names) or 'there is none'}", column)
+    of_column = payload.schema.field(column).type
+    if not (pa.types.is_integer(of_column) or pa.types.is_floating(of_column)):
+        raise InputError(f"{parameter} (payload column {column})", "numbers", f"{of_column}")
+    values = prior_of(payload, column, kind)
     if median is None and np.isnan(values).all():
-        raise InputError(f"target_prior (payload column {column})", "a number above 0 of some target", "none")
+        raise InputError(f"{parameter} (payload column {column})", "a number of some target", "none")
     return TargetPrior(np.where(np.isnan(values), np.nanmedian(values) if median is None else median, values))
 
 

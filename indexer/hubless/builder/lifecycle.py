@@ -25,6 +25,7 @@ from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.recipe import Metric, Recipe
+from hubless.corrections import is_given
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
@@ -255,7 +256,7 @@ def refit(
         steps.step("opening the current version")
         parts = current_parts(home, name)
         before = parts.manifest
-        check_refittable(before)
+        check_refittable(before, correction)
         recipe = Recipe.of(before)
         chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
         if chosen != recipe.correction or parameters is not None:
@@ -307,8 +308,11 @@ def refit(
         return published
 
 
-def check_refittable(made: Manifest) -> None:
-    """Raise `InputError` if a version was fitted on inputs that it does not hold."""
+def check_refittable(made: Manifest, correction: str | None = None) -> None:
+    """Raise `InputError` if a version was fitted on inputs that it does not hold, or the correction fits nothing."""
+    if is_given(correction or made.correction.name):
+        expected = f"one that is fitted on queries, such as {AUTO}, as offsets that are given come with a build"
+        raise InputError("correction", expected, correction or made.correction.name)
     if made.job is not None:
         raise InputError("collection", "one without a job file; add the queries to the query_bank of the job", "one")
     if "target_bank" in made.provenance.inputs:

@@ -10,7 +10,7 @@ from hubless.builder.banks.bank_checks import check_bank
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import correction as make_correction
-from hubless.corrections import folds
+from hubless.corrections import folds, is_given
 from hubless.corrections.prior import PriorLike, as_prior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction
 from hubless.errors import InputError
@@ -52,6 +52,8 @@ def offsets(
     parameters, target_bank, device, bank_of_targets, target_prior : as for `hubless.build`
     """
     known = check_metric(metric)
+    if is_given(correction):
+        raise InputError("correction", "one that is fitted on queries: you have these offsets already", correction)
     method = make_correction(correction, parameters)
     if not folds(correction) and getattr(method, "gate", None) != "target":
         raise InputError("correction", "one that folds into offsets, such as auto", correction)

@@ -11,9 +11,9 @@ import numpy as np
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.indexing import check_shard_targets
-from hubless.corrections import OURS, Correction, folds
+from hubless.corrections import GIVEN, OURS, Correction, folds
 from hubless.corrections import correction as correction_named
-from hubless.corrections.prior import taking_prior
+from hubless.corrections.prior import PriorLike, taking_prior
 from hubless.errors import InputError, one_line
 from hubless.forks import cached_property
 from hubless.kernels.devices import CPU
@@ -52,9 +52,18 @@ class Recipe:
     seed: int = 0
     device: str = CPU
     executor: str = LOCAL
+    offsets: PriorLike | None = None
     stored: bool = False
 
     def __post_init__(self) -> None:
+        if self.correction.startswith(f"{GIVEN}:"):
+            where = self.correction.removeprefix(f"{GIVEN}:")
+            if self.offsets is not None or not where:
+                raise InputError(
+                    "correction", f"{GIVEN}:FILE or {GIVEN}:COLUMN, without other offsets", self.correction
+                )
+            object.__setattr__(self, "correction", GIVEN)
+            object.__setattr__(self, "offsets", where)
         check_metric(self.metric)
         check_at_least("seed", self.seed, 0)
         if self.correction in OURS or not self.stored:  # else its package may be gone, and its offsets still answer
@@ -109,9 +118,22 @@ class Recipe:
     def in_process(self) -> "Recipe":
         return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
 
+    def _check_own(self, others: Mapping[str, object]) -> None:
+        if self.correction != GIVEN:
+            expected = f"{GIVEN!r} beside offsets, which take the place of a correction"
+            raise InputError("correction", expected, self.correction)
+        if self.offsets is None:
+            raise InputError(GIVEN, f"one number a target, as {GIVEN}:FILE or {GIVEN}:COLUMN", "none")
+        for name, value in others.items():
+            if value is not None:
+                raise InputError(name, f"none beside correction {GIVEN}, which fits nothing", "one")
+
     def check_inputs(
         self, query_bank: object, target_prior: object, fit_by: object = None, target_bank: object = None
     ) -> None:
+        if self.correction == GIVEN or self.offsets is not None:
+            self._check_own({"target prior": target_prior, "fit_by": fit_by, "target bank": target_bank})
+            return
         if query_bank is None and self.correction != "none":
             raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
         if target_prior is not None:

@@ -26,7 +26,7 @@ from hubless.cli.options import (
     refuse,
 )
 from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of, warn
-from hubless.corrections import CORRECTIONS
+from hubless.corrections import CORRECTIONS, is_given
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.knn import INDEXES
@@ -61,7 +61,8 @@ def build_command(
     correction: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE", help=f"How hubness is removed: the file of `tune`, or {', '.join(CORRECTIONS)}."
+            metavar="NAME|FILE",
+            help=f"How hubness is removed: the file of `tune`, your own offsets:FILE, or {', '.join(CORRECTIONS)}.",
         ),
     ] = "auto",
     index: Annotated[
@@ -84,7 +85,7 @@ def build_command(
     if index not in _INDEXES:  # for others engines are loaded, whose packages are large
         check_choice(index, [*_INDEXES, *(kind for name in engine_names() for kind in engine(name).indexes)], "--index")
     given, parameters = _settings(correction, set_)
-    if correction not in CORRECTIONS:
+    if correction not in CORRECTIONS and not is_given(correction):
         correction, parameters = read_correction(Path(correction))
     manifest = hubless.build(
         catalog,
@@ -105,7 +106,7 @@ def build_command(
         return
     print_table(facts({name: said for name, said in _facts(manifest).items() if name not in _INTERNAL}))
     _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
-    if manifest.bank is None:
+    if manifest.bank is None and not is_given(manifest.correction.name):
         typer.echo("Nothing is corrected yet: let the service keep a sample of live queries")
         typer.echo("(HUBLESS_QUERY_SAMPLE), then build again with them as --query-bank.")
     where = shlex.join(["--catalog", str(catalog)])
@@ -115,12 +116,14 @@ def build_command(
 
 _OPTIONS = (
     *("catalog", "collection", "targets", "query_bank", "ids", "payload", "encoder", "metric", "correction", "index"),
-    "parameters",
+    *("parameters", "offsets"),
 )
 
 
 def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     known = parameters_of(hubless.build, skip=_OPTIONS)
+    if is_given(correction):
+        return read_settings(set_, known), {}
     if correction not in CORRECTIONS:
         if not correction.endswith(".json"):
             check_choice(correction, CORRECTIONS, "--correction")
@@ -160,6 +163,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "correction": f"{manifest.correction.name} {_pairs(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
+        "own offsets": _prior(manifest.own_offsets),
         "fit by": manifest.fit_by or "",
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "confidence": _calibrated(manifest.confidence),
@@ -241,7 +245,19 @@ def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
-_GIVEN = ("catalog", "collection", "targets", "query_bank", "ids", "payload", "metric", "index", "parameters", "fit_by")
+_GIVEN = (
+    "catalog",
+    "collection",
+    "targets",
+    "query_bank",
+    "ids",
+    "payload",
+    "metric",
+    "index",
+    "parameters",
+    "fit_by",
+    "offsets",
+)
 
 
 def correct_command(

@@ -26,6 +26,7 @@ from hubless.cli.options import (
     similarities_from,
 )
 from hubless.cli.printing import print_item, print_json, print_table, table_of
+from hubless.corrections import is_given
 from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
@@ -71,7 +72,7 @@ def evaluate_command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Compare this one, as NAME or NAME:KEY=VALUE,…; repeatable. One of {', '.join(known_names())}.",
+            help=f"Compare NAME, NAME:KEY=VALUE,… or offsets:FILE; repeatable. Names: {', '.join(known_names())}.",
         ),
     ] = None,
     paper: Annotated[
@@ -216,8 +217,11 @@ def _usage(option: str, check: Any, *given: Any) -> Any:
 
 def entries_from(given: list[str] | None) -> list[Method]:
     """Return corrections that are written as NAME or NAME:KEY=VALUE,KEY=VALUE."""
-    named = []
+    named: list[tuple[str, dict[str, Any]]] = []
     for text in given or []:
+        if is_given(text):
+            named.append((text, {}))
+            continue
         name, colon, rest = text.partition(":")
         pairs = [setting.partition("=") for setting in rest.split(",")] if colon else []
         if not all(key and equals for key, equals, _ in pairs):

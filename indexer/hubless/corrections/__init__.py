@@ -9,6 +9,7 @@ from hubless.corrections.base import Correction as Correction
 from hubless.corrections.base import FittedCorrection as FittedCorrection
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
+from hubless.corrections.folded.given import FittedGiven, GivenOffsets
 from hubless.corrections.folded.local_centres import DisSimLocal, FittedLocalCentres
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
 from hubless.corrections.folded.neighbours import Csls, Nnn
@@ -21,6 +22,7 @@ from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSof
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
 from hubless.corrections.installed import Registered as Registered
 from hubless.corrections.installed import entries_by_name, load
+from hubless.corrections.prior import OWN_OFFSETS
 from hubless.corrections.query_time import Details as Details
 from hubless.corrections.query_time import Gate as Gate
 from hubless.corrections.query_time import QueryTime as QueryTime
@@ -41,6 +43,9 @@ from hubless.corrections.rescored.local_scaling import FittedLocalScaling, Local
 from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
 from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
+
+GIVEN = OWN_OFFSETS.name
+"""The correction of offsets that are given, as GIVEN:FILE or GIVEN:COLUMN."""
 
 _TABLE: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer] | None]] = {
     "auto": (Auto, FittedSoftmax, None),
@@ -67,7 +72,9 @@ _TABLE: dict[str, tuple[Any, type[FittedCorrection], type[Gate] | type[Rescorer]
 """By name: the method, its fitted form, and its work on a live query beyond the folded offsets."""
 
 
-OURS = frozenset(_TABLE)
+_GIVEN: dict[str, tuple[Any, type[FittedCorrection], None]] = {GIVEN: (GivenOffsets, FittedGiven, None)}
+"""Not fitted on queries: so it is no method to compare, tune or take by its name alone."""
+OURS = frozenset({**_TABLE, **_GIVEN})
 
 
 def _names() -> list[str]:
@@ -97,16 +104,21 @@ CORRECTIONS = _Methods()
 
 def registered(name: str) -> Registered:
     """Return what a name stands for, here or in an installed package. Raises `InputError` for an unknown one."""
-    if name in _TABLE:
-        return Registered(*_TABLE[name])
+    if name in OURS:
+        return Registered(*(_GIVEN.get(name) or _TABLE[name]))
     if entries := entries_by_name(OURS).get(name):
         return load(tuple(entries))
-    raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+    raise InputError("correction", f"one of {', '.join(CORRECTIONS)}, or {GIVEN}:FILE", name)
 
 
 def folds(name: str) -> bool:
     """Return if a correction of this name is one offset a target and nothing more, whatever its parameters."""
     return registered(name).live is None
+
+
+def is_given(name: str) -> bool:
+    """Return if a correction is offsets that are given, in a file or a column perhaps, and no method fits."""
+    return name.partition(":")[0] == GIVEN
 
 
 def name_of(method: Correction) -> str:

@@ -8,7 +8,7 @@ Zero-shot Models", NeurIPS 2024, which solves it exactly for a batch of items.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,21 @@ from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.columns import Column, listed, read_column
 
 TARGET_PRIOR = "target prior"
+
+
+class NumberOfTarget(NamedTuple):
+    """A kind of number that each target has, and above what it has to be."""
+
+    name: str
+    expected: str
+    above: float
+
+    def holds(self, values: F64) -> NDArray[np.bool_]:
+        return np.isfinite(values) & (values > self.above)
+
+
+PRIOR = NumberOfTarget(TARGET_PRIOR, "a finite number above 0; add 1 to counts that may be 0", 0.0)
+OWN_OFFSETS = NumberOfTarget("offsets", "a finite number", -np.inf)
 TAKES_PRIOR = ("sn", "dbsn", "auto")
 
 PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
@@ -28,7 +43,10 @@ PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
 
 @dataclass(frozen=True)
 class TargetPrior:
-    """Frequencies with which n targets should be found, (n,) above 0, in any unit: counts, shares, sales."""
+    """Frequencies with which n targets should be found, (n,) above 0, in any unit: counts, shares, sales.
+
+    Of the correction `offsets` they are the offsets themselves.
+    """
 
     values: F64
 
@@ -87,15 +105,18 @@ def taking_prior(method: Correction) -> TakesPrior:
     return method
 
 
-def as_prior(values: PriorLike, count: int) -> TargetPrior:
-    """A target prior of n targets from a file, or an array of numbers above 0. Raises `StorageError`, `InputError`."""
+def as_prior(values: PriorLike, count: int, kind: NumberOfTarget = PRIOR) -> TargetPrior:
+    """A target prior of n targets from a file, or an array of numbers above 0. Raises `StorageError`, `InputError`.
+
+    Or another kind of number.
+    """
     if isinstance(values, str | Path):
-        column = read_column(values, TARGET_PRIOR)
-        return checked_prior(_numbers(column), count, column.name)
-    return checked_prior(as_array(values, TARGET_PRIOR), count, TARGET_PRIOR)
+        column = read_column(values, kind.name)
+        return checked_prior(_numbers(column), count, column.name, kind)
+    return checked_prior(as_array(values, kind.name), count, kind.name, kind)
 
 
-def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
+def checked_prior(values: NDArray[Any], count: int, name: str, kind: NumberOfTarget = PRIOR) -> TargetPrior:
     """A target prior from an array, with the checks of `as_prior`."""
     if values.dtype.kind not in "iuf":
         raise InputError(name, "numbers", f"{values.dtype}")
@@ -103,9 +124,9 @@ def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
         received = f"{len(values)}" if values.ndim == 1 else f"an array of shape {values.shape}"
         raise InputError(name, f"{count} numbers, one a target", received)
     numbers = values.astype(np.float64)
-    if (wrong := ~(np.isfinite(numbers) & (numbers > 0))).any():
+    if (wrong := ~kind.holds(numbers)).any():
         row = int(np.argmax(wrong))
-        raise InputError(f"{name}, row {row}", "a finite number above 0; add 1 to counts that may be 0", values[row])
+        raise InputError(f"{name}, row {row}", kind.expected, values[row])
     return TargetPrior(numbers)
 
 

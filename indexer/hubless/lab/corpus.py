@@ -45,7 +45,7 @@ class FoundTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """How evenly targets find each other, which are near-duplicates, and which nobody finds. It promises no gain."""
+    """Measures of how evenly targets find each other, near-duplicates, and what nobody finds. It promises no gain."""
 
     targets: int
     dim: int

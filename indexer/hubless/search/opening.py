@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import CORRECTIONS, QueryTime, registered
+from hubless.corrections import CORRECTIONS, OURS, QueryTime, registered
 from hubless.corrections.by_group import restored
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
@@ -183,7 +183,7 @@ def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrecti
 def _check_installed(path: Path, manifest: bundle.Manifest, without: str) -> None:
     """Raise `UnsupportedBundle` if the correction came with a package that is not installed, or cannot be loaded."""
     name = manifest.correction.name
-    if name not in CORRECTIONS:
+    if name not in CORRECTIONS and name not in OURS:
         versions = manifest.provenance.versions.items()
         brought = [f"{package} {version}" for package, version in versions if package not in bundle.BUILT_WITH]
         made = f" (it came with {', '.join(brought)})" if brought else ""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.grouped import NO_GROUP, group_names
+from hubless.corrections.prior import OWN_OFFSETS, PRIOR, NumberOfTarget
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.forks import cached_property
@@ -252,19 +253,23 @@ def traits_of(manifest: Manifest, payload: pa.Table | None, count: int) -> Targe
     That is how often each should be found, NaN, the median, where it does not say and None where the correction has no
     prior, or one from a file; and its group, if the correction was fitted by group.
     """
-    record, prior, groups = manifest.target_prior, None, None
-    if record is not None and record.column is not None and payload is not None:
-        prior = prior_of(payload, record.column)
+    prior, groups = None, None
+    for record, kind in ((manifest.target_prior, PRIOR), (manifest.own_offsets, OWN_OFFSETS)):
+        if record is not None and record.column is not None and payload is not None:
+            prior = prior_of(payload, record.column, kind)
     if manifest.fit_by is not None:
         known = payload is not None
         groups = group_names(payload, manifest.fit_by, "payload") if known else np.full(count, NO_GROUP, object)
     return TargetTraits(prior, groups)
 
 
-def prior_of(payload: pa.Table, column: str) -> F64:
-    """Return the values of a payload column (n,), NaN in place of those that are no finite numbers above 0."""
+def prior_of(payload: pa.Table, column: str, kind: NumberOfTarget = PRIOR) -> F64:
+    """Return the values of a payload column (n,), NaN in place of those that are no finite numbers above 0.
+
+    Or no other kind of number.
+    """
     values = payload.column(column).to_numpy().astype(np.float64)
-    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+    return np.where(kind.holds(values), values, np.nan)
 
 
 def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F32]:

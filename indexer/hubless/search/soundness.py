@@ -75,7 +75,7 @@ def collection_problem(collection: Collection) -> str | None:
     rows = rows[collection.parts.targets.have_vectors(rows)]
     if not collection.parts.is_folded or not len(rows):
         return None
-    if manifest.target_prior is not None and manifest.target_prior.column is None:
+    if any(each and each.column is None for each in (manifest.target_prior, manifest.own_offsets)):
         return None  # it came from a file, and is not kept
     columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
     vectors, traits = collection.vectors(rows), traits_of(manifest, columns, len(rows))

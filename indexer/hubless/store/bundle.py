@@ -173,7 +173,7 @@ class BankRecord(_Record):
 
 
 class PriorRecord(_Record):
-    """The target prior: how often each target should be found."""
+    """One number a target: its target prior, how often it should be found; or the offset that was given."""
 
     column: str | None = Field(description="The payload column that says so, also for targets that come later.")
     median: float = Field(description="What a later target counts as that has none.")
@@ -283,6 +283,7 @@ class Manifest(_Record):
     strength: float = Field(default=1.0, ge=0, le=2, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
+    own_offsets: PriorRecord | None = Field(None, description="The offsets that were given, of correction `offsets`.")
     fit_by: str | None = Field(
         None, description="The payload column that names the group of a target, which its own queries correct."
     )

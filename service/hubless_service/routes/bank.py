@@ -52,7 +52,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     how far it is. With `sampled` it begins as soon as so many live queries count, a tenth at most of one client.
     """
     service, name = call.service, held.name
-    check_refittable(held.manifest)
+    check_refittable(held.manifest, body.correction)
     if not held.parts.source.targets.room(None):
         raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
     deadline = call.trace.started + (body.timeout_ms or service.settings.default_timeout_ms) / 1000

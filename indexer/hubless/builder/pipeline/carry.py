@@ -189,7 +189,7 @@ def carry_over(
 
 
 _CARRIED = (
-    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "fit_by"),
+    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "own_offsets", "fit_by"),
     *("notes", "job", "bank_order"),
 )
 

@@ -19,7 +19,7 @@ from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
-from hubless.corrections import FittedCorrection, Gate
+from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.model import DEPTH, Answers, ConfidenceModel, fit_confidence
@@ -53,7 +53,7 @@ def fit_version(
     pairs = None
     if vectors.relevant is not None:
         bank, pairs = hold_out_pairs(bank, vectors.relevant, recipe.correction != "none", recipe.seed)
-    record, notes = None, [WITHOUT_BANK]
+    record, notes = None, _without_bank(vectors, recipe.correction)
     if vectors.bank_given:
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes, bank = checked.record, checked.logged().notes, checked.once
@@ -94,7 +94,7 @@ def fit_version(
         "bank": record,
         "strength": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
-        "target_prior": _prior_record(vectors),
+        ("own_offsets" if recipe.correction == GIVEN else "target_prior"): _prior_record(vectors),
         "fit_by": None if vectors.grouping is None else vectors.grouping.column,
         "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
     }
@@ -174,6 +174,13 @@ def _prior_record(vectors: BuildVectors) -> PriorRecord | None:
         smallest=float(prior.values.min()),
         largest=float(prior.values.max()),
     )
+
+
+def _without_bank(vectors: BuildVectors, correction: str) -> list[str]:
+    if correction != GIVEN:
+        return [WITHOUT_BANK]
+    later = "targets that come later without an offset count as the median of those that were given"
+    return [later if vectors.prior_column is None else f"{later}, in payload column {vectors.prior_column}"]
 
 
 def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
-from hubless.corrections import folds
+from hubless.corrections import folds, is_given
 from hubless.databases.addresses import parse_address
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
@@ -227,7 +227,8 @@ class ReindexJob(_Section):
     @field_validator("correction")
     @classmethod
     def _publishable(cls, correction: CorrectionChoice, info: ValidationInfo) -> CorrectionChoice:
-        if info.data.get("publish") and (correction.name == "none" or not folds(correction.name)):
+        name = correction.name
+        if info.data.get("publish") and (name == "none" or is_given(name) or not folds(name)):
             raise ValueError(f"one that folds into offsets, as publish writes them, not {correction.name}")
         return correction
 

@@ -26,7 +26,7 @@ from hubless.builder.reindex.source_files import (
     same,
     stamps,
 )
-from hubless.corrections import folds
+from hubless.corrections import GIVEN, folds
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
 from hubless.search.delta.writes import KINDS, Put
 from hubless.store import bundle
@@ -187,6 +187,9 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
         if record is not None and getattr(job, name) is None and not follows:
             # a fit without it would rank otherwise, and nobody would notice
             raise InputError(name, f"a column, as the collection was built {built}", "none")
+    given = base.own_offsets is not None and "correction" not in job.model_fields_set
+    if given and not (base.job is not None and base.job.fit.get(GIVEN)):
+        raise InputError("correction", f"{GIVEN}:COLUMN or another, as the collection was built with {GIVEN}", "none")
     return base
 
 
@@ -208,6 +211,7 @@ def _fit_settings(job: ReindexJob, recipe: Recipe) -> dict[str, Any]:
         "seed": job.seed,
         "bank_of_targets": job.bank_of_targets,
         "target_prior": job.target_prior,
+        **({} if recipe.offsets is None else {GIVEN: recipe.offsets}),
         "fit_by": job.fit_by,
     }
 

@@ -36,6 +36,7 @@ from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
 from hubless.builder.reindex.source_files import same, write_table
 from hubless.builder.reindex.waiting import ServiceWait, awaited
 from hubless.corrections.grouped import group_names
+from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
@@ -241,13 +242,15 @@ def _fit(
         if each is not None:
             check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
     payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
+    own = plan.recipe.offsets
+    column, kind = (job.target_prior, PRIOR) if own is None else (str(own), OWN_OFFSETS)
     vectors = BuildVectors(
         targets=targets,
         query_bank=bank,
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
-        target_prior=None if job.target_prior is None else column_prior(job.target_prior, payload),
-        prior_column=job.target_prior,
+        target_prior=None if column is None else column_prior(column, payload, kind=kind),
+        prior_column=column,
         grouping=None if job.fit_by is None else _grouping(plan, job.fit_by, payload),
         # the calibration stays with the correction
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
@@ -309,7 +312,7 @@ def _bank_now(before: Parts, draft: VersionDraft) -> BankRecord | None:
 
 def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    plain = draft.query_time is None and made.target_prior is None and made.fit_by is None
+    plain = draft.query_time is None and made.target_prior is None and made.own_offsets is None and made.fit_by is None
     correction = draft.correction if plain else None
     problem = version_problem(draft.targets, draft.offsets, correction, made.count - made.vectorless)
     if problem is not None:

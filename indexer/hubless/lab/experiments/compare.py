@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hubless.builder.recipe import Metric
+from hubless.corrections import is_given
 from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
@@ -178,6 +179,9 @@ def compare(
 def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels, **options: Any) -> Comparison:
     """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`."""
     record, prior = collection.manifest.correction, _stored_prior(collection)
+    if is_given(record.name):
+        expected = "one that is fitted on queries; --correction offsets:FILE compares offsets that are given"
+        raise InputError("correction", expected, record.name)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     gallery = gallery_of(collection)
     asked = gallery.queries(queries, "queries")

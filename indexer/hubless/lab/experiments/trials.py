@@ -15,7 +15,15 @@ from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_que
 from hubless.builder.items import open_targets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
-from hubless.corrections.prior import TAKES_PRIOR, PriorLike, TakesPrior, TargetPrior, as_prior, prior_offsets
+from hubless.corrections.prior import (
+    OWN_OFFSETS,
+    TAKES_PRIOR,
+    PriorLike,
+    TakesPrior,
+    TargetPrior,
+    as_prior,
+    prior_offsets,
+)
 from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
@@ -188,6 +196,11 @@ class Trial:
         if prior is not None:
             offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
         return Scorer(offsets, fitted.query_time(targets), fitted.details)
+
+    def with_offsets(self, path: str) -> Scorer:
+        """Return a scorer by offsets in a file, one a target in the order of all."""
+        given = as_prior(path, len(self.pairs.targets), OWN_OFFSETS).taken(self.target_rows).values
+        return Scorer((given - given.mean()).astype(np.float32), None, {})
 
     def similarities(self, block: slice) -> F32:
         if self.pairs.matrices is None:

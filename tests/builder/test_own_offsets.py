@@ -1,0 +1,240 @@
+"""Offsets that somebody brings: from a file, a table with ids, a payload column or an array."""
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from support.problems import with_hubs
+from support.serving import serving_catalog
+
+import hubless
+from hubless.errors import InputError
+from hubless.lab.experiments.compare import compare_strictly
+
+PROBLEM = with_hubs(targets=120, queries=60)
+OWN = np.random.default_rng(3).normal(size=120).round(3)
+IDS = [f"t{row}" for row in range(120)]
+COLUMN = [{"own": float(value), "title": f"title {row}"} for row, value in enumerate(OWN)]
+
+
+def build(catalog, correction="offsets", **options):
+    given = {"metric": "dot", "index": "flat", "progress": False, "ids": IDS, **options}
+    return hubless.build(catalog, "things", PROBLEM.targets, given.pop("bank", None), correction=correction, **given)
+
+
+def ranked_by_hand(own, k=10):
+    scores = PROBLEM.queries @ PROBLEM.targets.T - own.astype(np.float32)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def opened(catalog):
+    return hubless.open(catalog, "things")
+
+
+def save(kind, folder):
+    """Write the offsets in a form; tables have the ids in another order, and one that no target has."""
+    order = np.random.default_rng(0).permutation(120)
+    ids, values = [*(IDS[row] for row in order), "gone"], [*OWN[order], 9.0]
+    path = folder / f"own.{kind}"
+    if kind == "npy":
+        np.save(path, OWN)
+    elif kind == "txt":
+        path.write_text("\n".join(map(str, OWN)))
+    elif kind == "parquet":
+        pq.write_table(pa.table({"id": ids, "offsets": values, "more": values}), path)
+    else:
+        path.write_text("\n".join(["id,own", *(f"{a},{b}" for a, b in zip(ids, values, strict=True))]))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["npy", "txt", "parquet", "csv"])
+def test_file_is_ranked_by_in_its_order_or_by_its_ids(kind, tmp_path):
+    made = build(tmp_path / "c", f"offsets:{save(kind, tmp_path)}")
+    assert made.own_offsets.column is None
+    assert made.target_prior is None
+    found = opened(tmp_path / "c")
+    np.testing.assert_allclose(found.offsets, OWN - OWN.mean(), atol=1e-6)
+    np.testing.assert_array_equal(found.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
+
+
+def test_command_builds_inspects_and_compares(run, tmp_path):
+    for name in ("targets", "bank", "queries"):
+        np.save(tmp_path / f"{name}.npy", getattr(PROBLEM, name))
+    (tmp_path / "ids.txt").write_text("\n".join(IDS))
+    np.save(tmp_path / "right.npy", (PROBLEM.queries @ PROBLEM.targets.T).argmax(axis=1))
+    where = ["--catalog", tmp_path / "c", "--collection", "things"]
+    own = f"offsets:{save('parquet', tmp_path)}"
+    named = ["--targets", tmp_path / "targets.npy", "--ids", tmp_path / "ids.txt", "--metric", "dot"]
+    built = run("build", *where, *named, "--correction", own)
+    assert (built.code, built.err) == (0, "")
+    assert "Nothing is corrected" not in built.out
+    shown = run("inspect", *where)
+    assert f"{OWN.min():g} to {OWN.max():g}, median" in shown.out
+    np.testing.assert_array_equal(opened(tmp_path / "c").query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
+    asked = ["--queries", tmp_path / "queries.npy", "--relevant", tmp_path / "right.npy"]
+    compared = run(
+        "evaluate",
+        *[*named[:2], "--set", "metric=dot", *asked, "--query-bank", tmp_path / "bank.npy", "--json"],
+        *["--correction", "none", "--correction", f"offsets:{save('npy', tmp_path)}"],
+    )
+    assert compared.code == 0, compared.err
+    rows = {row["label"].partition(":")[0]: row["quality"]["recall_at_1"] for row in compared.json["rows"]}
+    right = np.load(tmp_path / "right.npy")
+    assert rows == {"none": 1.0, "offsets": pytest.approx((ranked_by_hand(OWN, 1)[:, 0] == right).mean())}
+
+
+def test_offsets_are_measured_where_there_is_a_bank(tmp_path):
+    made = build(tmp_path, offsets=OWN, bank=PROBLEM.bank)
+    assert made.bank.queries == 150
+    assert made.measured.hubness_corrected != made.measured.hubness_raw
+    assert opened(tmp_path).query(PROBLEM.queries, 1).scores.dtype == np.float32
+
+
+def test_index_takes_an_array_and_a_column_brings_offsets_of_later_targets(tmp_path):
+    index = hubless.Index(correction="offsets", metric="dot")
+    index.fit(None, PROBLEM.targets[:100], ids=IDS[:100], payload=COLUMN[:100], offsets="own")
+    index.add(PROBLEM.targets[100:], ids=IDS[100:], payload=COLUMN[100:])
+    np.testing.assert_allclose(index.offsets, OWN - OWN[:100].mean(), atol=1e-6)
+    np.testing.assert_array_equal(index.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
+    index.save(tmp_path, "things")
+    again = opened(tmp_path)
+    again.add(PROBLEM.targets[:2], ids=["new", "unknown"], payload=[{"own": -2.5}, {"title": "no offset"}])
+    median = np.median(OWN[:100])
+    np.testing.assert_allclose(again.offsets[-2:], np.array([-2.5, median]) - OWN[:100].mean(), atol=1e-6)
+    again.save(tmp_path, "things")
+    np.testing.assert_allclose(opened(tmp_path).offsets, again.offsets, atol=1e-6)
+    array = hubless.Index(correction="offsets", metric="dot").fit(None, PROBLEM.targets, offsets=OWN.tolist())
+    np.testing.assert_array_equal(array.query(PROBLEM.queries, 10).rows, ranked_by_hand(OWN))
+
+
+def test_later_target_of_a_collection_from_a_file_counts_as_the_median_and_the_manifest_says_so(tmp_path):
+    made = build(tmp_path, offsets=OWN)
+    assert "count as the median" in " ".join(made.notes)
+    index = opened(tmp_path)
+    index.add(PROBLEM.targets[:1], ids=["new"])
+    assert index.offsets[-1] == pytest.approx(np.median(OWN) - OWN.mean(), abs=1e-6)
+
+
+def test_bad_rows_that_are_left_out_take_their_offsets_along(tmp_path):
+    targets = PROBLEM.targets.copy()
+    targets[7] = np.nan
+    made = hubless.build(
+        tmp_path, "things", targets, correction="offsets", offsets=OWN, metric="dot", skip_bad_rows=True
+    )
+    kept = np.delete(OWN, 7)
+    assert made.count == 119
+    np.testing.assert_allclose(opened(tmp_path).offsets, kept - kept.mean(), atol=1e-6)
+
+
+def test_job_takes_a_column_and_follows_its_changes(tmp_path):
+    def write(rows):
+        vectors = pa.array([row.tolist() for row in PROBLEM.targets], pa.list_(pa.float32(), 12))
+        pq.write_table(
+            pa.table({"id": IDS, "vector": vectors, "own": [row["own"] for row in rows]}), tmp_path / "t.parquet"
+        )
+
+    np.save(tmp_path / "bank.npy", PROBLEM.bank)
+    job = {
+        "version": 1,
+        "collection": "things",
+        "catalog": "c",
+        "targets": "t.parquet",
+        "query_bank": "bank.npy",
+        "metric": "dot",
+    }
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump({**job, "correction": {"name": "offsets:own"}}))
+    write(COLUMN)
+    hubless.reindex(tmp_path / "job.yaml", progress=False)
+    np.testing.assert_allclose(opened(tmp_path / "c").offsets, OWN - OWN.mean(), atol=1e-6)
+    write([{"own": 4.0}, *COLUMN[1:]])
+    hubless.reindex(tmp_path / "job.yaml", progress=False)
+    found = opened(tmp_path / "c")
+    own = dict(zip(found.ids(np.arange(120)), found.offsets, strict=True))
+    assert own["t0"] - own["t1"] == pytest.approx(4 - OWN[1], abs=1e-5)
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(yaml.safe_dump({**job, "correction": {"name": "offsets:size"}, "collection": "other"}))
+    with pytest.raises(InputError, match=r"^offsets: expected a payload column: own, got size"):
+        hubless.reindex(wrong, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"offsets": OWN[:119]}, r"^offsets: expected 120 numbers, one a target, got 119"),
+        ({"offsets": np.stack([OWN, OWN])}, r"^offsets: expected 120 numbers, one a target, got an array of shape"),
+        ({"offsets": np.append(OWN[:119], np.nan)}, r"^offsets, row 119: expected a finite number, got nan"),
+        ({"offsets": [True] * 120}, r"^offsets: expected numbers, got bool"),
+        ({}, r"^offsets: expected one number a target, as offsets:FILE or offsets:COLUMN, got none"),
+        ({"correction": "offsets:"}, r"^correction: expected offsets:FILE or offsets:COLUMN, without other offsets"),
+        (
+            {"correction": "offsets:x.npy", "offsets": OWN},
+            r"^correction: expected offsets:FILE or offsets:COLUMN, without",
+        ),
+        ({"correction": "csls", "offsets": OWN}, r"^correction: expected 'offsets' beside offsets, .* got csls"),
+        ({"offsets": OWN, "target_prior": OWN}, r"^target prior: expected none beside correction offsets"),
+        ({"offsets": OWN, "fit_by": "title"}, r"^fit_by: expected none beside correction offsets"),
+        ({"offsets": OWN, "target_bank": PROBLEM.bank}, r"^target bank: expected none beside correction offsets"),
+        ({"offsets": OWN, "parameters": {"k": 3}}, r"^parameter of offsets: expected no parameters, got k"),
+        ({"offsets": "no_column"}, r"^offsets: expected a file, as there is no payload, got no_column"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_written(options, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        build(tmp_path / "c", **options)
+    assert not list(tmp_path.glob("c/things/versions/*"))
+
+
+def test_table_without_an_id_of_a_target_or_with_one_twice_is_refused(tmp_path):
+    path = tmp_path / "own.parquet"
+    pq.write_table(pa.table({"id": IDS[:118], "own": OWN[:118]}), path)
+    with pytest.raises(InputError, match=r"a number for the id of each target, got none for 't118' and 1 more"):
+        build(tmp_path / "c", f"offsets:{path}")
+    pq.write_table(pa.table({"id": [*IDS, "t5"], "own": [*OWN, 1.0]}), path)
+    with pytest.raises(InputError, match=r"id: expected each id once, got 1 that repeat others"):
+        build(tmp_path / "c", f"offsets:{path}")
+    pq.write_table(pa.table({"id": IDS, "a": OWN, "b": OWN}), path)
+    with pytest.raises(InputError, match=r"expected a column named offsets, or a single one beside id, got a, b"):
+        build(tmp_path / "c", f"offsets:{path}")
+
+
+def test_target_prior_in_a_table_with_ids_is_matched_by_them_too(tmp_path):
+    order = np.random.default_rng(0).permutation(120)
+    counts = np.arange(1, 121)
+    pq.write_table(pa.table({"id": [IDS[row] for row in order], "target_prior": counts[order]}), tmp_path / "p.parquet")
+    given = {"correction": "auto", "bank": PROBLEM.bank}
+    build(tmp_path / "table", target_prior=tmp_path / "p.parquet", **given)
+    build(tmp_path / "array", target_prior=counts, **given)
+    np.testing.assert_array_equal(opened(tmp_path / "table").offsets, opened(tmp_path / "array").offsets)
+
+
+def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_back(tmp_path):
+    build(tmp_path, offsets="own", payload=COLUMN)
+    with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries, such as auto"):
+        hubless.refit(tmp_path, "things", PROBLEM.bank)
+    with serving_catalog(tmp_path) as url:
+        at = f"{url}/v1/collections/things"
+        bank = {"vectors": PROBLEM.bank.tolist()}
+        refused = httpx.put(f"{at}/bank", json=bank)
+        assert refused.status_code == 422, refused.text
+        assert "one that is fitted on queries" in refused.text
+        assert httpx.put(f"{at}/bank", json=bank | {"correction": "offsets"}).status_code == 422
+        put = {"points": [{"id": "new", "vector": PROBLEM.targets[0].tolist(), "payload": {"own": -3.0}}]}
+        assert httpx.put(f"{at}/points", json=put).status_code == 200
+        hits = httpx.post(f"{at}/query", json={"vector": PROBLEM.targets[0].tolist(), "limit": 200}).json()["hits"]
+        assert {hit["id"]: hit["offset"] for hit in hits}["new"] == pytest.approx(-3 - OWN.mean(), abs=1e-5)
+    made = hubless.refit(tmp_path, "things", PROBLEM.bank, correction="csls")
+    assert made.own_offsets is None
+    assert made.correction.name == "csls"
+
+
+def test_what_has_no_use_for_them_refuses_them_in_words(tmp_path):
+    with pytest.raises(InputError, match=r"one that is fitted on queries: you have these offsets"):
+        hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="dot", correction="offsets:own.npy")
+    with pytest.raises(InputError, match=r"one that is fitted on queries, as its fit gives later"):
+        hubless.correct("qdrant://localhost:1/none", PROBLEM.bank, correction="offsets:own.npy")
+    build(tmp_path, offsets=OWN)
+    right = (PROBLEM.queries @ PROBLEM.targets.T).argmax(axis=1)
+    with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries; --correction offsets"):
+        compare_strictly(opened(tmp_path), PROBLEM.queries, [IDS[row] for row in right])
