@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 276_500,
+    "library": 278_200,
     "service": 67_000,
-    "tests": 418_700,
-    "words": 34_400,
+    "tests": 421_400,
+    "words": 34_570,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,
