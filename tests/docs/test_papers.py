@@ -58,6 +58,7 @@ class World:
             "bank": bank.queries,
             "more": bank.targets,
             "other": other.queries,
+            "close": unit(bank.queries[::2] + other.queries[: len(bank.queries[::2])]),
             "s": given.queries @ given.targets.T,
             "s-bank": bank.queries @ given.targets.T,
             "s-more": bank.queries @ bank.targets.T,
@@ -129,10 +130,10 @@ def whole_sinkhorn(s, temperature, steps):
 
 
 def recalls_of_table_2(w):
-    """R@1 of DIS with each of three banks: the own and another, three draws of each, and the own of least coverage."""
+    """R@1 of DIS with three draws of the own, a close and another bank, and with the own that covers least."""
     first = w.products("bank").argmax(axis=1)
     least = np.sort(np.lexsort((first, -np.bincount(first)[first]))[:20])
-    banks = [[w.products(name)[w.drawn(name, 20, draw)] for draw in range(3)] for name in ("bank", "other")]
+    banks = [[w.products(name)[w.drawn(name, 20, draw)] for draw in range(3)] for name in ("bank", "close", "other")]
     banks.append([w.products("bank")[least]])
     return [mean(recall(w, formulas.dis(w.s, b, 0.05, 1)) for b in of_bank) for of_bank in banks]
 
@@ -283,14 +284,14 @@ KNOWN = {
         (f"{DIS} (q)", RANK, lambda w: w.rank(formulas.dis(w.s, w.s, 0.05, 1))),
     ],
     "paper qb-norm 1 $Q": [(DIS, RANK, of_masked_captions)],
-    "paper qb-norm 2 $E --query-bank other.npy --set bank_size=20": [
+    "paper qb-norm 2 $E --query-bank close.npy --query-bank other.npy --set bank_size=20": [
         (
             f"{DIS} (geometric mean)",
             "quality.recall_at_1",
-            lambda w: np.prod(recalls_of_table_2(w)) ** (1 / 3),
+            lambda w: np.prod(recalls_of_table_2(w)) ** (1 / 4),
         ),
         (f"{DIS} (geometric mean)", "spread.recall_at_1", lambda w: np.std(recalls_of_table_2(w), ddof=1)),
-        (f"{DIS} (least coverage)", "quality.recall_at_1", lambda w: recalls_of_table_2(w)[2]),
+        (f"{DIS} (least coverage)", "quality.recall_at_1", lambda w: recalls_of_table_2(w)[3]),
     ],
     "paper qb-norm 3 $E": [(DIS, SKEWNESS, lambda w: skewness(formulas.dis(w.s, w.products("bank"), 0.05, 1)))],
     "paper qb-norm 4 $E": [(DIS, RANK, dis_scaled(0.05))],
