@@ -1,7 +1,7 @@
 import json
 import pickle
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -193,8 +193,10 @@ def dual_is_of_20_percent(w):
     return w.rank(formulas.dual_is(w.s, *banks, (0.02, 1.0)))
 
 
-def dsl_of_draws(w, measured):
-    return mean(measured(formulas.dsl(w.s, w.products("bank")[w.drawn("bank", 39, draw)], 0.01)) for draw in range(3))
+def of_draws(w, measured, formula, *parameters):
+    """With three banks of 39 queries each."""
+    banks = [w.products("bank")[w.drawn("bank", 39, draw)] for draw in range(3)]
+    return mean(measured(formula(w.s, b, *parameters)) for b in banks)
 
 
 def dis_scaled(temperature):
@@ -349,12 +351,12 @@ KNOWN = {
         ("sinkhorn_whole temperature=0.01", RANK, lambda w: w.rank(whole_sinkhorn(w.s, 0.01, 10))),
     ],
     "paper sigir 2 $S --set bank_size=39": [
-        ("dsl temperature=0.01", RANK, lambda w: dsl_of_draws(w, w.rank)),
+        ("dsl temperature=0.01", RANK, lambda w: of_draws(w, w.rank, formulas.dsl, 0.01)),
         ("none", RANK, lambda w: w.rank(w.s)),
         (
             "none",
             "change.value",
-            lambda w: recall(w, w.s) - dsl_of_draws(w, lambda scores: recall(w, scores)),
+            lambda w: recall(w, w.s) - of_draws(w, partial(recall, w), formulas.dsl, 0.01),
         ),
     ],
 }

@@ -12,7 +12,7 @@ from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.tally import Quality, Row
 from hubless.vectors.files import Vectors
 
-LEAST = "least coverage"
+_LEAST = "least coverage"
 _OVER_BANKS = "± of a geometric mean is the standard deviation over the banks"
 
 
@@ -62,7 +62,7 @@ def _variants(
             yield ", ".join(named), {"query_bank": bank, "bank_size": size}
     if least_coverage:
         first = next(iter(banks.values()))
-        yield LEAST, {"query_bank": first, "bank_size": drawn[0], "least_coverage": True, "draws": 1}
+        yield _LEAST, {"query_bank": first, "bank_size": drawn[0], "least_coverage": True, "draws": 1}
 
 
 def _geometric_mean(row: Row, qualities: Sequence[Quality]) -> Row:
