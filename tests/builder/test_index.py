@@ -317,7 +317,7 @@ class TestObject:
     [
         (hubless.build, Recipe, set()),
         (hubless.build, Inputs, set()),
-        (hubless.Index, Recipe, {"engine", "executor", "shard_targets"}),
+        (hubless.Index, Recipe, {"engine", "executor", "shard_targets", "offsets"}),
         (hubless.Index.fit, Inputs, set()),
     ],
 )

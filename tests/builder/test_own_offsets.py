@@ -117,6 +117,17 @@ def test_later_target_of_a_collection_from_a_file_counts_as_the_median_and_the_m
     assert index.offsets[-1] == pytest.approx(np.median(OWN) - OWN.mean(), abs=1e-6)
 
 
+def test_offsets_of_another_unit_are_warned_of(tmp_path, caplog):
+    made = build(tmp_path, offsets=OWN, metric="cosine")
+    assert np.ptp(OWN) > 2
+    assert "similarities by 2 at most: offsets alone decide the ranking" in caplog.text
+    assert "offsets alone decide the ranking" in " ".join(made.notes)
+    caplog.clear()
+    small = build(tmp_path, offsets=OWN / 10, metric="cosine", bank=PROBLEM.bank)
+    assert "decide the ranking" not in " ".join([*small.notes, caplog.text])
+    assert "count as the median" in " ".join(small.notes)
+
+
 def test_bad_rows_that_are_left_out_take_their_offsets_along(tmp_path):
     targets = PROBLEM.targets.copy()
     targets[7] = np.nan

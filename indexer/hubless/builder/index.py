@@ -15,7 +15,7 @@ from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vec
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
-from hubless.builder.recipe import Metric, Recipe, record_from
+from hubless.builder.recipe import Metric, Recipe, StoredRecipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
@@ -365,7 +365,7 @@ def open_index(
     parts = written.base.parts
     try:
         index = Index(metric=parts.manifest.metric, filter_cache=filter_cache)
-        index._recipe = Recipe.of(parts.manifest)
+        index._recipe = StoredRecipe.of(parts.manifest)
     except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
         raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
     index._become(written.current.parts)

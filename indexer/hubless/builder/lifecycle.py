@@ -24,7 +24,7 @@ from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.recipe import Metric, Recipe
+from hubless.builder.recipe import Metric, Recipe, StoredRecipe
 from hubless.corrections import is_given
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
@@ -257,10 +257,11 @@ def refit(
         parts = current_parts(home, name)
         before = parts.manifest
         check_refittable(before, correction)
-        recipe = Recipe.of(before)
+        recipe = StoredRecipe.of(before)
         chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
         if chosen != recipe.correction or parameters is not None:
             recipe = replace(recipe, correction=chosen, parameters=parameters or {})
+        _ = recipe.method  # before the work, as that of the version may be in a package that is gone
         items = None if query_bank is None else as_items(query_bank, _BANK)
         given = None if items is None else items.vectors
         rows = NextTargets.of(parts)

@@ -53,7 +53,6 @@ class Recipe:
     device: str = CPU
     executor: str = LOCAL
     offsets: PriorLike | None = None
-    stored: bool = False
 
     def __post_init__(self) -> None:
         if self.correction.startswith(f"{GIVEN}:"):
@@ -66,8 +65,7 @@ class Recipe:
             object.__setattr__(self, "offsets", where)
         check_metric(self.metric)
         check_at_least("seed", self.seed, 0)
-        if self.correction in OURS or not self.stored:  # else its package may be gone, and its offsets still answer
-            _ = self.method
+        self._check_correction()
         if self.index != AUTO:
             (index_type if self.engine == FAISS else external_engine(self.engine).check_index)(self.index)
         _ = self.aims
@@ -112,11 +110,13 @@ class Recipe:
             shard_targets=record.shard_targets,
             dims=manifest.dims,
             keep_full=manifest.keep_full,
-            stored=True,
         )
 
     def in_process(self) -> "Recipe":
         return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
+
+    def _check_correction(self) -> None:
+        _ = self.method
 
     def _check_own(self, others: Mapping[str, object]) -> None:
         if self.correction != GIVEN:
@@ -144,6 +144,15 @@ class Recipe:
             if target_prior is not None or target_bank is not None:
                 beside = "target bank" if target_prior is None else "target prior"
                 raise InputError("fit_by", f"none beside a {beside}, which is one for all groups", "one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRecipe(Recipe):
+    """The recipe of a version that is opened: the package of its correction may be gone, and its offsets answer."""
+
+    def _check_correction(self) -> None:
+        if self.correction in OURS:
+            super()._check_correction()
 
 
 def check_metric(metric: str | None) -> Metric:

@@ -50,10 +50,10 @@ def fit_version(
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, traits = vectors.targets, vectors.bank_with_groups, vectors.traits
-    pairs = None
+    pairs, given = None, recipe.correction == GIVEN
     if vectors.relevant is not None:
         bank, pairs = hold_out_pairs(bank, vectors.relevant, recipe.correction != "none", recipe.seed)
-    record, notes = None, _without_bank(vectors, recipe.correction)
+    record, notes = None, [] if given else [WITHOUT_BANK]
     if vectors.bank_given:
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes, bank = checked.record, checked.logged().notes, checked.once
@@ -85,6 +85,7 @@ def fit_version(
         steps.step("fitting the model of confidence")
         ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
         draft = replace(draft, confidence=confidence_of(ranker, bank, pairs, strength, vectors.calibrated))
+    of_given = _notes_of_given(vectors, recipe.metric) if given else []
     about = {
         "metric": recipe.metric,
         "seed": recipe.seed,
@@ -94,9 +95,14 @@ def fit_version(
         "bank": record,
         "strength": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
-        ("own_offsets" if recipe.correction == GIVEN else "target_prior"): _prior_record(vectors),
+        ("own_offsets" if given else "target_prior"): _prior_record(vectors),
         "fit_by": None if vectors.grouping is None else vectors.grouping.column,
-        "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
+        "notes": [
+            *notes,
+            *of_given,
+            *_notes(measured, shipped),
+            *warnings(chosen),
+        ],
     }
     return replace(draft, about=about, basis=vectors.basis, held_back=found.held)
 
@@ -176,11 +182,17 @@ def _prior_record(vectors: BuildVectors) -> PriorRecord | None:
     )
 
 
-def _without_bank(vectors: BuildVectors, correction: str) -> list[str]:
-    if correction != GIVEN:
-        return [WITHOUT_BANK]
+def _notes_of_given(vectors: BuildVectors, metric: str) -> list[str]:
+    """Return what is to be known of offsets that were given, and warn of some that cannot be meant so."""
+    if vectors.target_prior is None:
+        return []
     later = "targets that come later without an offset count as the median of those that were given"
-    return [later if vectors.prior_column is None else f"{later}, in payload column {vectors.prior_column}"]
+    notes = [later if vectors.prior_column is None else f"{later}, in payload column {vectors.prior_column}"]
+    apart = float(np.ptp(vectors.target_prior.values))
+    if metric == "cosine" and apart > MOST_APART:
+        notes.append(f"offsets differ by {apart:.3g}, similarities by 2 at most: offsets alone decide the ranking")
+        log.warning(notes[-1])
+    return notes
 
 
 def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
@@ -195,6 +207,8 @@ def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
     return notes
 
 
+MOST_APART = 2.0
+"""Cosines lie no further apart."""
 MOST_FITTED = 1000
 """So many bank queries are asked at most, as more fit confidence hardly better."""
 _BLOCK = 256
