@@ -333,7 +333,7 @@ KNOWN = {
     ],
     "paper nnn A3 $E": [("nnn k=16 weight=0.75", RANK, lambda w: w.rank(nnn(w, 16)))],
     "paper nnn A5 $E": [("nnn k=256 weight=0.75", RANK, lambda w: w.rank(nnn(w, 256)) if w.size >= 256 else None)],
-    "paper nnn A8 $E --json": [(NNN, RANK, lambda w: w.rank(nnn(w)))],
+    "paper nnn A8 $E": [(NNN, RANK, lambda w: w.rank(nnn(w)))],
     "paper nnn A9 $E": [("nnn k=16 weight=0.75", RANK, lambda w: w.rank(nnn(w, 16)))],
     "paper nnn A12 $E": [(f"{NNN} (50%)", RANK, lambda w: nnn_of_drawn(w, 0.5, 128))],
     "paper nnn A13 $E": [("nnn k=16 weight=0.75 (20%)", RANK, lambda w: nnn_of_drawn(w, 0.2, 16))],
@@ -379,7 +379,7 @@ def test_command_of_a_table_prints_its_known_numbers(command, folder, monkeypatc
     (size, place), words = folder, filled(command).split()[1:]
     monkeypatch.chdir(place)
     known = KNOWN.get(command, [])
-    ended = run(*words, *["--json"] * (bool(known) and "--json" not in words))
+    ended = run(*words, *["--json"] * bool(known))
     assert ended.code == 0, ended.err
     assert ended.out
     if not known:

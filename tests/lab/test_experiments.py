@@ -144,6 +144,16 @@ class TestLeaveSelfOut:
 
 
 class TestMeasures:
+    def test_interval_adds_half_its_width_to_every_measure_that_has_one(self):
+        found = compared(Method("csls"))
+        shown = table_of(found, ["recall", "interval", "skewness"])
+        cells = dict(zip(shown.headings, shown.lines[1], strict=True))
+        row = found.row("csls")
+        for k in (1, 5, 10):
+            value, ends = row.quality[f"recall_at_{k}"], row.intervals[f"recall_at_{k}"]
+            assert cells[f"R@{k}"] == f"{100 * value:.1f} ± {50 * (ends.high - ends.low):.1f}"
+        assert cells["skewness N10"] == f"{row.quality['skewness']:.2f}"
+
     def test_geometric_mean_of_recalls_with_its_interval(self):
         row = compared().row("none")
         ranks = naive.ranks(RAW, GIVEN.relevant)

@@ -21,8 +21,9 @@ _PLACE = re.compile("_at_|_to_")
 _ROW_HEIGHT = 45
 _COLOURS = {"auto": ACCENT, "corrected": ACCENT, "none": RAW, "raw": RAW}
 
+INTERVAL = "interval"
 Measures: TypeAlias = Sequence[str] | None
-"""Names as in `quality` of a row, or those of `MEASURES`; None for the usual ones."""
+"""Names as in `quality` of a row, or those of `MEASURES`; None for the usual ones. `interval` adds ± to the others."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,8 @@ def columns(comparison: Comparison, measures: Measures = None) -> dict[str, Meas
     usual = ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs", *moved]
     shown: dict[str, MeasureColumn] = {}
     for measure in usual if measures is None else measures:
+        if measure == INTERVAL:
+            continue
         named = {name: known[name] for name in known if measure in (name, _PLACE.split(name)[0])}
         if not named:
             raise InputError("measure", f"one of {', '.join(MEASURES)}, or one of them at a k: recall_at_1", measure)
@@ -185,9 +188,10 @@ def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
     shown, rows = columns(comparison, measures), comparison.rows
     written = {name: [column.written(value_of(row, name)) for row in rows] for name, column in shown.items()}
     cells = dict(written)
+    halves = measures is not None and INTERVAL in measures
     if measures is not None:
-        cells = {name: [_with_spread(row, name, column) for row in rows] for name, column in shown.items()}
-    if "recall_at_1" in shown:
+        cells = {name: [_with_spread(row, name, column, halves) for row in rows] for name, column in shown.items()}
+    if "recall_at_1" in shown and not halves:
         cells["recall_at_1"] = [_recall(row, shown["recall_at_1"]) for row in rows]
     found = {column.heading: cells[name] for name, column in shown.items()}
     best = {
@@ -235,8 +239,11 @@ def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> l
     return [] if len(set(written)) == 1 else [row for row, text in enumerate(written) if text == best]
 
 
-def _with_spread(row: Row, name: str, column: MeasureColumn) -> str:
+def _with_spread(row: Row, name: str, column: MeasureColumn, halves: bool = False) -> str:
+    """Return a measure ± its spread over splits or draws, or half its 95 % interval over the queries."""
     text, spread = column.written(value_of(row, name)), (row.spread or {}).get(name)
+    if halves and name in row.intervals:
+        spread = (row.intervals[name].high - row.intervals[name].low) / 2
     return text if spread is None else f"{text} ± {column.written(spread)}"
 
 
