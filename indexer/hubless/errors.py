@@ -194,7 +194,7 @@ class BundleDamaged(BundleError):
 
 
 class UnsupportedBundle(BundleError):
-    """The bundle was made by an older hubless, or by a newer one."""
+    """The bundle was made by an older hubless, by a newer one, or with a package that is not installed."""
 
     code = "unsupported_bundle"
 
