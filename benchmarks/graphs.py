@@ -20,7 +20,7 @@ from benchmarks.index_recipes import DIM, GRAPHS, QUERIES, K, open_folder
 from hubless import CORRECTIONS
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, agreement, make_index, openmp_threads
-from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot_of
+from hubless.knn.augment import AugmentedVectors, Columns, augment_queries, centre, pivot_of
 from hubless.progress import Silent
 from hubless.vectors.sources import as_source
 
@@ -115,7 +115,7 @@ def measured(name, data, graph, sides):
             exact = -np.sort(-np.einsum("md,mkd->mk", asked, vectors.take(rows.ravel()).reshape(*rows.shape, -1)))
             start = thread_time()
             index = None  # the memory of the last one is free before the next one is built
-            index = make_index(kinds[kind], vectors, 0, Silent(), targets.shape[1])
+            index = make_index(kinds[kind], vectors, 0, Silent(), Columns(*2 * targets.shape[1:]))
             add(f"{kind}, {label}", kind, index, asked, exact, thread_time() - start)
             if kind == "fastscan":
                 start, asked = thread_time(), augment_queries(bank, 1.0, steered)

@@ -37,6 +37,7 @@ from hubless.lab.experiments.trials import read_vectors
 from hubless.lab.gallery import open_gallery
 from hubless.lab.scan.scanning import scan
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.comparing import side_of
 from hubless.vectors.sources import ArrayVectors
 
 STEPS, RATE = 200, 0.05
@@ -215,7 +216,9 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     for folder in given.folders:
-        queries, targets = (read_vectors(folder / f"{name}.npy", name) for name in ("queries", "targets"))
+        queries, targets = (
+            read_vectors(folder / f"{name}.npy", name, side_of(name)) for name in ("queries", "targets")
+        )
         for kind in KINDS:
             rows += [measure(folder.resolve().name, queries, targets, kind, seed) for seed in range(given.draws)]
     for by in ("kind", "set"):

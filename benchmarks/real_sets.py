@@ -25,6 +25,7 @@ from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pair
 from hubless.lab.experiments.tune import tune
 from hubless.measures import paired_difference
 from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import OF_QUERIES
 
 SIZES = (100, 300, 1000, None)
 """Rows of the bank; None is all of it."""
@@ -47,7 +48,7 @@ def open_set(folder: Path) -> Set:
     """Read a folder."""
     pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
     bank = folder / "bank.npy"
-    return Set(folder.resolve().name, pairs, read_vectors(bank, "query bank") if bank.is_file() else None)
+    return Set(folder.resolve().name, pairs, read_vectors(bank, "query bank", OF_QUERIES) if bank.is_file() else None)
 
 
 def trial(data: Set, size: int | None, seed: int) -> Trial | None:

@@ -9,7 +9,7 @@ export const WORDS = {
   presence: "How likely a right target is among those that were searched.",
   sure: "Leave out answers whose best hit is less likely right.",
   score: "similarity − strength · offset. Hits stand in this order.",
-  similarity: "Inner product of query and target; the cosine under metric cosine.",
+  similarity: "Inner product of query and target; the cosine under metric cosine, −½ of the squared distance under euclidean.",
   raw: "Ranked by similarity alone, as any vector search does.",
   corrected: "Ranked by similarity − strength · offset.",
   correction: "The method that measures the offsets, with the one that auto has chosen.",

@@ -163,9 +163,11 @@ class TestFit:
         opened.check_canaries()
         np.testing.assert_allclose(opened.query(QUERIES, parameters=everything).scores, before.scores, atol=1e-3)
 
-    @pytest.mark.parametrize("metric", [None, "euclidean"])
+    @pytest.mark.parametrize("metric", [None, "l2"])
     def test_metric_has_to_be_given(self, metric):
-        with pytest.raises(InputError, match=r'^metric: expected metric="cosine" .* or metric="dot"'):
+        with pytest.raises(
+            InputError, match=r"^metric: expected metric=\"cosine\" .*, metric=\"dot\" .*, metric=\"euclidean\""
+        ):
             hubless.Index("csls", metric)
 
     def test_index_that_was_not_fitted_says_so(self):

@@ -58,7 +58,9 @@ class TestAugmented:
         "augment", [lambda rows: hubless.augment_targets(rows, [0.0] * len(rows)), hubless.augment_queries]
     )
     def test_vectors_of_other_lengths_need_a_metric(self, augment):
-        with pytest.raises(InputError, match=r"^metric: expected cosine or dot, as not all .* have length 1"):
+        with pytest.raises(
+            InputError, match=r"^metric: expected cosine, dot or euclidean, as not all .* have length 1"
+        ):
             augment([[1.0, 0.0], [3.0, 4.0]])
 
     @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def make(kind, problem, seed=0):
     offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
     half = kind.precision == "float16"
     pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
-    vectors = AugmentedVectors(half_vectors(targets) if half else targets, offsets, pivot, half)
+    vectors = AugmentedVectors(half_vectors(targets, "dot") if half else targets, offsets, pivot, half)
     stored = half_rows(problem.targets, "targets") if half else problem.targets
     exact = problem.queries.astype(np.float64) @ stored.T - offsets
     return make_index(kind, vectors, seed, Silent()), augment_queries(problem.queries, 1.0, pivot), exact

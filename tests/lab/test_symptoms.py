@@ -6,6 +6,7 @@ import hubless
 from hubless.builder.banks.bank_checks import check_bank
 from hubless.kernels.reductions import top_k
 from hubless.lab.symptoms import find_symptoms
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.sources import as_source, in_memory, under_metric
 
 QUERIES, TARGETS, _ = pairs(1000, apart=1.5)
@@ -15,7 +16,7 @@ DIM = BANK.shape[1]
 
 
 def names(bank=BANK, targets=TARGETS, metric="cosine", live=None):
-    bank, targets = (under_metric(as_source(rows, "rows"), metric) for rows in (bank, targets))
+    bank, targets = (under_metric(as_source(rows, "rows"), metric, OF_TARGETS) for rows in (bank, targets))
     record = check_bank(bank, targets, metric, bank_of_targets=True).record
     _, found = top_k(in_memory(bank), targets, 10)
     occurrence = hubless.measures.k_occurrence(found, targets.shape[0])

@@ -3,7 +3,7 @@ import pytest
 from support.problems import normal
 
 from hubless.knn import INDEXES, make_index, openmp_threads, read_index, trained_index, write_index
-from hubless.knn.augment import AugmentedVectors
+from hubless.knn.augment import AugmentedVectors, Columns
 from hubless.progress import Silent
 from hubless.search.engines.sharded import ShardedTargets, embedded
 from hubless.search.matches import Matches
@@ -27,8 +27,8 @@ def both(request, rows, tmp_path_factory):
     targets, offsets, queries = rows
     vectors = AugmentedVectors(as_source(targets, "targets"), offsets, None, kind.precision == "float16")
     with openmp_threads(1):
-        one = make_index(kind, vectors, 0, Silent(), DIM)
-        write_index(trained_index(kind, vectors, COUNT, 0, Silent(), DIM), path)
+        one = make_index(kind, vectors, 0, Silent(), Columns(DIM, DIM))
+        write_index(trained_index(kind, vectors, COUNT, 0, Silent(), Columns(DIM, DIM)), path)
         shards, start = [], 0
         for size in SIZES:
             shards.append(read_index(path, mapped=False))

@@ -10,6 +10,7 @@ from support.problems import normal
 
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.files import open_items
 from hubless.vectors.readers.formats import Use, endings_of
 from hubless.vectors.sources import as_source, under_metric
@@ -66,7 +67,7 @@ class TestEveryFormat:
         rows[23, 1] = 1
         source = open_items(WRITERS[suffix](tmp_path / f"rows{suffix}", rows), "targets").vectors
         with pytest.raises(ZeroVector, match="row 17"):
-            under_metric(source, "cosine").take(np.array([2, 17, 1]))
+            under_metric(source, "cosine", OF_TARGETS).take(np.array([2, 17, 1]))
 
     def test_missing_file_is_named_with_its_path(self, tmp_path, suffix):
         with pytest.raises(StorageError, match=f"nowhere{suffix}: query bank: there is no such file"):
@@ -370,4 +371,4 @@ class TestBuild:
             with pytest.raises(NotFinite) as caught:
                 hubless.build(tmp_path / "catalog", "c", targets, bank, metric="dot", correction=correction)
             assert caught.value.parameter == f"{name}, row 0"
-            assert caught.value.expected == "a vector of length 1e+08 at most, as the metric is dot"
+            assert caught.value.expected == "a vector of length 1e+08 at most, as lengths count"

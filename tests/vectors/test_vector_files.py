@@ -15,6 +15,7 @@ from support.problems import normal
 
 from hubless.errors import InputError
 from hubless.vectors import files
+from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import under_metric
 
@@ -86,8 +87,10 @@ class TestEveryFormat:
 
     def test_unit_rows_have_length_one_and_the_same_direction(self, source):
         expected = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
-        np.testing.assert_allclose(read_all(under_metric(source, "cosine")), expected, atol=1e-6)
-        np.testing.assert_allclose(under_metric(source, "cosine").take(np.array([5, 2])), expected[[5, 2]], atol=1e-6)
+        np.testing.assert_allclose(read_all(under_metric(source, "cosine", OF_TARGETS)), expected, atol=1e-6)
+        np.testing.assert_allclose(
+            under_metric(source, "cosine", OF_TARGETS).take(np.array([5, 2])), expected[[5, 2]], atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8"])

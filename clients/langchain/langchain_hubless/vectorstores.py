@@ -322,7 +322,10 @@ class HublessVectorStore(VectorStore):
 
     def _relevance(self, score: float) -> float:
         """A score between 0 and 1. Scores exist only after a search, which has read the collection's metric."""
-        if self._documents.info is not None and self._documents.info.metric == "dot":
+        metric = "cosine" if self._documents.info is None else self._documents.info.metric
+        if metric == "euclidean":
+            return math.exp(min(score, 0.0))
+        if metric == "dot":
             return 1 / (1 + math.exp(-min(max(score, -EXTREME), EXTREME)))
         return min(1.0, max(0.0, (1 + score) / 2))
 

@@ -19,7 +19,7 @@ class CollectionInfo:
     ----------
     count : n, the number of targets
     dim : d, the dimension that a query vector must have
-    metric : "cosine" or "dot"
+    metric : "cosine", "dot" or "euclidean"
     correction, index : the choice, with its parameters
     measured : recall and hubness, raw and corrected, as the build measured them; None without a query bank
     confidence : the model of confidence: whether it is calibrated, and by how many labelled pairs; None without one
@@ -122,7 +122,7 @@ class CollectionMethods:
         Parameters
         ----------
         dim : d, of all vectors
-        metric : "cosine" or "dot"
+        metric : "cosine", "dot" or "euclidean"
         id_type : "string" or "int64"
         payload_schema : names of types by column; None takes any JSON objects
         dims, keep_full : dimensions of the index, with `keep_full=True`; whole vectors rank the targets that it finds

@@ -46,7 +46,7 @@ class Hit:
     ----------
     id : as given to the build
     score : similarity − strength·offset; hits are sorted by it
-    similarity : query·target, which is the cosine with metric "cosine"
+    similarity : query·target, the cosine with metric "cosine", −½|q − t|² with "euclidean"
     offset : the target's hubness in units of similarity, positive = hub
     payload : None unless you ask for it
     vector : float32, shape (d,); None unless you ask for it; numpy reads it without copying

@@ -93,7 +93,7 @@ export interface components {
          *     among_targets : share of the queries that are targets
          *     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
          *     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
-         *     relative_length : median length of bank queries over that of targets, under metric "dot"
+         *     relative_length : median length of bank queries over that of targets, unless the metric is "cosine"
          *     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
          *         either
          *     held_back : ids of targets whose offset stood alone with this bank, and is held back; at most 100
@@ -170,7 +170,7 @@ export interface components {
             /** @description null where there was no query bank to measure with. */
             measured: components["schemas"]["Measured"] | null;
             /** @enum {string} */
-            metric: "cosine" | "dot";
+            metric: "cosine" | "dot" | "euclidean";
             name: string;
             /** @description columns: each has a type. json: objects with any keys. null: none. */
             payload: ("columns" | "json") | null;
@@ -263,10 +263,10 @@ export interface components {
             /** @description Whether the index has dims dimensions only; whole vectors rank its candidates. */
             keep_full?: boolean | null;
             /**
-             * @description cosine compares directions, dot takes lengths into account.
+             * @description cosine compares directions, dot takes lengths into account, euclidean ranks by distance.
              * @enum {string}
              */
-            metric: "cosine" | "dot";
+            metric: "cosine" | "dot" | "euclidean";
             /** @description Names of types by column. If not given payload is free: JSON objects with any keys. */
             payload_schema?: {
                 [key: string]: string;
@@ -838,7 +838,7 @@ export interface components {
             score: number;
             /** @description Its part of the confidence, all for the best hit. Only with a model. */
             share?: number;
-            /** @description Inner product with the query; the cosine under metric cosine. */
+            /** @description Inner product with the query, the cosine under metric cosine, −½|q − t|² under metric euclidean. */
             similarity: number;
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
@@ -1044,7 +1044,7 @@ export interface components {
             log_seq: number;
             measured: components["schemas"]["Measured"] | null;
             /** @enum {string} */
-            metric: "cosine" | "dot";
+            metric: "cosine" | "dot" | "euclidean";
             notes: string[];
             payload_columns: string[];
             seed: number;

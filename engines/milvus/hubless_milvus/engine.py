@@ -61,13 +61,13 @@ class MilvusEngine:
             name=record.name,
             kind=milvus_kind(record.kind),
             count=count,
-            dim=manifest.stored_dim,
+            dim=manifest.compared_dim,
             defaults=manifest.index.parameters,
             vectorless=manifest.vectorless,
             schema=schema,
             fields=record.details["fields"],
         )
-        check_mark(client, record.name, Mark(record.details["marked"], manifest.version, count, manifest.stored_dim))
+        check_mark(client, record.name, Mark(record.details["marked"], manifest.version, count, manifest.compared_dim))
         targets.load()
         if (held := targets.counted()) != count:
             raise EngineError(f"collection {record.name} in Milvus holds {held:,} vectors, and not {count:,}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import Inputs, read_vectors
@@ -22,6 +22,7 @@ from hubless.store.catalog import Catalog
 from hubless.store.names import check_name
 from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_between
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
@@ -38,7 +39,7 @@ def build(
     payload: PayloadLike | None = None,
     payload_schema: PayloadTypes | None = None,
     encoder: str | Path | Encoder | None = None,
-    metric: Literal["cosine", "dot"] = "cosine",
+    metric: Metric = "cosine",
     correction: str = "auto",
     parameters: Mapping[str, Any] | None = None,
     engine: str = FAISS,
@@ -85,7 +86,8 @@ def build(
     payload : (n,) rows; by default the other columns in the file of the targets
     payload_schema : types of columns by name, such as {"zip": "string"}; see docs/cli.md for names and guesses
     encoder : encodes text queries: a folder, a file that describes one (.json or .toml), or an encoder
-    metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
+    metric : "cosine" brings all vectors to length 1, "dot" takes them as they are, "euclidean" ranks by distance: the
+        similarity is −½|q − t|²
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
     engine : holds and searches the vectors: "faiss", or one that is installed, such as "milvus" (see docs/milvus.md)

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -23,6 +23,7 @@ from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import as_compared
+from hubless.vectors.comparing import OF_TARGETS, Metric, comparison
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource
 
@@ -49,7 +50,7 @@ def correct(
     *,
     into: str = INTO,
     sync: bool = False,
-    metric: Literal["cosine", "dot"] = "cosine",
+    metric: Metric = "cosine",
     correction: str = "auto",
     parameters: Mapping[str, Any] | None = None,
     progress: bool | None = None,
@@ -70,6 +71,7 @@ def correct(
     metric, correction, parameters : as for `hubless.build`, of which `options` has others, such as `target_bank`
     """
     _check_name(into)
+    _check_metric(metric)
     if sync and query_bank is not None:
         raise InputError("query bank", "none with sync, which keeps the stored fit", "one")
     if not sync:
@@ -106,6 +108,7 @@ def correct(
 def publish(collection: Collection, address: str, *, into: str = INTO, progress: bool | None = None) -> Corrected:
     """Write the offsets of a collection beside the rows of a database that have its ids. See `correct`."""
     _check_name(into)
+    _check_metric(collection.manifest.metric)
     if collection.manifest.fit_by is not None:
         raise InputError("collection", _ONE_FIT, f"fits by {collection.manifest.fit_by}")
     with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
@@ -195,7 +198,7 @@ def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Contai
 
 def _augmented(file: Path, fit: bytes, known: Container[str] | None) -> Iterator[tuple[list[RowId], F32]]:
     correction, asking = _restored(fit)
-    vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None)
+    vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None, OF_TARGETS)
     if vectors.shape[1] != asking.width - 1:
         raise InputError("new rows", f"{asking.width - 1} dimensions, as the correction has", vectors.shape[1])
     for ids, block in _blocks(file, vectors):
@@ -247,6 +250,12 @@ def _check_correction(name: str, reduced: bool) -> None:
     if reduced or not folds(name):
         expected = "one that folds into offsets, such as auto, of all dimensions"
         raise InputError("correction", expected, "fewer dimensions" if reduced else name)
+
+
+def _check_metric(metric: str) -> None:
+    if comparison(metric).squared:
+        expected = "cosine or dot, as the database ranks corrected vectors by inner product"
+        raise InputError("metric", expected, metric)
 
 
 def _check_name(into: str) -> None:

@@ -15,7 +15,7 @@ from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vec
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
-from hubless.builder.recipe import Metric, Recipe, StoredRecipe, record_from
+from hubless.builder.recipe import Recipe, StoredRecipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
@@ -38,6 +38,7 @@ from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
+from hubless.vectors.comparing import OF_TARGETS, Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
@@ -193,7 +194,7 @@ class Index(Collection):
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
             IdTable.of(named)  # says so if one stands twice
             rows = added_payload(payload, schema, given.shape[0])
-            prepared = in_memory(as_compared(given, self.manifest.metric, basis))
+            prepared = in_memory(as_compared(given, self.manifest.metric, basis, OF_TARGETS))
             self._write(Put(prepared, named, rows))
 
     def remove(self, ids: Sequence[str | int]) -> None:

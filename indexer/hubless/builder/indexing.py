@@ -41,6 +41,7 @@ from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, S
 from hubless.store.durable import link, move, sync
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis, reduced_vectors
+from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory
 
 SHARD_BYTES = 4 * 2**30
@@ -88,7 +89,7 @@ def build_shards(
 ) -> list[faiss.Index]:
     """Write the shards of vectors (n, d') to their files, and return them opened."""
     paths, start = index_paths(path, len(sizes)), 0
-    trained = trained_index(kind, vectors, sizes[0], seed, steps, vectors.targets.shape[1])
+    trained = trained_index(kind, vectors, sizes[0], seed, steps, vectors.columns)
     advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
     for each, size in zip(paths, sizes, strict=True):
         index = faiss.clone_index(trained) if len(sizes) > 1 else trained
@@ -207,6 +208,7 @@ class IndexOrder:
     index: str = AUTO
     seed: int = 0
     shard_targets: int | None = None
+    metric: str = COSINE
 
 
 Placed = TypeVar("Placed", bound=StoredTargets)
@@ -257,14 +259,15 @@ def build_index(
     if basis is not None:
         targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
+    lifted = comparison(order.metric).lifted
     kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
     pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
     best: list[IndexResult[Embedded]] = []
     for kind in kinds:
         half = kind.precision == "float16"
-        stored: VectorSource = half_vectors(order.targets) if half else order.targets
+        stored: VectorSource = half_vectors(order.targets, order.metric) if half else order.targets
         rows = stored if basis is None else reduced_vectors(stored, basis)
-        vectors = AugmentedVectors(rows, offsets, pivot if kind.pivoted else None, half)
+        vectors = AugmentedVectors(rows, offsets, pivot if kind.pivoted else None, half, lifted)
         made = _filled(kind, vectors, order, path, steps)
         tried = _tuned(made if basis is None else FullTargets(made, stored, offsets, basis), order, steps)
         best = sorted([*best, tried], key=lambda each: _merit(each.setting, aims), reverse=True)
@@ -302,7 +305,7 @@ def _filled(
 ) -> OwnTargets:
     dim = vectors.targets.shape[1]
     if path is None:
-        indexes = [make_index(kind, vectors, order.seed, steps, dim)]
+        indexes = [make_index(kind, vectors, order.seed, steps, vectors.columns)]
     else:
         sizes = shard_sizes(vectors.shape[0], most_in_a_shard(kind, vectors.shape[1], order.shard_targets))
         indexes = build_shards(kind, vectors, sizes, _path_of(kind, path), order.seed, steps)

@@ -47,9 +47,10 @@ from hubless.search.parts import prior_of
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import FileRecord, FileStamp, InputRecord
-from hubless.vectors.arrays import F32, I64, check_dim, short_rows, unit_rows
+from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.bad_rows import with_count
 from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
+from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison, side_of
 from hubless.vectors.files import SHARDS, Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, write_ids
@@ -491,7 +492,7 @@ def _fewest(recipe: Recipe, directions: F32, targets: VectorSource, query_bank: 
 
     def firsts(basis: Basis | None) -> Iterator[I64]:
         sides = (ArrayVectors(asked, "queries"), ArrayVectors(fitted, "query bank"), some)
-        queries, known, found = (in_memory(as_compared(side, recipe.metric, basis)) for side in sides)
+        queries, known, found = (in_memory(as_compared(side, recipe.metric, basis, OF_TARGETS)) for side in sides)
         scores = queries @ found.T
         yield scores.argmax(axis=1)
         yield (scores - recipe.method.fit(known, found).offsets(found)).argmax(axis=1)
@@ -515,7 +516,9 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
         if (source := getattr(given, name)) is not None:
             # a bank is kept in the state of most corrections, so there is memory for it
             held, files = name == "query_bank", given.files.get(name)
-            read[name], records[name] = read_source(source, recipe.metric, folder, held=held, files=files, basis=basis)
+            read[name], records[name] = read_source(
+                source, recipe.metric, side_of(name), folder, held=held, files=files, basis=basis
+            )
     if not given.bank_given:
         records.pop("query_bank")
     return replace(given, **read, basis=basis, records={**records, **given.records})
@@ -524,6 +527,7 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
 def read_source(
     source: VectorSource,
     metric: str,
+    side: ComparedSide,
     folder: Path | None,
     *,
     held: bool,
@@ -535,17 +539,18 @@ def read_source(
     if basis is not None and dim == basis.kept:  # reduced already
         basis = None
     digest = hashlib.sha256()
-    checked = _checked(source, metric, digest.update if files is None else None)
+    made = comparison(metric)
+    checked = _checked(source, metric, digest.update if files is None else None, side)
     rows = (each if basis is None else basis.reduced(each) for _, each in checked)
     read: VectorSource
     if basis is None and isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
             pass
-        read = under_metric(source, metric) if metric == "cosine" else source
+        read = under_metric(source, metric, side) if made.lifted or not made.takes_zero else source
     elif held and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
-        read = in_file(rows, (count, dim if basis is None else basis.kept), folder, source.name)
+        read = in_file(rows, (count, made.width(dim) if basis is None else basis.kept), folder, source.name)
     if files is not None:
         return read, files_record(files)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
@@ -562,7 +567,7 @@ def checked_blocks(
 
 
 def _checked(
-    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None
+    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None, side: ComparedSide = OF_TARGETS
 ) -> Iterator[tuple[F32, F32]]:
     """Yield all rows as given, and under the metric."""
     start = 0
@@ -570,7 +575,7 @@ def _checked(
         for block in source.blocks(block_rows(source.shape[1])):
             if told is not None:
                 told(block.data)
-            yield block, (unit_rows if metric == "cosine" else short_rows)(block, source.name, start)
+            yield block, comparison(metric).compared(block, source.name, start, side)
             start += len(block)
     except InputError as error:
         raise with_count(error, source, metric) from error

@@ -24,7 +24,7 @@ from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.recipe import Metric, Recipe, StoredRecipe
+from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
@@ -54,6 +54,7 @@ from hubless.store.locks import lease
 from hubless.store.names import check_name
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import as_compared, check_dims
+from hubless.vectors.comparing import OF_QUERIES, Metric, comparison
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.readers.payload_text import TYPES
@@ -112,7 +113,7 @@ def create(
         about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK], "dims": dims}
         with home.staging(collection) as staged, storage_errors(staged.folder):
             correction = CentredCorrection(FittedNone(), 0.0)
-            draft = empty_draft(dim, correction, None, staged.folder / bundle.INDEX, about)
+            draft = empty_draft(comparison(metric).width(dim), correction, None, staged.folder / bundle.INDEX, about)
             if keep_full:
                 draft = replace(draft, index=draft.index.model_copy(update={"candidates": CANDIDATES}))
             contents.write(staged.folder)
@@ -334,12 +335,13 @@ def _fitted_bank(parts: Parts) -> F32 | None:
 
 
 def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:
+    metric = parts.manifest.metric
     known = _fitted_bank(parts) if append or given is None else None
     held = [] if known is None else [HeldVectors(known, _BANK)]
     if given is not None:
-        if parts.basis is not None:
-            given = as_compared(given, parts.manifest.metric, parts.basis)
-        check_dim(given.shape[1], parts.targets.dim, given.name, "targets")
+        if parts.basis is None:
+            check_dim(given.shape[1], parts.manifest.dim, given.name, "targets")
+        given = as_compared(given, metric, parts.basis, OF_QUERIES)
         given = StackedVectors([*held, given], _BANK) if held else given
         if given.shape[0] < FEWEST:
             raise InputError(_BANK, f"at least {FEWEST} queries, better 100 and more", given.shape[0])
@@ -347,7 +349,7 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
         given = held[0]
     else:
         raise InputError(_BANK, "queries, as the collection has none yet", "none")
-    return read_source(given, parts.manifest.metric, None, held=True)
+    return read_source(given, comparison(metric).of_compared, OF_QUERIES, None, held=True)
 
 
 def _grouping(column: str, rows: NextTargets, given: Items | None, append: bool) -> Grouping:

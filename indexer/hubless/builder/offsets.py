@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from hubless.builder.banks.bank_checks import check_bank
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
-from hubless.builder.recipe import Metric, check_metric
+from hubless.builder.banks.far_away import check_near
 from hubless.corrections import correction as make_correction
 from hubless.corrections import folds, is_given
 from hubless.corrections.prior import PriorLike, as_prior, prior_offsets
@@ -17,7 +17,8 @@ from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
-from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim, unit_rows
+from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim
+from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import under_metric
 
@@ -47,21 +48,22 @@ def offsets(
     ----------
     targets : (n, d)
     query_bank : (b, d) example queries
-    metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
+    metric : "cosine" compares directions, "dot" takes lengths into account, "euclidean" takes distances; to be given
     correction : a name in `hubless.CORRECTIONS` that folds into offsets
     parameters, target_bank, device, bank_of_targets, target_prior : as for `hubless.build`
     """
     known = check_metric(metric)
     if is_given(correction):
         raise InputError("correction", "one that is fitted on queries: you have these offsets already", correction)
-    method = make_correction(correction, parameters)
+    method = make_correction(correction, parameters, known)
     if not folds(correction) and getattr(method, "gate", None) != "target":
         raise InputError("correction", "one that folds into offsets, such as auto", correction)
-    all_targets, bank = (
-        under_metric(as_items(given, name).vectors, known)
-        for given, name in ((targets, "targets"), (query_bank, "query bank"))
-    )
-    extra = None if target_bank is None else under_metric(as_items(target_bank, "target bank").vectors, known)
+    all_targets = under_metric(as_items(targets, "targets").vectors, known, OF_TARGETS)
+    bank = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
+    extra = None
+    if target_bank is not None:
+        extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)
+    check_near(all_targets, known)
     prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
     checked = check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
     with on_device(device):
@@ -87,16 +89,14 @@ def choose_strength(
     live_queries : (m, d) queries that people asked; not those of the query bank
     targets : (n, d)
     offsets : (n,) as `offsets` gives them
-    metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
+    metric : "cosine" compares directions, "dot" takes lengths into account, "euclidean" takes distances; to be given
     """
     known = check_metric(metric)
-    live_source, all_targets = (
-        under_metric(as_items(given, name).vectors, known)
-        for given, name in ((live_queries, "live queries"), (targets, "targets"))
-    )
+    live_source = under_metric(as_items(live_queries, "live queries").vectors, known, OF_QUERIES)
+    all_targets = under_metric(as_items(targets, "targets").vectors, known, OF_TARGETS)
     check_dim(live_source.shape[1], all_targets.shape[1], live_source.name, all_targets.name)
     h = _checked_offsets(offsets, all_targets.shape[0])
-    return strength_by_offsets(drawn(live_source, all_targets), all_targets, h)
+    return strength_by_offsets(drawn(live_source, all_targets, known), all_targets, h)
 
 
 def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | None = None) -> F32:
@@ -109,10 +109,10 @@ def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | Non
     ----------
     targets : (n, d)
     offsets : (n,) as `offsets` gives them
-    metric : "cosine" brings the targets to length 1, "dot" takes them as they are. It may be left out where all have
-        length 1, as both mean the same then
+    metric : "cosine" brings the targets to length 1, "dot" takes them as they are, "euclidean" adds three coordinates
+        to them, so that the product is −½|q − t|² − h. It may be left out where all have length 1, as all rank alike
     """
-    vectors = _prepared(targets, "targets", metric)
+    vectors = _prepared(targets, "targets", metric, OF_TARGETS)
     h = _checked_offsets(offsets, len(vectors))
     return augment.augment_targets(vectors, h, half=bool(np.abs(h).max(initial=0) <= augment.LARGEST_HALF))
 
@@ -129,7 +129,7 @@ def augment_queries(queries: ArrayLike, strength: float = 1.0, metric: Metric | 
     metric : as for `augment_targets`
     """
     check_between("strength", strength, 0, 2)
-    return augment.augment_queries(_prepared(queries, "queries", metric), strength)
+    return augment.augment_queries(_prepared(queries, "queries", metric, OF_QUERIES), strength)
 
 
 def _checked_offsets(offsets: ArrayLike, count: int) -> F32:
@@ -141,14 +141,16 @@ def _checked_offsets(offsets: ArrayLike, count: int) -> F32:
     return h
 
 
-def _prepared(given: ArrayLike, name: str, metric: Metric | None) -> F32:
+def _prepared(given: ArrayLike, name: str, metric: Metric | None, side: ComparedSide) -> F32:
     vectors = as_vectors(given, name)
     if metric is not None:
-        return unit_rows(vectors, name) if check_metric(metric) == "cosine" else vectors
+        return comparison(check_metric(metric)).compared(vectors, name, side=side)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     if (far := np.abs(lengths - 1) > UNIT).any():
         row = int(np.argmax(far))
         raise InputError(
-            "metric", f"cosine or dot, as not all {name} have length 1", f"none; row {row}: {lengths[row]:.4g}"
+            "metric",
+            f"cosine, dot or euclidean, as not all {name} have length 1",
+            f"none; row {row}: {lengths[row]:.4g}",
         )
     return vectors

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from hubless.knn.aims import AUTO, RECALL
 from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least
+from hubless.vectors.comparing import Metric, check_metric, comparison
 from hubless.vectors.fetched import fetched_file
 
-Metric = Literal["cosine", "dot"]
 FAISS = "faiss"
 T = TypeVar("T")
 
@@ -76,6 +76,8 @@ class Recipe:
                     raise InputError(name, f"none, as the engine is {self.engine}, which has its own settings", "one")
         if isinstance(self.dims, int):
             check_at_least("dims", self.dims, 1)
+        if self.dims is not None and comparison(self.metric).lifted:
+            raise InputError("dims", f"none, as distances of metric {self.metric} need all dimensions", self.dims)
         if self.keep_full and self.dims is None:
             raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
         check_executor(self.executor, self.device)
@@ -86,7 +88,7 @@ class Recipe:
 
     @cached_property
     def method(self) -> Correction:
-        return correction_named(self.correction, self.parameters)
+        return correction_named(self.correction, self.parameters, self.metric)
 
     @cached_property
     def aims(self) -> Aims:
@@ -153,15 +155,6 @@ class StoredRecipe(Recipe):
     def _check_correction(self) -> None:
         if self.correction in OURS:
             super()._check_correction()
-
-
-def check_metric(metric: str | None) -> Metric:
-    """Return the metric, or raise an `InputError` that names both. A wrong default would rank wrongly in silence."""
-    for known in get_args(Metric):
-        if metric == known:
-            return known  # type: ignore[no-any-return]
-    meaning = 'metric="cosine" (lengths do not count) or metric="dot" (they do)'
-    raise InputError("metric", meaning, "none" if metric is None else repr(metric))
 
 
 def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:

@@ -171,7 +171,7 @@ def check_command(
         gallery.queries(bank, "bank"),
         gallery.targets,
         gallery.metric,
-        make_correction("auto"),
+        make_correction("auto", metric=gallery.metric),
         fresh,
         served.offsets if served.parts.is_folded else None,
     )

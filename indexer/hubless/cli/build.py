@@ -3,7 +3,7 @@
 import json
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -32,6 +32,7 @@ from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
 from hubless.store.bundle import ConfidenceRecord, PriorRecord, StrengthRecord
+from hubless.vectors.comparing import Metric
 
 _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
@@ -284,7 +285,7 @@ def correct_command(
     Example:
       hubless correct qdrant://localhost:6333/photos --query-bank q.npy
     """
-    known = {"metric": Literal["cosine", "dot"], **parameters_of(build, skip=_GIVEN)}
+    known = {"metric": Metric, **parameters_of(build, skip=_GIVEN)}
     values: dict[str, Any] = read_settings(set_, known)
     if undo_:
         refuse("--undo", {"query-bank": query_bank, "sync": sync or None, "set": set_})

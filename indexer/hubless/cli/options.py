@@ -15,6 +15,7 @@ import typer
 import hubless
 from hubless.lab.gallery import Gallery, gallery_of, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
+from hubless.vectors.comparing import Metric
 
 CATALOG_VARIABLE = "HUBLESS_CATALOG"
 """Names the catalog where the option is left out; `serve` has it too."""
@@ -36,7 +37,10 @@ SetOption = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Another parameter, as in Python; repeatable. docs/cli.md."),
 ]
 MetricOption = Annotated[
-    Literal["cosine", "dot"], typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1.")
+    Metric,
+    typer.Option(
+        metavar="cosine|dot|euclidean", help="cosine scales vectors to length 1; euclidean ranks by distance."
+    ),
 ]
 TargetsIfAny = Annotated[
     Path | None, typer.Option("--targets", metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
@@ -56,7 +60,7 @@ RelevantIfAny = Annotated[Path | None, _RELEVANT]
 
 SIMILARITIES: dict[str, Any] = dict.fromkeys(("similarities", "bank_similarities", "target_bank_similarities"), Path)
 """Values of `--set` in place of vectors, for models that give scores only."""
-EXAMINED: dict[str, Any] = {"ids": Path, "payload": Path, "metric": Literal["cosine", "dot"], "version": str}
+EXAMINED: dict[str, Any] = {"ids": Path, "payload": Path, "metric": Metric, "version": str}
 """Values of `--set` beside `--targets` or `--collection`."""
 
 

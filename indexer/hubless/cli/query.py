@@ -14,8 +14,9 @@ import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.search.collection import filter_of
+from hubless.vectors.comparing import comparison
 from hubless.vectors.files import open_items
-from hubless.vectors.sources import under_metric
+from hubless.vectors.sources import ChangedVectors
 
 _BLOCK = 1024
 NAMED = 60
@@ -96,7 +97,8 @@ def _asked(
     else:
         source = open_items(vectors, "vectors").vectors
         # an error must name the row of the file, not of the block
-        for block in under_metric(source, opened.manifest.metric).blocks(_BLOCK):
+        checked = ChangedVectors(source, comparison(opened.manifest.metric).check)
+        for block in checked.blocks(_BLOCK):
             yield {"vectors": block}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hubless.corrections.base import Correction as Correction
 from hubless.corrections.base import FittedCorrection as FittedCorrection
+from hubless.corrections.base import under as under
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.given import FittedGiven, GivenOffsets
@@ -43,6 +44,7 @@ from hubless.corrections.rescored.local_scaling import FittedLocalScaling, Local
 from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
 from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.errors import InputError
+from hubless.vectors.comparing import COSINE
 
 GIVEN = OWN_OFFSETS.name
 """The correction of offsets that are given, as GIVEN:FILE or GIVEN:COLUMN."""
@@ -130,8 +132,11 @@ def name_of(method: Correction) -> str:
     raise InputError("correction", "one with a name: that of an entry point in hubless.corrections", repr(method))
 
 
-def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:
-    """The correction of this name with these parameters. Raises `InputError` for an unknown one, naming those known."""
+def correction(name: str, parameters: Mapping[str, Any] | None = None, metric: str = COSINE) -> Correction:
+    """The correction of this name with these parameters, for vectors that are compared by this metric.
+
+    Raises `InputError` for an unknown one, naming those known.
+    """
     method = registered(name).method
     given = dict(parameters or {})
     known = [field.name for field in fields(method)]
@@ -140,4 +145,4 @@ def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correc
             expected = f"one of {', '.join(known)}" if known else "no parameters"
             raise InputError(f"parameter of {name}", expected, parameter)
     made: Correction = method(**given)
-    return made
+    return under(made, metric)

@@ -1,6 +1,7 @@
 """The protocols of a correction and of its fitted form."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -11,6 +12,7 @@ from hubless.corrections.query_time import Details, QueryTime, State
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.comparing import COSINE
 from hubless.vectors.sources import VectorSource, as_source, held, in_memory
 
 Rows = VectorSource | NDArray[Any]
@@ -64,6 +66,23 @@ class Correction(Protocol):
         """
 
 
+class SeesVectors:
+    """Base of methods that look at more than similarities, and so depend on the metric that made the vectors."""
+
+    metric = COSINE
+
+    def under(self, metric: str) -> Self:
+        """Return the same method for vectors that are compared by a metric."""
+        bound = copy(self)
+        vars(bound)["metric"] = metric
+        return bound
+
+
+def under(method: Correction, metric: str) -> Correction:
+    """Return a method for vectors that are compared by a metric."""
+    return method.under(metric) if isinstance(method, SeesVectors) else method
+
+
 def targets_beside(bank: VectorSource, targets: Rows) -> VectorSource:
     """Make a source of the input of `offsets`, of the dimension of the bank that was fitted."""
     source = as_source(targets, "targets")
@@ -91,7 +110,8 @@ class BankKept(Fitted):
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
         _, *others = fields(cls)
-        return cls(held(state["bank"], "query bank"), **{each.name: details.get(each.name) for each in others})
+        known = {each.name: details[each.name] for each in others if each.name in details}
+        return cls(held(state["bank"], "query bank"), **known)
 
 
 def check_target_bank(target_bank: VectorSource | None, correction: str, instead: str) -> VectorSource:

@@ -13,8 +13,6 @@ from hubless.vectors.arrays import F32, F64, I64
 CANDIDATES = 200
 """Number of targets that a rescorer looks at, unless a query says otherwise."""
 
-SMALLEST = 1e-30
-"""Stands for a similarity that is not above 0, where a published score takes its logarithm."""
 _BELOW = 1e-3
 """Distance at which the other targets are kept below the candidates, relative to the scores."""
 

@@ -9,6 +9,7 @@ targets with severe hubs, and 0.63 without.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,14 +78,27 @@ def augment_queries(queries: F32, strength: float, pivot: F32 | None = None) -> 
     return augmented
 
 
+class Columns(NamedTuple):
+    """Where the coordinates of the vectors themselves end, and the column of the folded offset."""
+
+    plain: int
+    folded: int
+
+
 @dataclass(frozen=True)
 class AugmentedVectors:
-    """A source of augmented targets."""
+    """A source of augmented targets, of which the last `lifted` coordinates are not of the vectors themselves."""
 
     targets: VectorSource
     offsets: F32
     pivot: F32 | None = None
     half: bool = False
+    lifted: int = 0
+
+    @property
+    def columns(self) -> Columns:
+        dim = self.targets.shape[1]
+        return Columns(dim - self.lifted, dim)
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import faiss
 
 from hubless.errors import InputError
+from hubless.knn.augment import Columns
 from hubless.knn.exhaustive import search_all, storage_of
 from hubless.vectors.arrays import F32, I64, check_at_least
 
@@ -28,10 +29,10 @@ TUNED_AT = 10
 
 @dataclass(frozen=True)
 class TrainingSample:
-    """Targets (m, dim) to train on. Column `folded`, which is d, holds their folded offsets; None if there are none."""
+    """Targets (m, dim) to train on, and the columns that hold their vectors and folded offsets; None without these."""
 
     vectors: F32
-    folded: int | None
+    columns: Columns | None
 
 
 @dataclass(frozen=True)

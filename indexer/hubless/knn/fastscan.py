@@ -55,8 +55,8 @@ class FastScan(IndexType):
 
     def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         turned, coded, together = None, dim, CODED_TOGETHER
-        if sample is not None and sample.folded is not None:
-            turned, together = leading_directions(sample.vectors, sample.folded)
+        if sample is not None and sample.columns is not None:
+            turned, together = leading_directions(sample.vectors, sample.columns)
             coded = turned.d_out
         codes = f"IVF{self.lists(count)},PQ{coded // together}x4fs"
         compressed = faiss.index_factory(coded, codes, faiss.METRIC_INNER_PRODUCT)

@@ -1,6 +1,8 @@
 """`hnsw`: walk a graph towards the query (Malkov and Yashunin, IEEE TPAMI 2020). Fast for large collections."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +85,24 @@ class HnswSq8(Hnsw):
     def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
         walk = _walk(index, max(how["ef"], SQ8_K_FACTOR * max(k, TUNED_AT)), only)
         return search_refined(index, queries, k, SQ8_K_FACTOR, walk)
+
+
+@contextmanager
+def joined_by_distance(index: faiss.Index) -> Iterator[None]:
+    """Let targets that are added to a graph be joined to the nearest ones, though the products rank them.
+
+    By products, long vectors would be joined to all. Other indexes are left as they are.
+    """
+    graph = faiss.downcast_index(index.base_index) if isinstance(index, faiss.IndexRefine) else index
+    if not isinstance(graph, faiss.IndexHNSW):
+        yield
+        return
+    storage = faiss.downcast_index(graph.storage)
+    storage.metric_type, graph.hnsw.is_similarity = faiss.METRIC_L2, False
+    try:
+        yield
+    finally:
+        storage.metric_type, graph.hnsw.is_similarity = faiss.METRIC_INNER_PRODUCT, True
 
 
 def _walk(index: faiss.Index, ef: int, selector: Selector) -> faiss.SearchParametersHNSW:

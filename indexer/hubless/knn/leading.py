@@ -10,7 +10,9 @@ Source: Ge, He, Ke and Sun, "Optimized Product Quantization", IEEE TPAMI 2014, s
 import faiss
 import numpy as np
 
+from hubless.knn.augment import Columns
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.comparing import LENGTHS
 
 CODES = 64
 """Fewest codes, as far as there are directions."""
@@ -32,8 +34,12 @@ def _directions_a_code(kept: int) -> int:
     return 4 if kept >= 4 * CODES else 2 if kept >= 2 * CODES else 1
 
 
-def leading_directions(sample: F32, dim: int) -> tuple[faiss.LinearTransform, int]:
-    """Return a transform of vectors (n, d') to the directions to code, the offset last, and how many share a code."""
+def leading_directions(sample: F32, columns: Columns) -> tuple[faiss.LinearTransform, int]:
+    """Return a transform of vectors (n, d') to the directions to code, the offset last, and how many share a code.
+
+    The two lifted coordinates that a query multiplies by most get a code of their own, too, as one direction.
+    """
+    dim, lifted = columns.plain, columns.folded > columns.plain
     centred = sample[:, :dim] - sample[:, :dim].mean(axis=0)
     variances, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))
     variances = np.maximum(variances[::-1], max(SMALLEST_VARIANCE * variances[-1], np.finfo(np.float64).tiny))
@@ -42,10 +48,12 @@ def leading_directions(sample: F32, dim: int) -> tuple[faiss.LinearTransform, in
         kept -= kept % group
         if variances[:kept].sum() >= LEAST_SHARE[group] * variances.sum():
             break
-    matrix = np.zeros((kept + group, sample.shape[1]), np.float32)
+    matrix = np.zeros((kept + group * (1 + lifted), sample.shape[1]), np.float32)
     matrix[:kept, :dim] = directions.T[::-1][balanced_order(variances[:kept], group)]
-    matrix[kept, dim] = 1
-    transform = faiss.LinearTransform(sample.shape[1], kept + group, False)
+    if lifted:
+        matrix[kept, dim : dim + 2] = LENGTHS
+    matrix[kept + group * lifted, columns.folded] = 1
+    transform = faiss.LinearTransform(sample.shape[1], len(matrix), False)
     faiss.copy_array_to_vector(matrix.ravel(), transform.A)
     transform.is_trained = True
     return transform, group

@@ -12,12 +12,13 @@ from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.diagnosis import DEPTHS, MAIN_DEPTH, Shape, level_of, lines_of_depth
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.pages import render
-from hubless.lab.scan.geometry import NEAR_DUPLICATE
+from hubless.lab.scan.geometry import Likeness
 from hubless.lab.symptoms import Symptom, find_symptoms_of_targets
 from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
-from hubless.vectors.arrays import I64, unit_rows
+from hubless.vectors.arrays import I64
+from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource
 
 MOST_ASKED = 10_000
@@ -57,7 +58,7 @@ class Corpus:
     hubs: list[FoundTarget]
     never: list[NamedTarget]
     repeated: int
-    """Targets that ask and have a near-duplicate, a cosine of 0.98 or more."""
+    """Targets that ask and have a near-duplicate, a cosine of 0.98 or more, or as near by distance."""
     near_duplicates: list[list[NamedTarget]]
     """The largest groups of near-duplicates."""
     symptoms: list[Symptom]
@@ -94,7 +95,7 @@ class Corpus:
 def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: bool | None = None) -> Corpus:
     """Measure how targets find each other. Raises `InputError` for fewer than 3 targets."""
     targets = gallery.targets
-    count, dim = targets.shape
+    count, dim = targets.shape[0], gallery.dim
     if count < FEWEST:
         raise InputError("targets", f"at least {FEWEST}, to find each other", count)
     asking = np.sort(np.random.default_rng(seed).permutation(count)[:MOST_ASKED])
@@ -104,7 +105,7 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: bool | N
         found = []
         for start in range(0, len(asking), ASKED_AT_ONCE):
             rows = asking[start : start + ASKED_AT_ONCE]
-            found.append(_others(rows, targets, k))
+            found.append(_others(rows, targets, k, gallery.metric))
             advance(len(rows))
     nearest = np.concatenate(found)
     depths = []
@@ -113,7 +114,7 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: bool | N
         depths.append(CorpusDepth(depth, shape, Chance.of(len(asking), count, depth)))
     main = next((depth for depth in depths if depth.k == MAIN_DEPTH), depths[-1])
     occurrence = measures.k_occurrence(nearest[:, : main.k], count)
-    groups, repeated = _near_duplicates(asking, nearest[:, 0], targets)
+    groups, repeated = _near_duplicates(asking, nearest[:, 0], targets, gallery.metric)
     symptoms = find_symptoms_of_targets(targets, gallery.metric, occurrence, seed)
     level = level_of(main.raw, main.chance)
     verdict = render(
@@ -139,25 +140,25 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: bool | N
     )
 
 
-def _others(rows: I64, targets: VectorSource, k: int) -> I64:
+def _others(rows: I64, targets: VectorSource, k: int, metric: str) -> I64:
     """Return the k targets that are nearest to each of some targets (m,), without itself: (m, k)."""
-    _, found = top_k(targets.take(rows), targets, k + 1)
+    _, found = top_k(comparison(metric).turned(targets.take(rows)), targets, k + 1)
     others = found != rows[:, np.newaxis]
     others[others.all(axis=1), -1] = False  # one of many copies does not find itself
     rest: I64 = found[others].reshape(-1, k)
     return rest
 
 
-def _near_duplicates(asking: I64, nearest: I64, targets: VectorSource) -> tuple[list[I64], int]:
+def _near_duplicates(asking: I64, nearest: I64, targets: VectorSource, metric: str) -> tuple[list[I64], int]:
     """Return groups of near-duplicates, the largest first, and how many of the targets that ask are in one."""
     from scipy.sparse import coo_array  # here, as it takes long to import
     from scipy.sparse.csgraph import connected_components
 
-    alike = np.zeros(len(asking), bool)
+    alike, likeness = np.zeros(len(asking), bool), Likeness.among(targets, metric)
     for start in range(0, len(asking), ASKED_AT_ONCE):
         here = slice(start, start + ASKED_AT_ONCE)
-        pair = [unit_rows(targets.take(rows[here]), targets.name, None) for rows in (asking, nearest)]
-        alike[here] = np.einsum("ij,ij->i", *pair) >= NEAR_DUPLICATE
+        pair = likeness.asking(targets.take(asking[here])), likeness.asked(targets.take(nearest[here]))
+        alike[here] = np.einsum("ij,ij->i", *pair) >= likeness.of_copies
     count = targets.shape[0]
     edges = coo_array((np.ones(alike.sum(), bool), (asking[alike], nearest[alike])), shape=(count, count))
     _, group_of = connected_components(edges, directed=False)

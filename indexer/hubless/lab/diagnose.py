@@ -8,8 +8,7 @@ from hubless import measures
 from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.banks.bank_review import verdict as verdict_of_live
-from hubless.builder.recipe import Metric
-from hubless.corrections import CORRECTIONS, Correction
+from hubless.corrections import correction as correction_named
 from hubless.errors import InputError
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
@@ -25,6 +24,7 @@ from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.store.bundle import BankRecord
+from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
@@ -68,7 +68,7 @@ def diagnose(
     targets : (n, d), or an index
     query_bank : (b, d) example queries; may be left out for an index, which then takes the queries that its correction
         was fitted on, and where there are none
-    metric : "cosine" or "dot"; it has to be given with vectors
+    metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
@@ -88,17 +88,17 @@ def diagnose(
         return examine_corpus(gallery, top, seed, progress)
     live = None
     if live_queries is not None:
-        live = drawn(gallery.queries(live_queries, "live queries"), gallery.targets)
+        live = drawn(gallery.queries(live_queries, "live queries"), gallery.targets, gallery.metric)
     if query_bank is None and gallery.collection is None:
         query_bank = queries
-    auto: Correction = CORRECTIONS["auto"]()
+    auto = correction_named("auto", metric=gallery.metric)
     bank = bank_of(gallery, query_bank)
-    extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
+    extra = None if target_bank is None else gallery.items(target_bank, "target bank")
     told = bank_of_targets or query_bank is None
     checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
     record, once, in_verdict = checked.record, checked.once, [UNUSABLE, *narrow_notes(checked.record)]
     notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
-    count, dim = gallery.targets.shape
+    count, dim = gallery.targets.shape[0], gallery.dim
     with progress_bars(progress) as steps:
         advance = steps.step("holding out bank queries in turn", 5)
         k = min(max(DEPTHS), count)
@@ -114,7 +114,13 @@ def diagnose(
     if measured is None and queries is not None:
         options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
         right = gallery.right(queries, relevant)
-        measured = compare(gallery.queries(queries, "queries"), gallery.targets, right, metric="dot", **options)
+        measured = compare(
+            gallery.queries(queries, "queries"),
+            gallery.targets,
+            right,
+            metric=comparison(gallery.metric).of_compared,
+            **options,
+        )
     level = _level(main, once.shape[0])
     symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
     notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.items import open_targets
-from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import as_compared
+from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
@@ -43,11 +43,22 @@ class Gallery:
 
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
         """Return vectors, from a file or not, as they are compared with these targets."""
+        return self._compared(vectors, parameter, OF_QUERIES)
+
+    def items(self, vectors: Vectors, parameter: str) -> VectorSource:
+        """Return vectors of other items as these targets are compared."""
+        return self._compared(vectors, parameter, OF_TARGETS)
+
+    def _compared(self, vectors: Vectors, parameter: str, side: ComparedSide) -> VectorSource:
         source = as_items(vectors, parameter).vectors
         basis = None if self.collection is None else self.collection.parts.basis
         if basis is None:
-            check_dim(source.shape[1], self.targets.shape[1], source.name, self.targets.name)
-        return as_compared(source, self.metric, basis)
+            check_dim(source.shape[1], self.dim, source.name, self.targets.name)
+        return as_compared(source, self.metric, basis, side)
+
+    @property
+    def dim(self) -> int:
+        return self.targets.shape[1] - comparison(self.metric).lifted
 
     def right(self, queries: Vectors, labels: Labels | None) -> list[I64]:
         """Return the rows of the right targets of each query, by labels that name these targets."""
@@ -56,7 +67,8 @@ class Gallery:
     def restored(self, rows: F32) -> F32:
         """Return compared vectors with as many dimensions as vectors are given with."""
         basis = None if self.collection is None else self.collection.parts.basis
-        return rows if basis is None else basis.restored(rows)
+        plain = comparison(self.metric).plain(rows)
+        return plain if basis is None else basis.restored(plain)
 
 
 def as_gallery(
@@ -98,7 +110,7 @@ def open_gallery(
         fields = [None] * len(wanted) if rows is None else rows.take(at, columns=columns).to_pylist()
         return [NamedTarget(*one) for one in zip(wanted, called, fields, strict=True)]
 
-    targets, known = under_metric(items.vectors, metric), KnownItems(items.vectors.shape[0], names)
+    targets, known = under_metric(items.vectors, metric, OF_TARGETS), KnownItems(items.vectors.shape[0], names)
     return Gallery(items.vectors.name, targets, metric, describe, known)
 
 
@@ -109,8 +121,7 @@ def gallery_of(collection: Collection) -> Gallery:
         called = collection.ids(np.asarray(wanted, np.int64))
         return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
-    metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"
-    targets, known = collection.parts.source, known_targets(collection)
+    targets, known, metric = collection.parts.source, known_targets(collection), collection.manifest.metric
     return Gallery(f"collection {collection.name}", targets, metric, describe, known, collection)
 
 

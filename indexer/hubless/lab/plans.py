@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
-from hubless.corrections.query_time import SMALLEST, signed_scores
+from hubless.corrections.query_time import signed_scores
 from hubless.corrections.temperature import check_temperature, default_perplexity, temperature_of
 from hubless.errors import InputError, how_to_install
 from hubless.vectors.arrays import F64, check_at_least, check_between
+from hubless.vectors.comparing import SMALLEST
 
 try:
     import ot

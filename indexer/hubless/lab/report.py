@@ -25,6 +25,7 @@ from hubless.lab.pages import render
 from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
+from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
 from hubless.vectors.images import image_of, is_image
 from hubless.vectors.sources import in_memory, sample
@@ -134,8 +135,8 @@ def make_report(
             gallery.targets,
             gallery.right(queries, relevant),
             query_bank=None if query_bank is None else gallery.queries(query_bank, "query bank"),
-            target_bank=None if extra is None else gallery.queries(extra, "target bank"),
-            metric="dot",
+            target_bank=None if extra is None else gallery.items(extra, "target bank"),
+            metric=made_by(gallery.metric).of_compared,
             bank_of_targets=bank_of_targets,
         )
         compared = [Method("none"), *as_methods(corrections), Method("auto")] if corrections else None

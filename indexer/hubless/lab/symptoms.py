@@ -8,6 +8,7 @@ from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LIKE_TARGETS, i
 from hubless.measures.likeness import told_apart
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 LOOKED_AT = 2048
@@ -43,21 +44,23 @@ def find_symptoms(
     seed: int = 0,
 ) -> list[Symptom]:
     """Return what speaks for broken vectors. `found` (n,) is how often each target is found raw."""
-    queries = in_memory(sample(bank, LOOKED_AT, seed))
+    plain = comparison(metric).plain
+    queries = plain(in_memory(sample(bank, LOOKED_AT, seed)))
     symptoms = []
     if is_unusable(record):
         symptoms.append(
             Symptom("wrong-model", "Queries are no nearer to targets than random vectors: another model made them.")
         )
     different, asked = np.unique(queries, axis=0, return_counts=True)
-    symptoms += _of_vectors("query", different, asked.max() / len(queries), SAME_QUERIES, "are one and the same")
+    most = asked.max() / len(queries)
+    symptoms += _of_vectors("query", metric, different, most, SAME_QUERIES, "are one and the same")
     of_targets = find_symptoms_of_targets(targets, metric, found, seed)
     symptoms += [each for each in of_targets if each.name != _LENGTHS]
     if record.apart_from_targets is not None and record.apart_from_targets <= LIKE_TARGETS:
         sentence = "Queries lie where the targets lie. If the model wants a prefix for queries, it is missing."
         symptoms.append(Symptom("missing-prefix", sentence))
     enough = live is not None and min(len(live), len(queries)) >= ENOUGH_TO_COMPARE
-    if live is not None and enough and told_apart(_shuffled(live, seed), _shuffled(queries, seed)) >= ELSEWHERE:
+    if live is not None and enough and told_apart(_shuffled(plain(live), seed), _shuffled(queries, seed)) >= ELSEWHERE:
         why = "another prefix or model, or other questions"
         symptoms.append(Symptom("missing-prefix", f"Live queries lie apart from the query bank: {why}."))
     return symptoms + [each for each in of_targets if each.name == _LENGTHS]
@@ -65,9 +68,9 @@ def find_symptoms(
 
 def find_symptoms_of_targets(targets: VectorSource, metric: str, found: I64, seed: int = 0) -> list[Symptom]:
     """Return what speaks for broken vectors of targets alone. `found` (n,) is how often each is found raw."""
-    items = in_memory(sample(targets, LOOKED_AT, seed))
+    items = comparison(metric).plain(in_memory(sample(targets, LOOKED_AT, seed)))
     once = np.unique(items, axis=0)
-    symptoms = _of_vectors("target", once, 1 - len(once) / len(items), SAME_TARGETS, "repeat others")
+    symptoms = _of_vectors("target", metric, once, 1 - len(once) / len(items), SAME_TARGETS, "repeat others")
     if metric == "dot" and found.sum():
         lengths = np.linalg.norm(items, axis=1)
         top = targets.take(np.argsort(-found, kind="stable")[:MOST_FOUND])
@@ -77,13 +80,13 @@ def find_symptoms_of_targets(targets: VectorSource, metric: str, found: I64, see
     return symptoms
 
 
-def _of_vectors(side: str, once: F32, same: float, most: float, how: str) -> list[Symptom]:
+def _of_vectors(side: str, metric: str, once: F32, same: float, most: float, how: str) -> list[Symptom]:
     """Return what the different vectors of a side, and the share that is the same, speak for."""
     name = f"identical-{side}-vectors"
     if same > most:
         why = "texts are cut off, empty or read from a wrong field"
         return [Symptom(name, f"{same:.0%} of the {side} vectors {how}: {why}.")]
-    if (cosine := mean_cosine(once)) > ONE_DIRECTION:
+    if not comparison(metric).squared and (cosine := mean_cosine(once)) > ONE_DIRECTION:
         why = "a prompt outweighs the texts, the pooling is wrong, or texts are cut to a common beginning"
         return [Symptom(name, f"All {side} vectors are nearly one (mean cosine {cosine:.3f}): {why}.")]
     return []

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.comparing import COSINE, comparison
 
 CLUSTERS, ROUNDS = 20, 15
 DRAWS = 3
@@ -11,22 +12,23 @@ FEWEST_QUERIES, FEWEST_TARGETS = 20, 200
 FOUND = 10
 
 
-def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
+def coverage(bank: F32, targets: F32, seed: int = 0, metric: str = COSINE) -> float | None:
     """Return the share of the targets (n, d) that a bank (b, d) covers; None for fewer than 200 or 20 rows.
 
     With p_c the share of the targets in each of 20 clusters, and q_c the share of the bank's first ten finds by `csls`,
-    the overlap is Σ_c min(p_c, q_c). Coverage is relative to that of random targets in place of the bank.
+    the overlap is Σ_c min(p_c, q_c). Coverage is relative to that of random targets in place of the bank. All are as
+    they are compared under the metric.
     """
     if len(bank) < FEWEST_QUERIES or len(targets) < FEWEST_TARGETS:
         return None
     rng = np.random.default_rng(seed)
     stand_in = np.sort(rng.choice(len(targets), min(len(bank), len(targets)), replace=False))
-    own = targets[stand_in] @ targets.T
+    own = comparison(metric).turned(targets[stand_in]) @ targets.T
     own[np.arange(len(stand_in)), stand_in] = -np.inf
     finds = [_finds(similarities) for similarities in (bank @ targets.T, own)]
-    shares = []
+    shares, plain = [], comparison(metric).plain(targets)
     for _ in range(DRAWS):
-        cluster = _clusters(targets, rng)
+        cluster = _clusters(plain, rng)
         found, right = (_overlap(cluster, rows) for rows in finds)
         shares.append(found / right)
     return min(1.0, float(np.mean(shares)))

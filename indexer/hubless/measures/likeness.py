@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.vectors.arrays import F32, F64
-from hubless.vectors.sources import VectorSource, block_rows
+from hubless.vectors.comparing import COSINE, comparison
+from hubless.vectors.sources import VectorSource, block_rows, plain_vectors
 
 SAME = 1e-5
 """Two rows are the same from this squared distance down, relative to their squared length. Float16 copies are nearer;
@@ -16,8 +17,12 @@ CROWDED = 0.8
 """Similarity of strangers from which on nearness does not tell who is related."""
 
 
-def share_among(rows: F32, others: VectorSource) -> float:
-    """Return the share of rows (m, d) that stand among others (n, d). A copy in float16 counts as the same row."""
+def share_among(rows: F32, others: VectorSource, metric: str = COSINE) -> float:
+    """Return the share of rows (m, d) that stand among others (n, d). A copy in float16 counts as the same row.
+
+    Both are as they are compared under the metric.
+    """
+    rows, others = comparison(metric).plain(rows), plain_vectors(others, metric)
     lengths = np.einsum("ij,ij->i", rows, rows)
     nearest = np.full(len(rows), np.inf, np.float32)
     for block in others.blocks(block_rows(others.shape[1])):

@@ -22,7 +22,8 @@ from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideB
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, short_rows, unit_row, unit_rows
+from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row
+from hubless.vectors.comparing import COSINE, OF_QUERIES, ComparedSide, comparison
 
 MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
@@ -193,7 +194,7 @@ class Collection:
         most = ranker.count if matches is None else ranker.room(matches)
         k, parameters, chosen = min(skip + limit, most), parameters or {}, None
         if group_by is not None or diversity != 0:
-            chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit)
+            chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit, parts.manifest.metric)
         # always so deep, so that no ranking depends on the model of confidence
         if chosen is None:
             ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
@@ -234,7 +235,8 @@ class Collection:
         rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
         if not (there := parts.targets.have_vectors(rows)).all():
             raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
-        return self.prepare(parts.targets.vectors(rows)), parts.ranker.without(rows)
+        stored = comparison(parts.manifest.metric).plain(parts.targets.vectors(rows))
+        return self.prepare(stored), parts.ranker.without(rows)
 
     def side_by_side(
         self,
@@ -281,8 +283,8 @@ class Collection:
             raise _no_payload(parts, "filter")
         return parts.known.of(parsed)
 
-    def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
-        """Queries (m, d) as they are compared with targets: checked, of length 1 under metric cosine, reduced.
+    def prepare(self, vectors: ArrayLike, name: str = "vector", side: ComparedSide = OF_QUERIES) -> F32:
+        """Queries, or targets, (m, d) as they are compared: checked, of length 1 under metric cosine, reduced.
 
         `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them. Raises
         `InputError`, `DimensionMismatch`, `NotFinite`, `ZeroVector`.
@@ -290,13 +292,13 @@ class Collection:
         manifest, basis = self.parts.manifest, self.parts.basis
         if basis is not None and (row := basis.reduced_row(vectors)) is not None:
             return row
-        cosine, dim = manifest.metric == "cosine", manifest.dim
+        dim = manifest.dim
         if basis is not None and np.shape(vectors)[-1:] == (basis.kept,):
             dim, basis = basis.kept, None
-        queries = unit_row(vectors, dim) if cosine else None
+        queries = unit_row(vectors, dim) if manifest.metric == COSINE else None
         if queries is None:
             queries = as_vectors(vectors, name, dim, f'collection "{manifest.collection}"')
-            queries = (unit_rows if cosine else short_rows)(queries, name, None if len(queries) == 1 else 0)
+            queries = comparison(manifest.metric).compared(queries, name, None if len(queries) == 1 else 0, side)
         return queries if basis is None else basis.reduced(queries)
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
@@ -317,7 +319,7 @@ class Collection:
         parts = self.parts
         row = parts.ids.row(wanted)
         there = vector and parts.targets.have_vectors(np.array([row]))[0]
-        stored = parts.targets.vectors(np.array([row]))[0] if there else None
+        stored = self.vectors(np.array([row]))[0] if there else None
         payload = None if parts.payload is None else parts.payload.take([row])[0]
         return Point(parts.ids.ids(np.array([row]))[0], row, float(parts.offsets[row]), payload, stored)
 
@@ -341,7 +343,7 @@ class Collection:
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
-        return self.parts.targets.vectors(rows)
+        return comparison(self.manifest.metric).plain(self.parts.targets.vectors(rows))
 
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None

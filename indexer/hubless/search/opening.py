@@ -84,7 +84,7 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
         directions = _stored(folder, manifest, bundle.BASIS, manifest.dim, manifest.dims)
         basis = Basis(directions, "dot" if manifest.keep_full else manifest.metric)
     if not manifest.index.external:
-        targets = indexed = _read_targets(folder, manifest, manifest.stored_dim if basis is None else basis.kept)
+        targets = indexed = _read_targets(folder, manifest, manifest.compared_dim if basis is None else basis.kept)
     with bundle.reading(folder / bundle.OFFSETS):
         offsets: F32 = read_npy(folder / bundle.OFFSETS)
     with bundle.reading(folder / bundle.IDS):
@@ -108,7 +108,7 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
         targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
     occurrence = _stored(folder, manifest, bundle.OCCURRENCE, 2, manifest.count)
     # before the encoder, whose model may lie elsewhere: a manifest of another dimension is damage
-    bank_sample = _stored(folder, manifest, bundle.BANK_SAMPLE, None, manifest.stored_dim)
+    bank_sample = _stored(folder, manifest, bundle.BANK_SAMPLE, None, manifest.compared_dim)
     return Parts(
         manifest=manifest,
         targets=targets,
@@ -254,7 +254,7 @@ def _read_confidence(folder: Path, manifest: bundle.Manifest) -> ConfidenceModel
         return None
     state = bundle.read_arrays(path)
     with bundle.reading(path):
-        return ConfidenceModel.from_state(state, manifest.stored_dim)
+        return ConfidenceModel.from_state(state, manifest.compared_dim)
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:

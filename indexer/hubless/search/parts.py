@@ -25,6 +25,7 @@ from hubless.search.ranker import Ranker
 from hubless.store.bundle import Manifest, verify, warm
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.basis import Basis
+from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.payload import PayloadRows
 from hubless.vectors.sources import block_rows
@@ -244,7 +245,9 @@ class Parts:
 
 def projection(parts: Parts) -> Projection | None:
     """Return where some targets and bank queries lie; None without targets."""
-    return project(len(parts.offsets), parts.targets.vectors, parts.bank_sample, parts.occurrence())
+    plain, sample = comparison(parts.manifest.metric).plain, parts.bank_sample
+    queries = None if sample is None else plain(sample)
+    return project(len(parts.offsets), lambda rows: plain(parts.targets.vectors(rows)), queries, parts.occurrence())
 
 
 def traits_of(manifest: Manifest, payload: pa.Table | None, count: int) -> TargetTraits:

@@ -9,6 +9,7 @@ from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.model import DEPTH
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64, check_between
+from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.payload import PayloadRows
 
@@ -32,6 +33,7 @@ class Selection(NamedTuple):
 
     values: Callable[[I64], list[Any]] | None
     diversity: float
+    metric: str = COSINE
 
     def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> tuple[Ranked, F32]:
         """Choose k hits of each query, of `most` that it can find; a line with fewer ends in rows of −1."""
@@ -57,11 +59,14 @@ class Selection(NamedTuple):
                 (
                     ranked,
                     at,
-                    places[diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k, self.diversity)],
+                    places[self._diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k)],
                 )
                 for ranked, at, places in lines
             ]
         return _joined(lines), best
+
+    def _diverse(self, scores: F32, vectors: F32, k: int) -> list[int]:
+        return diverse(scores, vectors, k, self.diversity, self.metric)
 
     def _firsts(self, rows: I64) -> I64:
         if self.values is None:
@@ -90,7 +95,7 @@ def _exact(value: Any) -> Any:
 
 
 def selection(
-    payload: PayloadRows | None, group_by: str | None, diversity: float, name: str, limit: int
+    payload: PayloadRows | None, group_by: str | None, diversity: float, name: str, limit: int, metric: str = COSINE
 ) -> Selection | None:
     """Return how hits are to be chosen; None for the ranking as it is. Raises `InputError`, `UnknownField`."""
     if group_by is None and diversity == 0:
@@ -99,7 +104,7 @@ def selection(
     if diversity and limit > MOST_DIVERSE:
         raise InputError("limit", f"at most {MOST_DIVERSE} with diversity, skipped hits included", limit)
     if group_by is None:
-        return Selection(None, diversity)
+        return Selection(None, diversity, metric)
     if not isinstance(group_by, str):
         raise InputError("group_by", "a column of the payload", repr(group_by))
     if payload is None:
@@ -110,16 +115,19 @@ def selection(
     def values(rows: I64) -> list[Any]:
         return [row.get(group_by) for row in payload.take(rows, [group_by])]
 
-    return Selection(values, diversity)
+    return Selection(values, diversity, metric)
 
 
-def diverse(scores: F32, vectors: F32, k: int, diversity: float) -> list[int]:
+def diverse(scores: F32, vectors: F32, k: int, diversity: float, metric: str = COSINE) -> list[int]:
     """Return places of candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
     The next is argmax of (1 − diversity) · score − diversity · (cosine to the nearest that is chosen).
+    Under metric euclidean −½|t − t'|² takes the place of the cosine.
     """
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    made = comparison(metric)
+    lengths = np.ones((1, 1)) if made.lifted else np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = vectors / np.where(lengths > 0, lengths, 1)
+    asking = made.turned(rows.astype(np.float32))
     value = (1 - diversity) * scores.astype(np.float64)
     nearest = np.full(len(rows), -np.inf)
     chosen: list[int] = []
@@ -127,7 +135,7 @@ def diverse(scores: F32, vectors: F32, k: int, diversity: float) -> list[int]:
         best = int(np.argmax(value - diversity * nearest if chosen else scores))
         chosen.append(best)
         value[best] = -np.inf
-        np.maximum(nearest, rows @ rows[best], out=nearest)
+        np.maximum(nearest, rows @ asking[best], out=nearest)
     return chosen
 
 

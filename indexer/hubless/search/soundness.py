@@ -78,5 +78,5 @@ def collection_problem(collection: Collection) -> str | None:
     if any(each and each.column is None for each in (manifest.target_prior, manifest.own_offsets)):
         return None  # it came from a file, and is not kept
     columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
-    vectors, traits = collection.vectors(rows), traits_of(manifest, columns, len(rows))
+    vectors, traits = collection.parts.targets.vectors(rows), traits_of(manifest, columns, len(rows))
     return offsets_problem(collection.correction(), vectors, collection.offsets[rows], traits)

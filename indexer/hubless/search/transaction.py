@@ -20,7 +20,7 @@ from hubless.search.delta.writes import KINDS, Put, Remove, Write
 from hubless.search.parts import traits_of
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
-from hubless.vectors.arrays import half_rows
+from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import ArrayVectors
 
 C = TypeVar("C", bound=Collection)
@@ -166,8 +166,9 @@ class Transaction:
 
     def check(self, write: Write) -> None:
         """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
-        if isinstance(write, Put) and self._living.base.manifest.index.precision == "float16":
-            half_rows(write.vectors, "vectors")
+        manifest = self._living.base.manifest
+        if isinstance(write, Put) and manifest.index.precision == "float16":
+            comparison(manifest.metric).halved(write.vectors, "vectors")
 
     def add(self, seq: int, write: Write) -> None:
         self._waiting.append((seq, write))

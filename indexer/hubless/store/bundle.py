@@ -18,6 +18,7 @@ from hubless.errors import BundleDamaged, BundleError, StorageError, Unsupported
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
 from hubless.store.names import CollectionName, Segment
+from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
 FORMAT_VERSION = 4
@@ -155,7 +156,7 @@ class BankRecord(_Record):
     among_targets : share of the queries that are targets
     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
-    relative_length : median length of bank queries over that of targets, under metric "dot"
+    relative_length : median length of bank queries over that of targets, unless the metric is "cosine"
     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
         either
     held_back : ids of targets whose offset stood alone with this bank, and is held back; at most 100
@@ -272,7 +273,7 @@ class Manifest(_Record):
     created: str
     count: int = Field(ge=0)
     dim: int = Field(ge=1)
-    metric: Literal["cosine", "dot"]
+    metric: Metric
     correction: CorrectionRecord
     index: IndexRecord
     id_type: Literal["int64", "string"]
@@ -309,6 +310,11 @@ class Manifest(_Record):
     def stored_dim(self) -> int:
         """Dimensions of the stored vectors."""
         return self.dim if self.dims is None or self.keep_full else self.dims
+
+    @property
+    def compared_dim(self) -> int:
+        """Coordinates of the stored vectors as they are compared."""
+        return comparison(self.metric).width(self.stored_dim)
 
     @property
     def keep_full(self) -> bool:

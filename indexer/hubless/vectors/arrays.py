@@ -178,7 +178,7 @@ def short_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if (lengths > LONGEST).any():
         row = int(np.argmax(lengths > LONGEST))
-        expected = f"a vector of length {LONGEST:g} at most, as the metric is dot"
+        expected = f"a vector of length {LONGEST:g} at most, as lengths count"
         raise NotFinite(_row(name, numbers, row), expected, f"length {lengths[row]:.3g}")
     return rows
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.errors import HublessError, InputError
-from hubless.vectors.arrays import F32, I64, LONGEST, letting_through
+from hubless.vectors.arrays import F32, I64, letting_through
+from hubless.vectors.comparing import comparison
 from hubless.vectors.object_rows import some_rows
 from hubless.vectors.sources import SelectedVectors, StackedVectors, VectorSource, block_rows
 
@@ -53,8 +54,7 @@ def bad_rows(source: VectorSource, metric: str) -> I64:
     found, start = [np.empty(0, np.int64)], 0
     for block in UncheckedVectors(source).blocks(block_rows(source.shape[1])):
         squared = np.einsum("ij,ij->i", block, block, dtype=np.float64)
-        comparable = squared > 0 if metric == "cosine" else squared <= LONGEST**2
-        found.append(start + np.flatnonzero(~(np.isfinite(squared) & comparable)))
+        found.append(start + np.flatnonzero(~(np.isfinite(squared) & comparison(metric).comparable(squared))))
         start += len(block)
     return np.concatenate(found)
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.comparing import OF_TARGETS, ComparedSide
 from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, sample, under_metric
 
 SAMPLE = 10_000
@@ -67,9 +68,9 @@ def reduced_vectors(source: VectorSource, basis: Basis) -> VectorSource:
     return ChangedVectors(source, lambda rows, *_: basis.reduced(rows), basis.kept)
 
 
-def as_compared(source: VectorSource, metric: str, basis: Basis | None) -> VectorSource:
+def as_compared(source: VectorSource, metric: str, basis: Basis | None, side: ComparedSide) -> VectorSource:
     """Return a source with its rows as they are compared: under the metric, and reduced if there is a basis."""
-    checked = under_metric(source, metric)
+    checked = under_metric(source, metric, side)
     if basis is None or source.shape[1] == basis.kept:
         return checked
     check_dim(source.shape[1], basis.dim, source.name, "targets")
@@ -96,6 +97,6 @@ def fit_directions(bank: VectorSource, others: VectorSource, metric: str) -> F32
     """
     total = np.zeros((bank.shape[1], bank.shape[1]))
     for side in (bank, others):
-        rows = in_memory(under_metric(sample(side, SAMPLE), metric))
+        rows = in_memory(under_metric(sample(side, SAMPLE), metric, OF_TARGETS))
         total += (rows.T @ rows).astype(np.float64) / len(rows)
     return np.ascontiguousarray(np.linalg.eigh(total)[1][:, ::-1], np.float32)

@@ -6,6 +6,7 @@ length, a choice of rows, several in a row) are sources too, so that nothing dow
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, half_rows, short_rows, unit_rows
+from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, short_rows
+from hubless.vectors.comparing import OF_QUERIES, ComparedSide, comparison
 
 BLOCK_BYTES = 16 * 2**20
 
@@ -242,14 +244,31 @@ class ChangedVectors:
         return self.change(self.source.take(rows), self.name, rows)
 
 
-def under_metric(source: VectorSource, metric: str) -> VectorSource:
-    """Return a source with rows of length 1 under metric cosine; under dot unchanged, and refused if too long."""
-    return ChangedVectors(source, unit_rows if metric == "cosine" else short_rows)
+def under_metric(source: VectorSource, metric: str, side: ComparedSide) -> VectorSource:
+    """Return a source with its rows as they are compared under a metric, as targets or as queries."""
+    made = comparison(metric)
+    if made.ready or not made.lifted:
+        return ChangedVectors(source, made.check)
+    return ChangedVectors(source, partial(made.compared, side=side), made.width(source.shape[1]))
 
 
-def half_vectors(source: VectorSource) -> VectorSource:
-    """Return a source with its numbers rounded to float16, as some kinds of index store them."""
-    return ChangedVectors(source, half_rows)
+def plain_vectors(source: VectorSource, metric: str) -> VectorSource:
+    """Return a source of compared vectors as they were before they were lifted."""
+    made = comparison(metric)
+    if not made.lifted:
+        return source
+    return ChangedVectors(source, lambda rows, *_: made.plain(rows), source.shape[1] - made.lifted)
+
+
+def turned_vectors(source: VectorSource, metric: str, side: ComparedSide = OF_QUERIES) -> VectorSource:
+    """Return a source of compared vectors as the other side is compared: targets as queries, or queries as targets."""
+    made = comparison(metric)
+    return ChangedVectors(source, lambda rows, *_: made.turned(rows, side)) if made.lifted else source
+
+
+def half_vectors(source: VectorSource, metric: str) -> VectorSource:
+    """Return a source of compared vectors rounded to float16, as some kinds of index store them."""
+    return ChangedVectors(source, comparison(metric).halved)
 
 
 def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:

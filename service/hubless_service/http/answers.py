@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from hubless.store.bundle import BankRecord, ConfidenceRecord, CorrectionRecord, IndexRecord, Measured
 from hubless.store.kept_scan import KeptScan
+from hubless.vectors.comparing import Metric
 from hubless_service.http.values import IdJson
 
 
@@ -58,7 +59,9 @@ class QueryHit(TargetExtras):
 
     id: IdJson
     score: Annotated[float, about("similarity − strength · offset")]
-    similarity: Annotated[float, about("Inner product with the query; the cosine under metric cosine.")]
+    similarity: Annotated[
+        float, about("Inner product with the query, the cosine under metric cosine, −½|q − t|² under metric euclidean.")
+    ]
     offset: Annotated[float, about("Hubness of the target in units of similarity: positive is a hub.")]
     explanation: NotRequired[Annotated[HitExplanation, about("Only if asked for.")]]
     share: NotRequired[Annotated[float, about("Its part of the confidence, all for the best hit. Only with a model.")]]
@@ -169,7 +172,7 @@ class CollectionAnswer(TypedDict):
     count: Annotated[int, about("How many targets it has.")]
     dim: Annotated[int, about("How many dimensions a query vector must have.")]
     dims: Annotated[int | None, about("Dimensions of the stored vectors, or of an index with candidates; null: all.")]
-    metric: Literal["cosine", "dot"]
+    metric: Metric
     correction: CorrectionRecord
     index: IndexRecord
     measured: Annotated[Measured | None, about("null where there was no query bank to measure with.")]
@@ -521,7 +524,7 @@ class VersionAnswer(TypedDict):
     created: str
     count: int
     dim: int
-    metric: Literal["cosine", "dot"]
+    metric: Metric
     correction: CorrectionRecord
     index: IndexRecord
     measured: Measured | None

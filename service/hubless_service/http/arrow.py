@@ -10,6 +10,7 @@ import hubless
 from hubless.errors import InputError, UnknownField, names_of, one_line
 from hubless.search.delta.writes import Put
 from hubless.vectors.arrays import F32, matrix_of
+from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import UNREADABLE, check_values
 from hubless.vectors.plain_arrow import plain_stream
@@ -32,7 +33,9 @@ def read_table(body: bytes) -> pa.Table:
     return table
 
 
-def vectors_of(table: pa.Table, collection: hubless.Collection, *, all_needed: bool = True) -> tuple[F32, Any]:
+def vectors_of(
+    table: pa.Table, collection: hubless.Collection, side: ComparedSide = OF_QUERIES, *, all_needed: bool = True
+) -> tuple[F32, Any]:
     """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,)."""
     column = table[VECTOR].combine_chunks()
     if not (is_vectors(column.type) or (pa.types.is_null(column.type) and not all_needed)):
@@ -40,9 +43,9 @@ def vectors_of(table: pa.Table, collection: hubless.Collection, *, all_needed: b
     there = column.is_valid().to_numpy(zero_copy_only=False)
     if all_needed and not there.all():
         raise InputError(f"{VECTOR}[{int(np.argmin(there))}]", "a vector", "null")
-    rows = np.zeros((len(table), collection.stored_dim), np.float32)
+    rows = np.zeros((len(table), collection.manifest.compared_dim), np.float32)
     if there.any():
-        rows[there] = collection.prepare(matrix_of(column.drop_null(), VECTOR), VECTOR)
+        rows[there] = collection.prepare(matrix_of(column.drop_null(), VECTOR), VECTOR, side)
     return rows, there
 
 
@@ -75,7 +78,7 @@ def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
         raise InputError(ID, "a column of ids", "none")
     ids = _ids(table[ID], collection)
     check_vectors_named(table)
-    vectors, there = vectors_of(table, collection, all_needed=False)
+    vectors, there = vectors_of(table, collection, OF_TARGETS, all_needed=False)
     others = table.select([name for name in table.column_names if name not in (ID, VECTOR)])
     return Put(vectors, ids, _payload(others, collection.parts.payload_schema), there)
 

@@ -13,6 +13,7 @@ from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import Metric
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, check_vectors_named, read_table, vectors_of
 from hubless_service.http.heavy import count_values
@@ -463,7 +464,7 @@ class CreateCollectionRequest(RequestModel):
         }
     )
     dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Literal["cosine", "dot"] = about("cosine compares directions, dot takes lengths into account.")
+    metric: Metric = about("cosine compares directions, dot takes lengths into account, euclidean ranks by distance.")
     id_type: Literal["string", "int64"] = about("The type of its ids.")
     payload_schema: dict[str, str] | None = maybe(
         "Names of types by column. If not given payload is free: JSON objects with any keys."

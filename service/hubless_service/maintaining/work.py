@@ -136,8 +136,9 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
         if counted(folder, order.sampled, trusted).queries < order.sampled:
             return None  # it waits on: since the look another was put, or queries were deleted
         sample = read_sample(folder, most_of_a_client(order.sampled), trusted)
-        method = make_correction(order.correction or "auto", order.parameters)
-        queries = sampled_bank(current_parts(Catalog(task.catalog), task.collection), sample, method)
+        parts = current_parts(Catalog(task.catalog), task.collection)
+        method = make_correction(order.correction or "auto", order.parameters, parts.manifest.metric)
+        queries = sampled_bank(parts, sample, method)
         counts = f"{len(queries):,} of {len(sample.vectors):,} sampled live queries"
         note = f"Corrected by itself on {now()[:10]}, with {counts}."
     if read_manifest(Catalog(task.catalog).folder(task.collection)).bank_order != order.number:

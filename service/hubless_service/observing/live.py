@@ -16,6 +16,7 @@ from hubless.errors import EngineError
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.comparing import comparison
 from hubless_service.http.answers import DriftFigures
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.settings import Settings
@@ -246,10 +247,11 @@ class LiveVersion:
             if bank is None or len(recent) < FEWEST:
                 return None
             if not self._drift or seen - self._drift_at >= _RENEWED * len(recent):
-                live = np.unique(collection.prepare(np.stack([query.vector for query in recent])), axis=0)
+                plain = comparison(collection.manifest.metric).plain
+                live = np.unique(plain(np.stack([query.vector for query in recent])), axis=0)
                 self._drift, self._drift_at = None, seen
                 if len(live) >= FEWEST:
-                    drift = measures.energy_drift(live, bank)
+                    drift = measures.energy_drift(live, plain(bank))
                     self._drift = {"drift": drift, "queries": len(live), "advice": measures.drift_advice(drift)}
             if self._drift and (self._drift["advice"] is not None) != self._is_stale:
                 self._is_stale = not self._is_stale

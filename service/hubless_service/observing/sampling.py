@@ -12,6 +12,7 @@ import hubless
 from hubless.errors import StorageError
 from hubless.store.query_sample import SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import comparison
 from hubless_service.access.authentication import ACCESS, address_of
 from hubless_service.access.keys import Access
 from hubless_service.http.requests import Query
@@ -49,7 +50,8 @@ class QuerySampler:
         for query, encoded in zip(asked, vectors, strict=True):
             if isinstance(encoded.asked, np.ndarray) and "skip" not in query.options:
                 text = query.asked if self._texts and isinstance(query.asked, str) else None
-                vector = encoded.asked[0].copy() if basis is None else basis.restored(encoded.asked)[0]
+                plain = comparison(metric).plain(encoded.asked)
+                vector = plain[0].copy() if basis is None else basis.restored(plain)[0]
                 self._answered.append((collection.name, metric, vector, client, text))
 
     def summary(self, collection: str) -> SampleSummary | None:

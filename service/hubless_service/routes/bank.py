@@ -13,6 +13,7 @@ from hubless.builder.lifecycle import check_refittable
 from hubless.corrections.grouped import text_of
 from hubless.errors import InputError, names_of
 from hubless.store.bank_order import BankOrder, give_bank, read_order
+from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
@@ -104,7 +105,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     answer: BankQueryAnswer = {
         "number": wanted,
         "stored": len(sample),
-        "vector": sample[wanted],
+        "vector": comparison(held.manifest.metric).plain(sample[wanted : wanted + 1])[0],
         "collection": held.name,
         "version": held.version,
     }
@@ -117,8 +118,9 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     home, append = state.engine.catalog.path / held.name, body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
+    plain = comparison(held.manifest.metric).plain
     if body.vectors is not None:
-        queries = np.concatenate(body.vectors)
+        queries = plain(np.concatenate(body.vectors))
     elif body.sampled is not None:
         if state.settings.query_sample is None:
             raise InputError("sampled", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
@@ -129,7 +131,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     else:
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await state.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
-        queries = np.concatenate([encoded[place] for place in texts])
+        queries = plain(np.concatenate([encoded[place] for place in texts]))
     count, most = len(queries) + (waiting.queries if waiting else 0), state.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))

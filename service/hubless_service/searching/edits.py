@@ -14,6 +14,7 @@ from hubless.search.collection import Collection
 from hubless.search.delta.writes import Put, Remove, Write
 from hubless.search.transaction import Transaction
 from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import OF_TARGETS, comparison
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
@@ -38,11 +39,11 @@ def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
 def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> Plan:
     """Store targets."""
     ids = _distinct([point.id for point in wanted.points])
-    vectors = np.zeros((len(ids), collection.stored_dim), np.float32)
-    has_vector = np.zeros(len(ids), np.bool_)
+    vectors = np.zeros((len(ids), collection.manifest.compared_dim), np.float32)
+    has_vector, turned = np.zeros(len(ids), np.bool_), comparison(collection.manifest.metric).turned
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
-            vectors[row], has_vector[row] = vector[0], True
+            vectors[row], has_vector[row] = turned(vector, OF_TARGETS)[0], True
         elif "vector" not in point.model_fields_set:
             _check_meant(row, point.payload or {}, collection.dim)
     payload = table_of([point.payload or {} for point in wanted.points], collection.parts.payload_schema)
@@ -122,7 +123,8 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transacti
             {key: value for key, value in row.items() if key not in gone}
             for row, gone in zip(payload, removed, strict=True)
         ]
-    put = Put(collection.vectors(rows), ids, table_of(payload, schema), collection.parts.targets.have_vectors(rows))
+    targets = collection.parts.targets
+    put = Put(targets.vectors(rows), ids, table_of(payload, schema), targets.have_vectors(rows))
     return put, {"inserted": 0, "updated": len(points)}
 
 

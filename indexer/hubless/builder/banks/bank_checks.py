@@ -14,10 +14,11 @@ from hubless.corrections.grouped import coded, groups_of
 from hubless.errors import InputError
 from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
+from hubless.measures.repeats import without_copies
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.repeats import without_copies
-from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, sample
+from hubless.vectors.comparing import comparison
+from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, plain_vectors, sample
 
 LOOKED_UP, COMPARED = 256, 1000
 """So many bank queries are looked up among the targets; so many of each side are compared as clouds."""
@@ -75,13 +76,14 @@ def check_bank(
 ) -> CheckedBank:
     """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used."""
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
-    among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets)
+    plain_bank, plain = plain_vectors(bank, metric), plain_vectors(targets, metric)
+    among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets, metric)
     if among > MOST_TARGETS and bank.shape[0] >= FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
-    some, others = (_shuffled(source, seed) for source in (bank, targets))
+    some, others = (_shuffled(source, seed) for source in (plain_bank, plain))
     fewest, enough = min(len(some), len(others)), len(some) >= FEWEST and len(others) >= ENOUGH_TO_RELATE
     groups = groups_of(bank)
-    once = without_copies(bank, None if groups is None else coded(groups)[1])
+    once = without_copies(bank, None if groups is None else coded(groups)[1], metric)
     record = BankRecord(
         queries=bank.shape[0],
         repeated=round(1 - once.shape[0] / bank.shape[0], 4),
@@ -89,8 +91,8 @@ def check_bank(
         among_targets=round(among, 4),
         apart_from_targets=_rounded(told_apart(some, others) if fewest >= ENOUGH_TO_COMPARE else None),
         related_to_targets=_rounded(related(some, others, seed) if enough else None),
-        relative_length=_rounded(_relative_length(some, others)) if metric == "dot" else None,
-        coverage=_rounded(coverage(some, in_memory(sample(targets, COVERED, seed)), seed)),
+        relative_length=_rounded(_relative_length(some, others)) if comparison(metric).takes_zero else None,
+        coverage=_rounded(_coverage(bank, targets, metric, seed)),
     )
     return CheckedBank(record, _notes(record), once)
 
@@ -109,6 +111,11 @@ def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:
 def _shuffled(source: VectorSource, seed: int) -> F32:
     rows = in_memory(sample(source, COMPARED, seed))
     return rows[np.random.default_rng(seed).permutation(len(rows))]
+
+
+def _coverage(bank: VectorSource, targets: VectorSource, metric: str, seed: int) -> float | None:
+    some = in_memory(sample(targets, COVERED, seed))
+    return coverage(_shuffled(bank, seed), some, seed, metric)
 
 
 def _relative_length(bank: F32, targets: F32) -> float:
@@ -166,8 +173,8 @@ def _notes(bank: BankRecord) -> list[str]:
         notes.append(f"The query bank is a log: {bank.repeated:.0%} repeat other queries. Each counts once.")
     if bank.relative_length is not None and not 1 / OTHER_LENGTH < bank.relative_length < OTHER_LENGTH:
         notes.append(
-            f"Bank queries are {bank.relative_length:.3g} times as long as targets, and metric dot takes lengths into "
-            "account. Is the query bank from the same model, and scaled alike?"
+            f"Bank queries are {bank.relative_length:.3g} times as long as targets, and lengths count under "
+            "this metric. Is the query bank from the same model, and scaled alike?"
         )
     return notes
 

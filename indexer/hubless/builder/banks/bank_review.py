@@ -16,6 +16,7 @@ from hubless.store.bundle import BankRecord
 from hubless.store.query_sample import QuerySample
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import as_compared
+from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory, sample
 
 POOR = 0.25
@@ -25,13 +26,13 @@ MOST_LIVE = 1000
 """Of more live queries so many are drawn at random: more of them choose no better."""
 
 
-def drawn(live_queries: VectorSource, targets: VectorSource) -> F32:
+def drawn(live_queries: VectorSource, targets: VectorSource, metric: str) -> F32:
     """Return at most 1,000 of the live queries, drawn at random.
 
     Raises `InputError` if more than a tenth of them are targets: each finds itself, as no query does.
     """
     live = in_memory(sample(live_queries, MOST_LIVE))
-    if (share := share_among(live, targets)) > MOST_TARGETS:
+    if (share := share_among(live, targets, metric)) > MOST_TARGETS:
         raise InputError("live queries", "queries that people asked", f"{share:.0%} targets")
     return live
 
@@ -89,8 +90,8 @@ def review(
     chosen = None
     notes = [note for note in checked.notes if note not in against]
     if fresh is not None:
-        live = drawn(fresh, targets)
-        if (known := share_among(live, bank)) > MOST_TARGETS:
+        live = drawn(fresh, targets, metric)
+        if (known := share_among(live, bank, metric)) > MOST_TARGETS:
             raise InputError("live queries", "queries that are not in the bank", f"{known:.0%} that are")
         offsets = method.fit(checked.once, targets).offsets(targets)
         chosen = strength_by_offsets(live, targets, offsets)
@@ -135,7 +136,7 @@ def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
     A third, about 200 at most, stays out of it, to review it: by clients that are not in the bank.
     """
     metric = parts.manifest.metric
-    vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis))
+    vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis, OF_QUERIES))
     rows, others = held_out(len(vectors), parts.manifest.provenance.seed, sample.clients)
     left = rows[thin(vectors[rows], parts.source, [sample.clients[row] for row in rows.tolist()]).rows]
     bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (left, others))

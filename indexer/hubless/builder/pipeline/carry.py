@@ -38,7 +38,15 @@ from hubless.store.catalog import Catalog
 from hubless.store.durable import link
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import reduced_vectors
-from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, block_rows, half_vectors
+from hubless.vectors.sources import (
+    ArrayVectors,
+    StackedVectors,
+    TakenVectors,
+    VectorSource,
+    block_rows,
+    half_vectors,
+    turned_vectors,
+)
 
 TARGETS = "targets"
 GROWN = 0.2
@@ -117,7 +125,7 @@ class NextTargets:
         in_index = self.base_rows[self.kept]
         in_index = in_index[in_index >= 0]
         if (more := self.since(len(in_index))) is not None and base.kind.precision == "float16":
-            more = half_vectors(more)
+            more = half_vectors(more, self.parts.manifest.metric)
         if isinstance(base, FullTargets):
             more = None if more is None else reduced_vectors(more, base.basis)
             base = base.index
@@ -273,7 +281,8 @@ def _measured(
     sample = before.bank_sample
     without_bank = measuring is None and sample is None and before.manifest.measured is None
     if without_bank:
-        measuring = MeasuringQueries(bank_sample(targets, bench.recipe.seed), held_out=False)
+        asking = turned_vectors(targets, before.manifest.metric)
+        measuring = MeasuringQueries(bank_sample(asking, bench.recipe.seed), held_out=False)
     if measuring is None:
         measuring = MeasuringQueries(before.canary()["queries"] if sample is None else sample, held_out=False)
     corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())

@@ -44,6 +44,7 @@ from hubless.store.locks import forget_outside, note_outside, noted_outside, orp
 from hubless.store.remote.mirror import RemoteCatalog
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
+from hubless.vectors.comparing import comparison
 from hubless.vectors.npy import write_array
 
 
@@ -109,7 +110,7 @@ class VersionDraft:
             version=version,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             count=len(self.offsets),
-            dim=self.targets.dim if self.basis is None else self.basis.dim,
+            dim=self.targets.dim - comparison(fields["metric"]).lifted if self.basis is None else self.basis.dim,
             dims=dims,
             index=self.index,
             id_type="int64" if pa.types.is_integer(contents.ids.type) else "string",

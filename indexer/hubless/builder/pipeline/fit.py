@@ -15,6 +15,7 @@ from hubless.builder.banks.bank_checks import (
     naming_held_out,
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
+from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
@@ -50,14 +51,16 @@ def fit_version(
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, traits = vectors.targets, vectors.bank_with_groups, vectors.traits
+    check_near(targets, recipe.metric)
     pairs, given = None, recipe.correction == GIVEN
     if vectors.relevant is not None:
-        bank, pairs = hold_out_pairs(bank, vectors.relevant, recipe.correction != "none", recipe.seed)
+        fitted = recipe.correction != "none"
+        bank, pairs = hold_out_pairs(bank, vectors.relevant, fitted, recipe.seed, recipe.metric)
     record, notes = None, [] if given else [WITHOUT_BANK]
     if vectors.bank_given:
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes, bank = checked.record, checked.logged().notes, checked.once
-    _check_live(vectors)
+    _check_live(vectors, recipe.metric)
     fitting, measuring = hold_out(bank, recipe.seed)
     banks = (fitting, bank)
     steps.step("fitting the correction")
@@ -130,6 +133,7 @@ def index_version(
         aims=recipe.aims,
         seed=recipe.seed,
         shard_targets=recipe.shard_targets,
+        metric=recipe.metric,
     )
     placed = bench.place(order, bench.steps)
     ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
@@ -145,11 +149,11 @@ def index_version(
     )
 
 
-def _check_live(vectors: BuildVectors) -> None:
+def _check_live(vectors: BuildVectors, metric: str) -> None:
     if vectors.live_queries is None:
         return
-    live = drawn(vectors.live_queries, vectors.targets)
-    if (known := share_among(live, vectors.query_bank)) > MOST_TARGETS:
+    live = drawn(vectors.live_queries, vectors.targets, metric)
+    if (known := share_among(live, vectors.query_bank, metric)) > MOST_TARGETS:
         log.warning(
             f"{known:.0%} of the live queries are in the query bank, too. The bank fits these, and that says nothing "
             "about others: give live queries that are not in the bank."

@@ -21,6 +21,7 @@ from hubless.search.ranker import Ranker
 from hubless.store.bundle import Hubness
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
+from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.files import as_items
 from hubless.vectors.sources import in_memory
 
@@ -142,7 +143,7 @@ def _first_right(
 ) -> Callable[[_Searched], float]:
     items = as_items(folder / gate.queries, "gates.r_at_1.queries")
     queries, known = items.vectors, known_queries(items)
-    compared = as_compared(queries, job.metric, basis)
+    compared = as_compared(queries, job.metric, basis, OF_QUERIES)
     check_dim(compared.shape[1], now.ranker.targets.dim, queries.name, "targets")
     prepared = in_memory(compared)
     labels = open_labels(folder / gate.relevant, "gates.r_at_1.relevant")

@@ -26,6 +26,7 @@ from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
 from hubless.store.names import check_name
+from hubless.vectors.comparing import Metric
 from hubless.vectors.readers.payload_text import TYPES
 
 JOB_VERSION = 1
@@ -181,7 +182,7 @@ class ReindexJob(_Section):
     version: Literal[1] = Field(description="Of this format.")
     catalog: str | None = Field(default=None, min_length=1, description="Folder of the collections.")
     collection: str
-    metric: Literal["cosine", "dot"] = "cosine"
+    metric: Metric = "cosine"
     targets: Annotated[list[TargetFiles], BeforeValidator(_sources)] = Field(min_length=1)
     payload_schema: dict[str, str] = Field(default={}, description="Types of payload columns.")
     query_bank: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)] = Field(

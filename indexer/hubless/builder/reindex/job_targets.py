@@ -21,6 +21,7 @@ from hubless.search.parts import Parts
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
+from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
 from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import (
@@ -30,7 +31,6 @@ from hubless.vectors.sources import (
     VectorSource,
     block_rows,
     in_memory,
-    under_metric,
 )
 
 _IDS = "\0ids"
@@ -56,7 +56,7 @@ def job_targets(
     contents = Contents.of_table(ids, payload, encoder)
     spooled = None
     if puts:
-        sources = [as_compared(put.vectors, metric, basis) for put in puts]
+        sources = [as_compared(put.vectors, metric, basis, OF_TARGETS) for put in puts]
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
@@ -133,10 +133,10 @@ def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | No
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
-            part = part if basis is None else as_compared(part, metric, basis)
-            check_dim(part.shape[1], targets.shape[1], entry, targets.name)
-            compared = in_memory(under_metric(part, metric))
-            left = thin(compared, targets, clients)
+            compared = as_compared(part, metric, basis, OF_QUERIES)
+            check_dim(compared.shape[1], targets.shape[1], entry, targets.name)
+            part = part if basis is None else compared
+            left = thin(in_memory(compared), targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
             notes.append(_note(entry, left))
         parts.append(part)

@@ -53,6 +53,7 @@ from hubless.store.locks import lease
 from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import Basis
+from hubless.vectors.comparing import OF_QUERIES, side_of
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
 
 log = logging.getLogger("hubless.banks")
@@ -234,10 +235,10 @@ def _fit(
         given[name] = None
         if name in plan.paths:
             source, _ = open_vectors(name, name.replace("_", " "), plan)
-            given[name], _ = read_source(source, metric, folder, held=False, basis=basis)
+            given[name], _ = read_source(source, metric, side_of(name), folder, held=False, basis=basis)
     targets = rows.vectors(folder)
     opened_bank = open_bank(plan, targets, basis)
-    bank, _ = read_source(opened_bank.queries, metric, folder, held=True, basis=basis)
+    bank, _ = read_source(opened_bank.queries, metric, OF_QUERIES, folder, held=True, basis=basis)
     for each in (bank, *given.values()):
         if each is not None:
             check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
@@ -298,7 +299,7 @@ def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
         return None
     if is_thinned(plan):  # what is left of it depends on the targets, and they were others
         return None
-    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, held=True, basis=basis)
+    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, OF_QUERIES, None, held=True, basis=basis)
     return MeasuringQueries(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
 
 
@@ -306,7 +307,9 @@ def _bank_now(before: Parts, draft: VersionDraft) -> BankRecord | None:
     known, queries = before.manifest.bank, before.bank_sample
     if known is None or queries is None:
         return known
-    found = coverage(queries, in_memory(sample(StoredVectors(draft.targets, TARGETS), COVERED)))
+    found = coverage(
+        queries, in_memory(sample(StoredVectors(draft.targets, TARGETS), COVERED)), metric=before.manifest.metric
+    )
     return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
 
 

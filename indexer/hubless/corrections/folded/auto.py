@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hubless.corrections.base import Rows
+from hubless.corrections.base import Rows, SeesVectors
 from hubless.corrections.folded.counted_once import COMPARED, query_weights, unevenness
 from hubless.corrections.folded.crowding import crowding
 from hubless.corrections.folded.rising import rise
@@ -39,7 +39,7 @@ FEWEST = 4
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(SeesVectors):
     """`dbsn` with a target bank, `sn` without, at the temperature of perplexity clip(0.1·b, 20, 100), shrunk.
 
     Three rules make it careful, and none needs labels. In a crowded, uneven or narrow bank queries that are alike count
@@ -76,12 +76,12 @@ class Auto:
         crowded, uneven = 0.0, 1.0
         if self.sees_vectors and queries >= FEWEST:
             answered = _offsets(fitted, some).astype(np.float32)
-            crowded = crowding(few, some, answered)
+            crowded = crowding(few, some, answered, self.metric)
             seen_by = some, answered, fitted.temperature, some.shape[0] / columns.shape[0]
-            uneven = unevenness(query_weights(bank, *seen_by, sampled=True))
+            uneven = unevenness(query_weights(bank, *seen_by, sampled=True, metric=self.metric))
             narrow = topic.apart * rise(topic.likeness, WIDE, NARROW)
             if once := float(max(rise(crowded, FAIR, CROWDED), rise(uneven, EVEN, UNEVEN), narrow)):
-                weights = query_weights(bank, *seen_by) ** once
+                weights = query_weights(bank, *seen_by, metric=self.metric) ** once
                 distinct = float(weights.sum())
                 counted_once = min(default_perplexity(distinct) * queries / distinct, queries / 2)
                 method = replace(method, perplexity=counted_once)

@@ -5,6 +5,7 @@ import numpy as np
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.temperature import temperature_of
 from hubless.vectors.arrays import F32, F64
+from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
 COMPARED, BLOCK = 2048, 1024
@@ -22,7 +23,14 @@ SPREAD_SEEN = 512
 
 
 def query_weights(
-    bank: VectorSource, targets: VectorSource, offsets: F32, temperature: float, share: float, *, sampled: bool = False
+    bank: VectorSource,
+    targets: VectorSource,
+    offsets: F32,
+    temperature: float,
+    share: float,
+    *,
+    sampled: bool = False,
+    metric: str = COSINE,
 ) -> F64:
     """Return w_i = 1/Σ_k f(Σ_j √(p_ij·p_kj))·f(cos(q_i − q̄, q_k − q̄)), (b,): one over the queries that are like i.
 
@@ -40,13 +48,14 @@ def query_weights(
     scores = queries @ columns - offsets
     spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
-    mean, known = queries.mean(axis=0), _roots(scores, sharp)
-    others = _turned(queries, mean)
+    plain = comparison(metric).plain
+    mean, known = plain(queries).mean(axis=0), _roots(scores, sharp)
+    others = _turned(plain(queries), mean)
     weighed = few if sampled else bank
     alike, done = np.empty(weighed.shape[0]), 0
     for block in weighed.blocks(BLOCK):
         same = rise(_roots(block @ columns - offsets, sharp) @ known.T, OTHER, SAME)
-        same *= rise(_turned(block, mean) @ others.T, OTHER, SAME)
+        same *= rise(_turned(plain(block), mean) @ others.T, OTHER, SAME)
         alike[done : done + len(block)] = same.sum(axis=1)
         done += len(block)
     alike[slice(None) if sampled else compared] -= 1  # itself

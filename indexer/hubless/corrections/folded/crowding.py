@@ -4,6 +4,7 @@ import numpy as np
 
 from hubless.kernels.reductions import top_k
 from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 NEIGHBOURS = 4
@@ -14,7 +15,7 @@ HALF = 0.5
 """Strength at which these find their first target. Raw hubs look wanted; at full strength what is wanted is lost."""
 
 
-def crowding(bank: VectorSource, targets: VectorSource, offsets: F32) -> float:
+def crowding(bank: VectorSource, targets: VectorSource, offsets: F32, metric: str = COSINE) -> float:
     """Return how many of the 4 queries most like a query find the same target first, beyond what chance explains.
 
     Alike queries of a clumpy but fair bank find as many targets as they are. Captions of one image all find it. Chance
@@ -28,6 +29,7 @@ def crowding(bank: VectorSource, targets: VectorSource, offsets: F32) -> float:
         return 0.0
     queries = in_memory(bank)
     first = top_k(queries, targets, 1, HALF * offsets)[1][:, 0]
+    queries = comparison(metric).plain(queries)
     lengths = np.linalg.norm(queries, axis=1, keepdims=True)
     alike = (queries / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
     nearest = top_k(alike, ArrayVectors(alike, "query bank"), min(NEIGHBOURS + 1, count))[1]

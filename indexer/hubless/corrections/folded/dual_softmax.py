@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Fitted, Rows, check_banks, check_target_bank
+from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.query_time import Details, State
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
+from hubless.vectors.sources import turned_vectors
 
 QUERY_TEMPERATURE, TARGET_TEMPERATURE = 0.02, 1.0
 """As published (inverse temperatures 50 and 1)."""
@@ -54,7 +55,7 @@ class FittedDualSoftmax(Fitted):
 
 
 @dataclass(frozen=True)
-class DualInvertedSoftmax:
+class DualInvertedSoftmax(SeesVectors):
     """Dual inverted softmax: h(t) = λ·[LSE_{q∈Bq}(q·t/τ1) + LSE_{v∈Bt}(v·t/τ2)], λ = τ1τ2/(τ1+τ2).
 
     The smaller temperature decides: at the published ones it is nearly `is` at τ1. "auto" is by perplexity over the
@@ -71,7 +72,7 @@ class DualInvertedSoftmax:
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualSoftmax:
         bank, all_targets, given = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        extra = check_target_bank(given, "dual_is", "is")
+        extra = turned_vectors(check_target_bank(given, "dual_is", "is"), self.metric)
         first = resolve_temperature(self.query_temperature, None, bank, all_targets)
         second = resolve_temperature(self.target_temperature, None, extra, all_targets)
         return FittedDualSoftmax(FittedSoftmax(bank, None, first.value), FittedSoftmax(extra, None, second.value))

@@ -7,14 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
+from hubless.corrections.base import BankKept, Rows, SeesVectors, check_banks, targets_beside
 from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST, BankIndex, index_of
 from hubless.corrections.query_time import Details, State
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least, check_between
-from hubless.vectors.sources import held
+from hubless.vectors.comparing import COSINE, OF_TARGETS
+from hubless.vectors.sources import held, turned_vectors
 
 PUBLISHED_K = 128
 CSLS_WEIGHT = 0.5
@@ -32,15 +33,18 @@ class FittedNeighbours(BankKept):
     weight: float
     note: str | None = None
     index: BankIndex | None = None
+    metric: str = COSINE
 
     @property
     def details(self) -> Details:
-        found = {name: value for name, value in super().details.items() if value is not None and name != _INDEX}
+        left_out = (_INDEX, "metric")
+        found = {name: value for name, value in super().details.items() if value is not None and name not in left_out}
         if (index := self.index) is None:
             return found
         return found | {
             "bank_index": index.kind,
             "bank_recall": index.recall,
+            "metric": self.metric,
             BANK_INDEXES[index.kind].parameter: index.searched,
         }
 
@@ -53,7 +57,10 @@ class FittedNeighbours(BankKept):
         compared = [each for each in fits if each.index is None]
         exact = iter(top_k_mean_each([each.bank for each in compared], source, [each.k for each in compared], advance))
         means: list[F64] = [
-            next(exact) if each.index is None else each.index.top_k_mean(source, each.k, advance) for each in fits
+            next(exact)
+            if each.index is None
+            else each.index.top_k_mean(turned_vectors(source, each.metric), each.k, advance)
+            for each in fits
         ]
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
 
@@ -67,11 +74,12 @@ class FittedNeighbours(BankKept):
             kind = details["bank_index"]
             index = BankIndex(kind, details[BANK_INDEXES[kind].parameter], details["bank_recall"], state[_INDEX])
         bank = held(state["bank"], "query bank")
-        return cls(bank, details["k"], details["weight"], details.get("note"), index)
+        metric = details.get("metric", COSINE)
+        return cls(bank, details["k"], details["weight"], details.get("note"), index, metric)
 
 
 @dataclass(frozen=True)
-class Nnn:
+class Nnn(SeesVectors):
     """Nearest Neighbor Normalization: h(t) = w · mean of the k largest q·t over the query bank.
 
     k None is 128, or all of a smaller bank, and then the details have a `note`. Source: Chowdhury et al., EMNLP 2024.
@@ -100,18 +108,22 @@ class Nnn:
         notes = []
         if self.k is None and k < PUBLISHED_K:
             notes.append(f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries")
-        index = None if self.bank_index == FLAT or queries < LEAST else index_of(bank, source, self.bank_index, k)
+        index = None
+        if self.bank_index != FLAT and queries >= LEAST:
+            # the targets ask the bank
+            sides = turned_vectors(bank, self.metric, OF_TARGETS), turned_vectors(source, self.metric)
+            index = index_of(*sides, self.bank_index, k)
         if self.bank_index != FLAT and index is None:
             notes.append(
                 f"bank_index is {FLAT}, as {self.bank_index} needs {LEAST} bank queries, and there are {queries}"
             )
         if index is not None and index.recall < AIM:
             notes.append(f"{self.bank_index} finds {index.recall:.2f} of the nearest bank queries, not {AIM}")
-        return FittedNeighbours(bank, k, float(self.weight), "; ".join(notes) or None, index)
+        return FittedNeighbours(bank, k, float(self.weight), "; ".join(notes) or None, index, self.metric)
 
 
 @dataclass(frozen=True)
-class Csls:
+class Csls(SeesVectors):
     """Cross-domain similarity local scaling: h(t) = ½ · mean of the k largest q·t over the query bank.
 
     The query's own term is the same for all targets; `bank_index` is that of `Nnn`. Source: Conneau et al., ICLR 2018.
@@ -128,4 +140,4 @@ class Csls:
         return self._as_nnn().fit(query_bank, targets, target_bank)
 
     def _as_nnn(self) -> Nnn:
-        return Nnn(self.k, CSLS_WEIGHT, self.bank_index)
+        return Nnn(self.k, CSLS_WEIGHT, self.bank_index).under(self.metric)

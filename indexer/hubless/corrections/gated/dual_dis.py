@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Fitted, Rows, check_banks, check_target_bank, targets_beside
+from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank, targets_beside
 from hubless.corrections.folded.dual_softmax import (
     QUERY_TEMPERATURE,
     TARGET_TEMPERATURE,
@@ -15,9 +15,10 @@ from hubless.corrections.folded.dual_softmax import (
     FittedDualSoftmax,
 )
 from hubless.corrections.gated.dis import activation_set
-from hubless.corrections.query_time import SMALLEST, Candidates, Details, Flags, State, signed_scores
+from hubless.corrections.query_time import Candidates, Details, Flags, State, signed_scores
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
+from hubless.vectors.comparing import COSINE, comparison
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class GatedFactors:
 
     In units of similarity: both gates on, s − λ(L1 + L2), which is `dual_is`; one on, s − τ·L + τ·log s; none on, |s|,
     which ranks as the published s². So a very unlike target can come first; with one gate on, a similarity below 0
-    comes last.
+    comes last. Under metric euclidean, where s is never above 0, a factor s is e^(s/τ).
 
     `offsets` (2, n) are τ1·L1 and τ2·L2, `active` (2, n) the activation sets of query bank and target bank.
     """
@@ -34,6 +35,7 @@ class GatedFactors:
     offsets: F32
     active: Flags
     temperatures: tuple[float, float]
+    metric: str = COSINE
 
     def is_on(self, raw_top: I64) -> Flags:
         on: Flags = self.active[0, raw_top] | self.active[1, raw_top]
@@ -44,15 +46,15 @@ class GatedFactors:
         offsets = self.offsets[:, candidates.rows].astype(np.float64)
         gates = self.active[:, int(candidates.rows[s.argmax()])].tolist()
         if not any(gates):
-            return np.abs(s)
+            return s if comparison(self.metric).squared else np.abs(s)
         if all(gates):
             first, second = self.temperatures
             both: F64 = s - (second * offsets[0] + first * offsets[1]) / (first + second)
             return both
         bank = gates.index(True)
         temperature = self.temperatures[bank]
-        logarithms = (s - offsets[bank]) / temperature + np.log(np.maximum(np.abs(s), SMALLEST))
-        return signed_scores(s, logarithms, temperature)
+        signs, logarithms = comparison(self.metric).factors(s, temperature)
+        return signed_scores(signs, logarithms + (s - offsets[bank]) / temperature, temperature)
 
     def arrays(self) -> State:
         return {"offsets": self.offsets, "active": np.packbits(self.active, axis=1)}
@@ -61,7 +63,8 @@ class GatedFactors:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
         offsets = arrays["offsets"]
         active = np.unpackbits(arrays["active"], axis=1, count=offsets.shape[1]).astype(bool)
-        return cls(offsets, active, (details["query_temperature"], details["target_temperature"]))
+        temperatures = details["query_temperature"], details["target_temperature"]
+        return cls(offsets, active, temperatures, details.get("metric", COSINE))
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,10 +73,11 @@ class FittedDualGated(Fitted):
 
     dual: FittedDualSoftmax
     k: int
+    metric: str = COSINE
 
     @property
     def details(self) -> Details:
-        return self.dual.details | {"k": int(self.k)}
+        return self.dual.details | {"k": int(self.k), "metric": self.metric}
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return self.dual.offsets(targets, advance)
@@ -85,6 +89,7 @@ class FittedDualGated(Fitted):
             np.stack([fitted.offsets(source) for fitted in banks]),
             np.stack([activation_set(fitted.bank, source, self.k) for fitted in banks]),
             (self.dual.queries.temperature, self.dual.targets.temperature),
+            self.metric,
         )
         advance(source.shape[0])
         return gates
@@ -94,11 +99,11 @@ class FittedDualGated(Fitted):
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualGated":
-        return cls(FittedDualSoftmax.from_state(state, details), details["k"])
+        return cls(FittedDualSoftmax.from_state(state, details), details["k"], details.get("metric", COSINE))
 
 
 @dataclass(frozen=True)
-class DualDynamicInvertedSoftmax:
+class DualDynamicInvertedSoftmax(SeesVectors):
     """Dual dynamic inverted softmax: f1·f2, with f1 = exp(s/τ1 − L1) if the gate of the query bank is on, and else s.
 
     f2 is the same with the target bank, which `fit` needs. A gate is on if the raw top-1 of the query is in the top k
@@ -115,9 +120,8 @@ class DualDynamicInvertedSoftmax:
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualGated:
         _, _, given = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        return FittedDualGated(
-            self._dual().fit(query_bank, targets, check_target_bank(given, "dual_dis", "dis")), self.k
-        )
+        extra = check_target_bank(given, "dual_dis", "dis")
+        return FittedDualGated(self._dual().fit(query_bank, targets, extra), self.k, self.metric)
 
     def _dual(self) -> DualInvertedSoftmax:
-        return DualInvertedSoftmax(self.query_temperature, self.target_temperature)
+        return DualInvertedSoftmax(self.query_temperature, self.target_temperature).under(self.metric)

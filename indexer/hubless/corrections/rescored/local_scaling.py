@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
+from hubless.corrections.base import BankKept, Rows, SeesVectors, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
+from hubless.vectors.comparing import COSINE, comparison
 
 SMALLEST_DISTANCE = 1e-6
 """A target that lies upon a bank query is taken to be this far from it."""
@@ -17,14 +18,18 @@ SMALLEST_DISTANCE = 1e-6
 
 @dataclass(frozen=True)
 class ScaledDistances(StoredFields):
-    """1 − (1 − s)·w, with w = √(typical radius / radius of the target), above 1 for hubs: a typical one keeps its s."""
+    """The similarity of D·w, with w = √(typical radius / radius of the target): below 1 for what is far from all.
+
+    A typical target keeps its s. D is 1 − s, and |q − t| under metric euclidean.
+    """
 
     weights: F32
+    metric: str = COSINE
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
-        distances = 1 - candidates.similarities.astype(np.float64)
-        scaled: F64 = 1 - distances * self.weights[candidates.rows]
-        return scaled
+        made = comparison(self.metric)
+        distances = made.distances(candidates.similarities.astype(np.float64))
+        return made.similarities(distances * self.weights[candidates.rows])
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,25 +38,29 @@ class FittedLocalScaling(BankKept):
 
     k: int
     mean: bool
+    metric: str = COSINE
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> ScaledDistances:
         nearest = top_k_similarities(self.bank, targets_beside(self.bank, targets), self.k, advance)
-        radii = 1 - (nearest.mean(axis=1, dtype=np.float64) if self.mean else nearest.min(axis=1).astype(np.float64))
+        distances = comparison(self.metric).distances(nearest.astype(np.float64))
+        radii = distances.mean(axis=1) if self.mean else distances.max(axis=1)
         if radii.min() < -SMALLEST_DISTANCE:
             received = f"{1 - radii.min():.4g}"
-            raise InputError("similarities", "at most 1, as distances are 1 − s: take metric cosine", received)
+            raise InputError(
+                "similarities", "at most 1, as distances are 1 − s: take metric cosine or euclidean", received
+            )
         radii = np.maximum(radii, SMALLEST_DISTANCE)
         typical = np.exp(np.log(radii).mean())
-        return ScaledDistances(np.sqrt(typical / radii).astype(np.float32))
+        return ScaledDistances(np.sqrt(typical / radii).astype(np.float32), self.metric)
 
 
 @dataclass(frozen=True)
-class LocalScaling:
+class LocalScaling(SeesVectors):
     """Local scaling: ranks by 1 − exp(−D²/(r(q)·r(t))), with D = 1 − s and r(t) the k-th smallest D to the bank.
 
-    r(q) is the same for all targets of a query; D/√r(t) ranks alike. k is 5 in scikit-hubness and kiez. Similarities
-    above 1, as under metric dot, are refused. Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in
-    Space", JMLR 2012.
+    r(q) is the same for all targets of a query; D/√r(t) ranks alike. Under metric euclidean D is |q − t|. k is 5 in
+    scikit-hubness and kiez. Similarities above 1, as under metric dot, are refused. Source: Schnitzer et al., "Local
+    and Global Scaling Reduce Hubs in Space", JMLR 2012.
     """
 
     k: int = 10
@@ -62,7 +71,7 @@ class LocalScaling:
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedLocalScaling:
         bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
-        return FittedLocalScaling(bank, int(self.k), self._mean)
+        return FittedLocalScaling(bank, int(self.k), self._mean, self.metric)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.recipe import Metric
 from hubless.corrections import corrected_scores
 from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, RAW, Axis, Chart
@@ -26,6 +25,7 @@ from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, F64, I64, check_between
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.sources import in_memory

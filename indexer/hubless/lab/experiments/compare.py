@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from hubless.builder.recipe import Metric
 from hubless.corrections import is_given
 from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
@@ -25,6 +24,8 @@ from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.parts import prior_of
 from hubless.vectors.arrays import F64, check_at_least
+from hubless.vectors.comparing import Metric
+from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 
@@ -76,7 +77,7 @@ def compare(
     targets : (n, d)
     relevant : for each query the id of its right target, or a list of ids: docs/lab.md, "Labels"
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
-    metric : "cosine" or "dot"; it has to be given with vectors
+    metric : "cosine", "dot" or "euclidean"; it has to be given with vectors
     ids : (n,) of the targets, by which labels name them; by default those in their file, or else row numbers
     query_bank : (b, d), whose own targets are not among the targets
     target_bank : (g, d), only with a query bank
@@ -187,7 +188,8 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     asked = gallery.queries(queries, "queries")
     right = gallery.right(queries, relevant)
     # both are as they are compared, of length 1 for a cosine over all dimensions
-    comparison = compare(asked, gallery.targets, right, corrections, metric="dot", target_prior=prior, **options)
+    ready = made_by(gallery.metric).of_compared
+    comparison = compare(asked, gallery.targets, right, corrections, metric=ready, target_prior=prior, **options)
     notes = list(comparison.notes)
     if prior is None and collection.manifest.target_prior is not None:
         told = "the collection's target prior was a file, which it does not keep: the correction is measured without it"
@@ -201,10 +203,14 @@ def _distances(trial: Trial) -> Quality:
     """Return the earth mover's distances of a bank to the targets, to these with the target bank, and to the tests."""
     if trial.pairs.matrices is not None:
         raise InputError("distances", "vectors", "similarities")
-    places = {"targets": trial.targets, "queries": trial.queries}
+    plain = made_by(trial.pairs.metric).plain
+    places = {"targets": plain(trial.targets), "queries": plain(trial.queries)}
     if trial.target_bank is not None:
-        places["all_targets"] = np.concatenate([trial.targets, trial.target_bank])
-    return {f"distance_to_{name}": earth_movers_distance(trial.query_bank, rows).value for name, rows in places.items()}
+        places["all_targets"] = plain(np.concatenate([trial.targets, trial.target_bank]))
+    return {
+        f"distance_to_{name}": earth_movers_distance(plain(trial.query_bank), rows).value
+        for name, rows in places.items()
+    }
 
 
 def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -> dict[str, Scorer]:

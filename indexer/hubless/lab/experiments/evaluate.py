@@ -19,6 +19,7 @@ from hubless.search.collection import MOST_STRENGTH, Collection
 from hubless.search.parts import all_scores
 from hubless.vectors.arrays import I64, check_at_least, check_between, check_dim
 from hubless.vectors.basis import as_compared
+from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
 
@@ -59,7 +60,7 @@ def evaluate(
     items = as_items(queries, "queries")
     vectors = items.vectors
     check_dim(vectors.shape[1], collection.dim, vectors.name)
-    source = as_compared(vectors, collection.manifest.metric, collection.parts.basis)
+    source = as_compared(vectors, collection.manifest.metric, collection.parts.basis, OF_QUERIES)
     right = measured_rows(relevant, known_targets(collection), known_queries(items))
     answered = np.flatnonzero([len(rows) > 0 for rows in right])
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)
@@ -103,10 +104,10 @@ def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I
     if bank is None:
         return []
     chosen = np.random.default_rng(0).permutation(np.unique(np.concatenate(right)))[:LOOKED_UP]
-    held = ArrayVectors(bank, "query bank")
+    held, metric = ArrayVectors(bank, "query bank"), collection.manifest.metric
     found = {
-        "test queries": share_among(in_memory(sample(queries, LOOKED_UP)), held),
-        "right targets": share_among(collection.vectors(np.sort(chosen)), held),
+        "test queries": share_among(in_memory(sample(queries, LOOKED_UP)), held, metric),
+        "right targets": share_among(collection.parts.targets.vectors(np.sort(chosen)), held, metric),
     }
     return [
         f"{100 * share:.3g} % of the {what} are in the query bank of this version: {LEAK}. Avoid it by `--strict`"

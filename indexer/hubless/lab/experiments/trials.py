@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.builder.banks.far_away import check_near
 from hubless.builder.items import open_targets
-from hubless.builder.recipe import Metric, check_metric
-from hubless.corrections import Correction, Details, QueryTime, corrected_scores
+from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
 from hubless.corrections.prior import (
     OWN_OFFSETS,
     TAKES_PRIOR,
@@ -33,10 +33,20 @@ from hubless.lab.experiments.own_items import apart, own_cells
 from hubless.lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
 from hubless.measures.coverage import least_covering
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
+from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, I64, check_at_least, check_between, check_dim
+from hubless.vectors.comparing import (
+    COSINE,
+    OF_QUERIES,
+    OF_TARGETS,
+    ComparedSide,
+    Metric,
+    check_metric,
+    comparison,
+    side_of,
+)
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, as_ids
-from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
 
 DRAWN = 2000
@@ -59,6 +69,7 @@ class Pairs:
     relevant: list[I64]
     matrices: OpenMatrices | None = None
     same_items: bool = False
+    metric: str = COSINE
     target_prior: TargetPrior | None = None
 
     @property
@@ -112,6 +123,7 @@ class Labelled:
 
     def notes(self) -> list[str]:
         pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
+        plain = comparison(pairs.metric).plain
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
             bank, extra = pairs.matrices.bank, None
@@ -122,7 +134,7 @@ class Labelled:
                 total = f"{repeated} of {len(vectors)} rows of the {name}"
                 counted = "more than once" if self.keep_copies or name == "target bank" else "once"
                 notes.append(f"{total} repeat others, and so count {counted}")
-        if bank is not None and pairs.matrices is None and (targets := _shared(bank, pairs.targets)):
+        if bank is not None and pairs.matrices is None and (targets := _shared(plain(bank), plain(pairs.targets))):
             notes.append(
                 f"{targets} targets are in the query bank: it has to hold queries, or it corrects for the wrong ones"
             )
@@ -172,7 +184,7 @@ class Trial:
     def fitted_on(self) -> VectorSource:
         """Return the query bank as corrections take it: each query once, unless copies are kept."""
         bank = ArrayVectors(self.query_bank, "query bank")
-        return bank if self.keep_copies else without_copies(bank)
+        return bank if self.keep_copies else without_copies(bank, metric=self.pairs.metric)
 
     @cached_property
     def relevant(self) -> list[I64]:
@@ -188,7 +200,8 @@ class Trial:
     def fit(self, correction: Correction) -> Scorer:
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
-        method = correction if self.pairs.matrices is None else vectorless(correction)
+        known = under(correction, self.pairs.metric)
+        method = known if self.pairs.matrices is None else vectorless(known)
         prior = self.pairs.target_prior if isinstance(correction, TakesPrior) else None
         prior = None if prior is None else prior.taken(self.target_rows)
         fitted = fit_correction(method, self.fitted_on, targets, extra, prior)
@@ -239,10 +252,12 @@ def open_pairs(
 ) -> Pairs:
     """Read labelled queries (m, d) and targets (n, d)."""
     asked, found = as_items(queries, "queries"), open_targets(targets, ids, None)
-    vectors, of_targets = (in_memory(under_metric(each.vectors, metric)) for each in (asked, found))
+    sides = (asked, OF_QUERIES), (found, OF_TARGETS)
+    vectors, of_targets = (in_memory(under_metric(each.vectors, metric, side)) for each, side in sides)
     check_dim(vectors.shape[1], of_targets.shape[1], "queries", "targets")
+    check_near(ArrayVectors(of_targets, "targets"), metric)
     named = KnownItems(len(of_targets), found.ids)
-    return Pairs(vectors, of_targets, measured_rows(relevant, named, known_queries(asked)))
+    return Pairs(vectors, of_targets, measured_rows(relevant, named, known_queries(asked)), metric=metric)
 
 
 def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
@@ -274,7 +289,8 @@ def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32
     """Return pairs and banks, as similarities if the bank holds items: then none is in its own bank."""
     known = pairs.matrices
     if known is None:
-        cells = own_cells(bank, pairs.queries, pairs.targets)
+        plain = comparison(pairs.metric).plain
+        cells = own_cells(*(plain(rows) for rows in (bank, pairs.queries, pairs.targets)))
     else:
         cells = own_cells(bank if known.bank is None else known.bank, pairs.queries)
     if not len(cells):
@@ -284,13 +300,14 @@ def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32
         known = OpenMatrices(pairs.queries @ pairs.targets.T, bank @ pairs.targets.T, of_bank)
     matrices = apart(known, cells)
     of_targets, changed, extra = matrices.vectors()
-    found = replace(pairs, queries=matrices.queries, targets=of_targets, matrices=matrices)
+    metric = comparison(pairs.metric).of_similarities
+    found = replace(pairs, queries=matrices.queries, targets=of_targets, matrices=matrices, metric=metric)
     return found, bank if changed is None else changed, extra
 
 
-def read_vectors(vectors: Vectors, parameter: str, metric: Metric | None = "cosine") -> F32:
-    """Return all rows of a file, an array or a source, of length 1 under metric "cosine"."""
-    return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric)))
+def read_vectors(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metric | None = "cosine") -> F32:
+    """Return all rows of a file, an array or a source, as they are compared under the metric."""
+    return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric), side))
 
 
 def open_labelled(
@@ -322,12 +339,15 @@ def open_labelled(
         if targets is None:
             raise InputError("targets", "vectors, unless the queries are similarities", "none")
         pairs = open_pairs(queries, targets, relevant, check_metric(metric), ids)
-        bank, extra = (None if each is None else read_vectors(each, name, metric) for name, each in banks.items())
+        bank, extra = (
+            None if each is None else read_vectors(each, name, side_of(name), metric) for name, each in banks.items()
+        )
     if bank is None and extra is not None:
         raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
     if bank is not None and pairs.matrices is None and not bank_of_targets:
-        check_bank(ArrayVectors(bank, "query bank"), ArrayVectors(pairs.targets, "targets"), "cosine")
-        refuse_targets_for_queries(bank, pairs.targets, pairs.queries)
+        check_bank(ArrayVectors(bank, "query bank"), ArrayVectors(pairs.targets, "targets"), pairs.metric)
+        plain = comparison(pairs.metric).plain
+        refuse_targets_for_queries(plain(bank), plain(pairs.targets), plain(pairs.queries))
     if leave_self_out:
         pairs = without_self(pairs)
         if bank is not None:

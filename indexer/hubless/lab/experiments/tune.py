@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hubless import measures
-from hubless.builder.recipe import Metric
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
 from hubless.lab.experiments.abstain import Abstention, abstain
@@ -21,6 +20,7 @@ from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
 from hubless.vectors.arrays import F64, I64, check_at_least
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 

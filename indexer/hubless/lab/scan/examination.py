@@ -11,8 +11,8 @@ from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
 from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Surprise, Topics, surprise
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
+from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.repeats import without_copies
 from hubless.vectors.sources import ArrayVectors, in_memory
 
 QUERY_ROWS = 2048

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from hubless.builder.recipe import Metric
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k
 from hubless.lab.gallery import Gallery, as_gallery, open_gallery
@@ -12,6 +11,7 @@ from hubless.lab.scan.suspects import Scan
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, I64, check_at_least, unit_rows
+from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
@@ -56,6 +56,8 @@ def scan(
     """
     check_at_least("budget", budget, 1)
     gallery = as_gallery(targets, metric, ids, payload)
+    if comparison(gallery.metric).lifted:
+        raise InputError("metric", "cosine or dot: a scan looks at directions", gallery.metric)
     new: Gallery | None = None
     if admit is not None:
         new = admit if isinstance(admit, Gallery) else open_gallery(admit, metric=gallery.metric, parameter="admit")

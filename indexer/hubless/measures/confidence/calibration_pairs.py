@@ -7,8 +7,9 @@ import numpy as np
 
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, Labels, right_rows
+from hubless.measures.repeats import distinct_rows
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.repeats import distinct_rows
+from hubless.vectors.comparing import COSINE
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 FEWEST_PAIRS, MOST_PAIRS = 20, 1000
@@ -36,7 +37,7 @@ def calibrating_rows(
 
 
 def hold_out_pairs(
-    bank: VectorSource, relevant: Sequence[I64], fitted: bool, seed: int
+    bank: VectorSource, relevant: Sequence[I64], fitted: bool, seed: int, metric: str = COSINE
 ) -> tuple[VectorSource, LabelledPairs]:
     """Split a bank whose queries have labels into queries to fit on, and labelled pairs to calibrate by.
 
@@ -45,7 +46,7 @@ def hold_out_pairs(
     stands there more than once has the right targets of all its copies. Raises `InputError` for fewer than 20 different
     queries with labels.
     """
-    firsts, places = distinct_rows(bank)
+    firsts, places = distinct_rows(bank, metric)
     right: list[I64] = [np.empty(0, np.int64)] * len(firsts)
     for place, rows in zip(places, relevant, strict=True):
         right[place] = np.union1d(right[place], rows)

@@ -20,7 +20,7 @@ from hubless.search.delta.overlay import DeltaIds, DeltaPayload, DeltaTargets
 from hubless.search.engines.base import StoredTargets, StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Numbering, Parts
-from hubless.vectors.arrays import half_rows
+from hubless.vectors.comparing import comparison
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 
@@ -53,7 +53,8 @@ class Delta:
     def with_more(self, more: NewTargets) -> "Delta":
         half = self.targets.kind.precision == "float16"
         if half:
-            more = replace(more, vectors=half_rows(more.vectors, "vectors"))
+            made = comparison(self.base.manifest.metric)
+            more = replace(more, vectors=made.halved(more.vectors, "vectors"))
         folded = augment_targets(more.vectors, more.offsets, self.targets.pivot, half=half)
         return self._changed(self.numbering, self.added.with_more(more, folded))
 

@@ -48,7 +48,7 @@ class HublessDocumentStore:
     url : of the server
     api_key : of the server, if it has keys; by default the environment variable HUBLESS_API_KEY has it
     embedding_dim : d, of all embeddings
-    metric : of a new collection, "cosine" or "dot"; "cosine" gives embeddings back with length 1
+    metric : of a new collection, "cosine", "dot" or "euclidean"; "cosine" gives embeddings back with length 1
     strength : how much of the correction is applied, unless a retriever says: 1 is full, 0 is the raw ranking; None is
         that of the collection
     timeout : seconds for each request
