@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 278_300,
+    "library": 282_700,
     "service": 67_000,
-    "tests": 421_400,
-    "words": 34_670,
+    "tests": 426_800,
+    "words": 34_900,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,
