@@ -119,3 +119,19 @@ def test_wrong_tables_are_named(table, columns, option, said):
             client.execute("INSERT INTO wrong (a, v) VALUES (0, '[1,2,3]')")
     with pytest.raises(InputError, match=said):
         correct(table, table.address.replace("photos", "wrong") + option)
+
+
+def test_distances_are_asked_by_the_operator_and_the_index_of_distances(table):
+    lines = correct(table, metric="euclidean").query
+    assert "<->" in lines
+    assert "<#>" not in lines
+    assert "refresh" not in lines  # new rows get their offsets by sync
+    index = hubless.Index(metric="euclidean", index="flat")
+    index.fit(stores.BANK_QUERIES, stores.TARGETS[: stores.FIRST], bank_of_targets=True)
+    with table.client() as client:
+        client.execute("SET enable_seqscan = off")
+        asked = {"q": str(stores.QUERIES[0].tolist())}
+        assert "photos_hubless_index" in str(client.execute("EXPLAIN " + lines, asked).fetchall())
+        scores = [score for _, score in client.execute(lines, asked).fetchall()]
+    expected = index.query(stores.QUERIES[0], 10).scores[0]
+    np.testing.assert_allclose(np.subtract(scores, scores[0]), expected - expected[0], atol=1e-3)

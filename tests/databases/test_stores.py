@@ -176,3 +176,16 @@ def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
     monkeypatch.delitem(sys.modules, f"hubless.databases.{MODULES[scheme][0]}", raising=False)
     with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install 'hubless\[{scheme}\]'"):
         open_database(f"{scheme}:///tmp/a/b")
+
+
+@pytest.mark.parametrize("store", ["qdrant", "pgvector", "chroma", "lancedb", "milvus"], indirect=True)
+def test_corrected_vectors_rank_by_distance(store):
+    done = correct(store, metric="euclidean")
+    rows = stores.TARGETS[: stores.FIRST]
+    index = hubless.Index(metric="euclidean", index="flat").fit(stores.BANK_QUERIES, rows, bank_of_targets=True)
+    assert asked(store, done.query) == index.query(stores.QUERIES, 10).rows.tolist()
+    assert asked(store, done.query) != index.query(stores.QUERIES, 10, strength=0).rows.tolist()
+    store.fill(stores.FIRST)
+    assert hubless.correct(store.address, sync=True).written == stores.COUNT - stores.FIRST
+    index.add(stores.TARGETS[stores.FIRST :])
+    assert asked(store, done.query) == index.query(stores.QUERIES, 10).rows.tolist()

@@ -58,9 +58,9 @@ def correct(
 ) -> Corrected:
     """Measure the hubness of the vectors in a database, and write a corrected vector [t, −h] beside each.
 
-    Nothing that is there changes. The current correction of this name serves until the new one is whole. Raises
-    `InputError` naming what is wrong with the address, the table, the vectors or the query bank; `EngineError` if the
-    database refuses.
+    Under metric euclidean it is [t, √(2λ(h − c))], with c below all offsets, and is compared by distance. Nothing that
+    is there changes. The current correction of this name serves until the new one is whole. Raises `InputError` naming
+    what is wrong with the address, the table, the vectors or the query bank; `EngineError` if the database refuses.
 
     Parameters
     ----------
@@ -71,7 +71,6 @@ def correct(
     metric, correction, parameters : as for `hubless.build`, of which `options` has others, such as `target_bank`
     """
     _check_name(into)
-    _check_metric(metric)
     if sync and query_bank is not None:
         raise InputError("query bank", "none with sync, which keeps the stored fit", "one")
     if not sync:
@@ -108,7 +107,6 @@ def correct(
 def publish(collection: Collection, address: str, *, into: str = INTO, progress: bool | None = None) -> Corrected:
     """Write the offsets of a collection beside the rows of a database that have its ids. See `correct`."""
     _check_name(into)
-    _check_metric(collection.manifest.metric)
     if collection.manifest.fit_by is not None:
         raise InputError("collection", _ONE_FIT, f"fits by {collection.manifest.fit_by}")
     with closing(open_database(address)) as database, database_errors(database), TemporaryDirectory() as folder:
@@ -144,7 +142,9 @@ def _publish(
 ) -> Corrected:
     """Write the offsets of a collection, swap, and mend what changed meanwhile; `only` of rows with its ids."""
     _check_correction(index.manifest.correction.name, index.parts.basis is not None)
-    asking = Asking(index.manifest.metric, index.strength, index.dim + 1)
+    offsets = index.offsets
+    floor = float(offsets.min() - offsets.std())  # rows that come later may have smaller offsets
+    asking = Asking(index.manifest.metric, index.strength, index.dim + 1, floor)
     rows = np.flatnonzero(index.parts.targets.have_vectors(np.arange(index.count)))
     fit, written = _fit_of(index, asking), 0
     with progress_bars(progress) as steps:
@@ -152,7 +152,7 @@ def _publish(
         database.begin(into, asking.width)
         for start in range(0, len(rows), PAGE):
             some = rows[start : start + PAGE]
-            augmented = np.column_stack([index.vectors(some), -index.offsets[some]])
+            augmented = asking.written(index.vectors(some), offsets[some])
             written += database.write(into, index.ids(some), augmented)
             advance(len(some))
         if not written:
@@ -199,12 +199,14 @@ def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Contai
 def _augmented(file: Path, fit: bytes, known: Container[str] | None) -> Iterator[tuple[list[RowId], F32]]:
     correction, asking = _restored(fit)
     vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None, OF_TARGETS)
-    if vectors.shape[1] != asking.width - 1:
-        raise InputError("new rows", f"{asking.width - 1} dimensions, as the correction has", vectors.shape[1])
+    made, dim = comparison(asking.metric), asking.width - 1
+    if vectors.shape[1] != made.width(dim):
+        received = vectors.shape[1] - made.lifted
+        raise InputError("new rows", f"{dim} dimensions, as the correction has", received)
     for ids, block in _blocks(file, vectors):
         rows = [row for row, each in enumerate(ids) if known is None or str(each) in known]
         some = block[rows]
-        yield [ids[row] for row in rows], np.column_stack([some, -correction.offsets(some)])
+        yield [ids[row] for row in rows], asking.written(made.plain(some), correction.offsets(some))
 
 
 def _blocks(file: Path, vectors: VectorSource) -> Iterator[tuple[list[RowId], F32]]:
@@ -250,12 +252,6 @@ def _check_correction(name: str, reduced: bool) -> None:
     if reduced or not folds(name):
         expected = "one that folds into offsets, such as auto, of all dimensions"
         raise InputError("correction", expected, "fewer dimensions" if reduced else name)
-
-
-def _check_metric(metric: str) -> None:
-    if comparison(metric).squared:
-        expected = "cosine or dot, as the database ranks corrected vectors by inner product"
-        raise InputError("metric", expected, metric)
 
 
 def _check_name(into: str) -> None:

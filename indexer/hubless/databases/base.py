@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, F64
+from hubless.vectors.comparing import comparison
 from hubless.vectors.npy import open_npz
 
 PAGE = 1_000
@@ -38,17 +39,41 @@ class Page:
 
 @dataclass(frozen=True)
 class Asking:
-    """Inputs of the query lines: the metric, the strength, and the numbers of a vector with its offset, d + 1."""
+    """Inputs of the query lines: the metric, the strength, and the numbers of a vector with its offset, d + 1.
+
+    By distance the strength is written with the offset, above a `floor` that is below all offsets.
+    """
 
     metric: str
     strength: float
     width: int
+    floor: float = 0.0
+
+    @property
+    def by_distance(self) -> bool:
+        """True if corrected vectors are compared by distance, and not by inner product."""
+        return comparison(self.metric).squared
+
+    @property
+    def last(self) -> float:
+        """The last number of a query."""
+        return 0.0 if self.by_distance else self.strength
+
+    def written(self, vectors: F32, offsets: F32) -> F32:
+        """Return vectors (r, d) with their offsets (r,): [t, −h], or by distance [t, √(2λ(h − floor))].
+
+        The squared distance of the latter from [q, 0] is |q − t|² + 2λh, but for a constant.
+        """
+        last = -offsets
+        if self.by_distance:
+            last = np.sqrt(2 * self.strength * np.maximum(offsets - np.float32(self.floor), 0))
+        return np.column_stack([vectors, last]).astype(np.float32)
 
     @property
     def vector(self) -> str:
-        """The query in Python, of length 1 if the metric asks for it, and the strength behind it."""
+        """The query in Python, of length 1 if the metric asks for it, and its last number."""
         unit = "q / np.linalg.norm(q)" if self.metric == "cosine" else "q"
-        return f"[*({unit}).tolist(), {self.strength:g}]"
+        return f"[*({unit}).tolist(), {self.last:g}]"
 
 
 class Database(Protocol):

@@ -15,7 +15,8 @@ from hubless.databases.beside import DatabaseWithCopies
 from hubless.errors import InputError, one_line
 
 _PIECE = 1 << 18
-_GRAPH = {"space": "ip", "ef_construction": 200, "ef_search": 200}
+_GRAPH = {"ef_construction": 200, "ef_search": 200}
+_SPACES = {"cosine": "ip", "dot": "ip", "euclidean": "l2"}
 """Inner product, as a cosine would divide by the length, and the offset with it."""
 _CURRENT = "hubless_current"
 _ALL = 1_000_000
@@ -101,7 +102,9 @@ class ChromaCollection(DatabaseWithCopies):
         return str(given)
 
     def _create(self, name: str, into: str, width: int) -> None:
-        self._client.create_collection(name, configuration={"hnsw": _GRAPH}, embedding_function=None)
+        self._client.create_collection(
+            name, configuration={"hnsw": {**_GRAPH, "space": _SPACES[self._metric]}}, embedding_function=None
+        )
 
     def _put(self, name: str, into: str, page: Page) -> None:
         metadata = [payload["metadata"] for payload in page.payload]

@@ -16,6 +16,7 @@ from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
 _FITS = "hubless_fits"
+_DISTANCES = {"cosine": "dot", "dot": "dot", "euclidean": "l2"}
 _TRIES = 20
 """A version of the table that is made meanwhile refuses ours."""
 _SCHEMA = pa.schema([("relation", pa.string()), ("name", pa.string()), ("fit", pa.large_binary())])
@@ -217,8 +218,9 @@ class LanceTable(Database):
         return gone
 
     def query_lines(self, into: str, asking: Asking) -> str:
+        distance = _DISTANCES[asking.metric]
         return (
-            f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type('dot')\n"
+            f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type({distance!r})\n"
             "found.where(where).limit(10).to_list()"
         )
 

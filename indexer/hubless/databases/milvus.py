@@ -18,6 +18,8 @@ _NOW = {"consistency_level": "Strong"}
 _VECTORS = {kind for kind in DataType if kind.name.endswith("VECTOR")}
 _COPIED = ("max_length", "max_capacity")
 
+_METRICS = {"cosine": "IP", "dot": "IP", "euclidean": "L2"}
+
 
 class MilvusCollection(DatabaseWithCopies):
     """A collection of Milvus or an alias of it, on a server or in a file of Milvus Lite. MILVUS_TOKEN has the key."""
@@ -120,12 +122,12 @@ class MilvusCollection(DatabaseWithCopies):
                 key = {"is_primary": True} if each.get("is_primary") else {"nullable": each.get("nullable", False)}
                 schema.add_field(each["name"], each["type"], **key, **more)
         schema.add_field(into, DataType.FLOAT_VECTOR, dim=width)
-        self._make(name, schema, into)
+        self._make(name, schema, into, _METRICS[self._metric])
 
-    def _make(self, name: str, schema: Any, field: str) -> None:
+    def _make(self, name: str, schema: Any, field: str, metric: str = "IP") -> None:
         index = self._client.prepare_index_params()
         # IP, not COSINE: that would divide by the length, and the offset with it
-        index.add_index(field, index_type="HNSW", metric_type="IP", params={"M": 16, "efConstruction": 200})
+        index.add_index(field, index_type="HNSW", metric_type=metric, params={"M": 16, "efConstruction": 200})
         self._client.create_collection(name, schema=schema, index_params=index, **_NOW)
         self._client.load_collection(name)
 
@@ -155,9 +157,10 @@ class MilvusCollection(DatabaseWithCopies):
         self._client.drop_collection(name)
 
     def query_lines(self, into: str, asking: Asking) -> str:
+        how = f"{{'metric_type': {_METRICS[asking.metric]!r}, 'params': {{'ef': 200}}}}"
         return (
             f"client.search({self._pointer(into)!r}, [{asking.vector}], anns_field={into!r}, filter=where, limit=10,\n"
-            "    search_params={'metric_type': 'IP', 'params': {'ef': 200}}, output_fields=['*'])"
+            f"    search_params={how}, output_fields=['*'])"
         )
 
     def close(self) -> None:

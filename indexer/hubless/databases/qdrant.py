@@ -14,6 +14,11 @@ from hubless.errors import InputError, one_line
 
 _PIECE = 1 << 20
 _WRITTEN = 256
+_DISTANCES = {
+    "cosine": models.Distance.DOT,
+    "dot": models.Distance.DOT,
+    "euclidean": models.Distance.EUCLID,
+}
 
 
 class QdrantCollection(DatabaseWithCopies):
@@ -114,7 +119,7 @@ class QdrantCollection(DatabaseWithCopies):
         self._client.create_collection(
             name,
             # without quantisation, which would round the offset
-            vectors_config=models.VectorParams(size=width, distance=models.Distance.DOT, on_disk=self._on_disk),
+            vectors_config=models.VectorParams(size=width, distance=_DISTANCES[self._metric], on_disk=self._on_disk),
             shard_number=params.shard_number,
             replication_factor=params.replication_factor,
             write_consistency_factor=params.write_consistency_factor,

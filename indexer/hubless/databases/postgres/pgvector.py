@@ -142,8 +142,9 @@ class PgvectorTable(Database):
         session, table, run, kind = self._session, self._table, self._run, self._to.kind
         if run is None:
             raise RuntimeError("begin comes before swap")
-        index = build_hnsw(session, table, run, kind) if asking.width <= MOST_INDEXED[kind] else None
-        bank = bank_of(fit)
+        operators = "l2_ops" if asking.by_distance else "ip_ops"
+        index = build_hnsw(session, table, run, kind, operators) if asking.width <= MOST_INDEXED[kind] else None
+        bank = None if asking.by_distance else bank_of(fit)
 
         def end() -> None:
             hold_schema(session, run.schema)
@@ -199,19 +200,23 @@ class PgvectorTable(Database):
         session, table = self._session, self._table
         run = table.current(into)
         vectors = self._prefix(table.vectors)
-        product = "<#>" if not vectors else f"OPERATOR({vectors}<#>)"
-        metric = ", 'dot'" if asking.metric == "dot" else ""
-        asked = f"{self._prefix(table.schema)}hub_query(%(q)s, {asking.strength:g}{metric})"
+        operator = "<->" if asking.by_distance else "<#>"
+        product = operator if not vectors else f"OPERATOR({vectors}{operator})"
+        metric = "" if asking.metric == "cosine" else ", 'dot'"
+        asked = f"{self._prefix(table.schema)}hub_query(%(q)s, {asking.last:g}{metric})"
         if table.columns[into].kind == "halfvec":
             asked += f"::{vectors}halfvec({asking.width})"
         column, key, name = (session.text(one) for one in (into, self._key, table.table))
+        score = f"-({column} {product} {asked})"
+        if asking.by_distance:
+            score = f"-power({column} {product} {asked}, 2) / 2"
         lines = ["-- once a session: SET hnsw.ef_search = 400; SET hnsw.iterative_scan = strict_order;"]
         if run is not None and (refresh := refresh_of(session, run)) is not None:
             fires = [trigger for *_, trigger, _ in firing(session, table, into)]
             but = f" It fires your triggers: {', '.join(fires)}." if fires else ""
             lines.append(f"-- new and changed rows: SELECT {session.text(refresh)}();{but}")
         lines += [
-            f"SELECT {key}, -({column} {product} {asked}) AS score",
+            f"SELECT {key}, {score} AS score",
             f"FROM {self._prefix(table.schema)}{name} WHERE true ORDER BY {column} {product} {asked} LIMIT 10",
         ]
         return "\n".join(lines)

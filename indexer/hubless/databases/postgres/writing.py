@@ -43,6 +43,7 @@ _SAME = {
     "dot": "r.{source}::{v}.vector OPERATOR({v}.<->) {v}.subvector(p.v, 1, {dim})"
     " <= {near} * {v}.vector_norm(r.{source}::{v}.vector)",
 }
+_SAME["euclidean"] = _SAME["dot"]
 """When the vector of a row is the one that was read, by the metric."""
 _BASES = """
 SELECT a.attname FROM pg_attrdef f JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid
@@ -150,14 +151,15 @@ def _silent(session: PgSession, triggers: list[tuple[str, str, str, str]]) -> It
         session.run("ALTER TABLE ONLY {table} {how} {trigger}", table=(schema, name), how=how, trigger=trigger)
 
 
-def build_hnsw(session: PgSession, table: PgTable, run: PgRun, kind: str) -> tuple[str, str]:
-    """Make an HNSW index by inner product of the column of a run, while others write. Return its schema and name.
+def build_hnsw(session: PgSession, table: PgTable, run: PgRun, kind: str, operators: str) -> tuple[str, str]:
+    """Make an HNSW index of the column of a run, while others write. Return its schema and name.
 
-    Cosine would divide by the length, and the offset with it. A partitioned table gets one of those of its partitions.
+    It is by inner product or distance: cosine would divide by the length, and the offset with it. A partitioned table
+    gets one of those of its partitions.
     """
     parts = session.rows(_PARTS, [table.oid])
     indexes = {oid: (schema, f"hubless_index_{run.id}_{n}") for n, (oid, _, schema, *_) in enumerate(parts)}
-    names: dict[str, Name] = {"column": run.column, "v": table.vectors, "operators": f"{kind}_ip_ops"}
+    names: dict[str, Name] = {"column": run.column, "v": table.vectors, "operators": f"{kind}_{operators}"}
     using = " USING hnsw ({column} {v}.{operators})"
     for oid, _, schema, name, relkind in parts:
         made = (
