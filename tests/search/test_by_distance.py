@@ -25,6 +25,22 @@ def fitted(name, **more):
     return FITTED[key]
 
 
+@pytest.mark.parametrize("name", sorted(set(CORRECTIONS) - {"dsl", "dual_dis", "mp", "nicdm"}))
+def test_vectors_of_length_1_are_answered_as_by_cosines(name):
+    """There −½|q − t|² is the cosine less 1. Left out are those that take another distance, or multiply by s."""
+    given = PROBLEM.targets, PROBLEM.bank, PROBLEM.target_bank, PROBLEM.queries
+    targets, bank, more, queries = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in given)
+    made = []
+    for metric in ("cosine", "euclidean"):
+        index = hubless.Index(name, metric)
+        made.append(index.fit(bank, targets, target_bank=more if name in TAKE_TARGETS else None))
+    by_cosine, near = made
+    np.testing.assert_allclose(near.offsets, by_cosine.offsets, atol=1e-5)
+    found, expected = (index.query(queries, 10) for index in (near, by_cosine))
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_allclose(found.confidence, expected.confidence, atol=1e-3)
+
+
 def test_every_correction_has_parameters_here():
     assert set(PARAMETERS) == set(CORRECTIONS)
 
