@@ -9,9 +9,9 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 282_700,
+    "library": 283_000,
     "service": 67_000,
-    "tests": 426_800,
+    "tests": 428_800,
     "words": 34_900,
     "settings": 40,
     "knobs": 264,
