@@ -121,6 +121,10 @@ def test_collection_that_is_written_to_ranks_by_distance_all_its_life(notes):
     expected = near - np.sort(both, axis=0)[-10:].mean(axis=0) / 2
     found = np.array([[hit["id"] for hit in hits(client, query)] for query in PROBLEM.queries])
     check_ranking(found, expected)
+    version = hubless.open(path, "notes").version
+    changed = client.get(f"{NOTES}/versions/{version}/diff").raise_for_status().json()
+    assert changed["canaries"]
+    assert all(len(each["after"]) == 10 and each["kept"] for each in changed["canaries"])
     # what is sent back is what was sent
     np.testing.assert_array_equal(vector(client, 7), PROBLEM.targets[7])
     hit = hits(client, PROBLEM.queries[0], explain=True, **{"with": ["vector"]})[0]

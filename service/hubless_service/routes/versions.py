@@ -13,6 +13,7 @@ import hubless
 from hubless.errors import VersionNotFound
 from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
+from hubless.vectors.comparing import comparison
 from hubless_service import openapi
 from hubless_service.access.keys import Access
 from hubless_service.http import responses
@@ -181,7 +182,8 @@ def _canaries(catalog: hubless.Catalog, old: hubless.Collection, new: hubless.Co
     queries = np.ascontiguousarray(read_arrays(path)["queries"], np.float32)
     if not len(queries):
         return []
-    answers = [opened.query(queries, K).ids for opened in (old, new)]
+    asked = comparison(old.manifest.metric).plain(queries)
+    answers = [opened.query(asked, K).ids for opened in (old, new)]
     return [
         {"before": before, "after": after, "kept": len(set(before) & set(after))}
         for before, after in zip(*answers, strict=True)
