@@ -11,7 +11,7 @@ from support.problems import with_hubs
 import hubless
 from hubless import CORRECTIONS, Index
 from hubless.corrections import registered
-from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST
+from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED
 from hubless.errors import InputError
 
 PROBLEM = with_hubs(targets=300, bank=3000, dim=16)
@@ -84,11 +84,12 @@ def test_offsets_are_the_same_each_time_one_by_one_and_from_the_stored_state(kin
 
 @pytest.mark.parametrize("kind", BANK_INDEXES)
 def test_bank_too_small_for_an_index_is_compared_with_exactly_and_a_note_says_so(kind):
-    found = fit("nnn", PROBLEM.bank[: LEAST - 1], k=16, bank_index=kind)
+    found = fit("nnn", PROBLEM.bank[: LEAST_INDEXED - 1], k=16, bank_index=kind)
     assert (
-        f"bank_index is flat, as {kind} needs {LEAST} bank queries, and there are {LEAST - 1}" in found.details["note"]
+        f"bank_index is flat, as {kind} needs {LEAST_INDEXED} bank queries, and there are {LEAST_INDEXED - 1}"
+        in found.details["note"]
     )
-    exact = fit("nnn", PROBLEM.bank[: LEAST - 1], k=16)
+    exact = fit("nnn", PROBLEM.bank[: LEAST_INDEXED - 1], k=16)
     np.testing.assert_array_equal(found.offsets(PROBLEM.targets), exact.offsets(PROBLEM.targets))
     assert "bank_recall" not in found.details
 

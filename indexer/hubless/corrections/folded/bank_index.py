@@ -26,7 +26,7 @@ AIM = 0.95
 """Share of the k nearest bank queries that an index should find."""
 TRAINED_EACH = 39
 """Vectors that Faiss asks for to train a centroid."""
-LEAST = TRAINED_EACH * 16
+LEAST_INDEXED = TRAINED_EACH * 16
 """Bank queries that train the 16 centroids of a 4-bit code. A smaller bank is compared with in no time."""
 DIMENSIONS_A_CODE = 4
 TARGETS_AT_ONCE = 256
@@ -112,7 +112,7 @@ class BankIndex:
 
 
 def index_of(bank: VectorSource, targets: VectorSource, kind: str, k: int) -> BankIndex:
-    """Index a bank (b, d) of `LEAST` queries and more, searched as cheaply as finds `AIM` of the k nearest.
+    """Index a bank (b, d) of `LEAST_INDEXED` queries and more, searched as cheaply as finds `AIM` of the k nearest.
 
     The recall is measured on some of the targets (n, d).
     """

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import BankKept, Rows, SeesVectors, check_banks, targets_beside
-from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST, BankIndex, index_of
+from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST_INDEXED, BankIndex, index_of
 from hubless.corrections.query_time import Details, State
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each
@@ -109,14 +109,13 @@ class Nnn(SeesVectors):
         if self.k is None and k < PUBLISHED_K:
             notes.append(f"k is {k} instead of {PUBLISHED_K}, as there are {queries} bank queries")
         index = None
-        if self.bank_index != FLAT and queries >= LEAST:
+        if self.bank_index != FLAT and queries >= LEAST_INDEXED:
             # the targets ask the bank
             sides = turned_vectors(bank, self.metric, OF_TARGETS), turned_vectors(source, self.metric)
             index = index_of(*sides, self.bank_index, k)
         if self.bank_index != FLAT and index is None:
-            notes.append(
-                f"bank_index is {FLAT}, as {self.bank_index} needs {LEAST} bank queries, and there are {queries}"
-            )
+            needed = f"{self.bank_index} needs {LEAST_INDEXED} bank queries, and there are {queries}"
+            notes.append(f"bank_index is {FLAT}, as {needed}")
         if index is not None and index.recall < AIM:
             notes.append(f"{self.bank_index} finds {index.recall:.2f} of the nearest bank queries, not {AIM}")
         return FittedNeighbours(bank, k, float(self.weight), "; ".join(notes) or None, index, self.metric)
