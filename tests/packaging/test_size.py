@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 283_000,
+    "library": 284_500,
     "service": 67_000,
-    "tests": 428_800,
-    "words": 34_900,
+    "tests": 430_500,
+    "words": 35_100,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,

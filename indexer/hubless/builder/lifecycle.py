@@ -29,6 +29,7 @@ from hubless.corrections import is_given
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
+from hubless.corrections.folded.softmax import MULTIPLICITIES
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import TargetPrior
 from hubless.encoders import Endpoint
@@ -324,14 +325,18 @@ def check_refittable(made: Manifest, correction: str | None = None) -> None:
 
 
 def _fitted_bank(parts: Parts) -> F32 | None:
-    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction."""
+    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction.
+
+    A log comes back as often as its queries were asked, if the correction knows that.
+    """
     name = parts.manifest.correction.name
     if name == NONE:
         return None
-    bank, record = parts.correction().state().get("bank"), parts.manifest.bank
+    state, record = parts.correction().state(), parts.manifest.bank
+    bank = state.get("bank")
     if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
         raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")
-    return bank
+    return bank if MULTIPLICITIES not in state else np.repeat(bank, state[MULTIPLICITIES], axis=0)
 
 
 def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:

@@ -1,6 +1,7 @@
 """Distinct rows: a log of queries has many copies, and each counts once."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,19 @@ DIRECTIONS, CELL = 8, 0.01
 """Rows of length 1 are the same if they are in one cell along each of so many random directions."""
 SEEN_ROWS = 4096
 """So many rows tell how far apart they are."""
+
+
+@dataclass(frozen=True)
+class DistinctVectors(SelectedVectors):
+    """Rows of a source of which each stands for `copies` (b,) of its rows, itself among them."""
+
+    copies: I64
+
+
+def copies_of(source: VectorSource) -> F64:
+    """Return for how many rows each row of a source (b, d) stands: 1 unless copies were taken out."""
+    copies = source.copies if isinstance(source, DistinctVectors) else np.ones(source.shape[0])
+    return copies.astype(np.float64)
 
 
 def distinct_rows(source: VectorSource, metric: str = COSINE) -> tuple[I64, I64]:
@@ -43,8 +57,12 @@ def without_copies(source: VectorSource, groups: I64 | None = None, metric: str 
     """Return the first row of each direction, in each of the groups (b,); the source itself where none repeats."""
     firsts, places = distinct_rows(source, metric)
     if groups is not None:
-        firsts = np.sort(np.unique(np.stack([places, groups]), axis=1, return_index=True)[1])
-    return source if len(firsts) == source.shape[0] else SelectedVectors(source, firsts, source.name)
+        firsts, places = np.unique(np.stack([places, groups]), axis=1, return_index=True, return_inverse=True)[1:]
+        order = np.argsort(firsts)
+        firsts, places = firsts[order], np.argsort(order)[places.ravel()]
+    if len(firsts) == source.shape[0]:
+        return source
+    return DistinctVectors(source, firsts, source.name, np.bincount(places, minlength=len(firsts)))
 
 
 def _places_among(source: VectorSource) -> Callable[[NDArray[Any]], F64]:

@@ -7,6 +7,7 @@ import numpy as np
 from hubless.corrections.base import Rows, SeesVectors
 from hubless.corrections.folded.counted_once import COMPARED, query_weights, unevenness
 from hubless.corrections.folded.crowding import crowding
+from hubless.corrections.folded.heads import find_heads
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.folded.softmax import FittedSoftmax
@@ -15,6 +16,7 @@ from hubless.corrections.prior import TargetPrior
 from hubless.corrections.temperature import default_perplexity
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import top_k
+from hubless.measures.repeats import copies_of
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
@@ -43,9 +45,9 @@ class Auto(SeesVectors):
     """`dbsn` with a target bank, `sn` without, at the temperature of perplexity clip(0.1·b, 20, 100), shrunk.
 
     Three rules make it careful, and none needs labels. In a crowded, uneven or narrow bank queries that are alike count
-    as one (`crowding`, `counted_once`), also in b; offsets are shrunk by b/(b + 100), and to nothing where there are no
-    hubs; and what only says which topic the bank is about is taken out (`topic`). All is folded: strength 1 means "as
-    `auto` thinks best".
+    as one (`crowding`, `counted_once`), also in b, and what a log asks most keeps its first answer (`heads`); offsets
+    are shrunk by b/(b + 100), and to nothing where there are no hubs; and what only says which topic the bank is about
+    is taken out (`topic`). All is folded: strength 1 means "as `auto` thinks best".
     """
 
     takes_prior = True
@@ -73,15 +75,17 @@ class Auto(SeesVectors):
             prior = target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values
         topic = find_topic(bank, seen, _offsets(fitted, seen, prior)) if self.sees_vectors else NO_TOPIC
         queries = distinct = float(bank.shape[0])
-        crowded, uneven = 0.0, 1.0
+        crowded, uneven, alike = 0.0, 1.0, np.ones(bank.shape[0])
         if self.sees_vectors and queries >= FEWEST:
             answered = _offsets(fitted, some).astype(np.float32)
             crowded = crowding(few, some, answered, self.metric)
             seen_by = some, answered, fitted.temperature, some.shape[0] / columns.shape[0]
             uneven = unevenness(query_weights(bank, *seen_by, sampled=True, metric=self.metric))
             narrow = topic.apart * rise(topic.likeness, WIDE, NARROW)
-            if once := float(max(rise(crowded, FAIR, CROWDED), rise(uneven, EVEN, UNEVEN), narrow)):
-                weights = query_weights(bank, *seen_by, metric=self.metric) ** once
+            logged = rise(uneven, EVEN, UNEVEN)
+            if once := float(max(rise(crowded, FAIR, CROWDED), logged, narrow)):
+                apart = query_weights(bank, *seen_by, metric=self.metric)
+                weights, alike = apart**once, apart**-logged
                 distinct = float(weights.sum())
                 counted_once = min(default_perplexity(distinct) * queries / distinct, queries / 2)
                 method = replace(method, perplexity=counted_once)
@@ -101,7 +105,7 @@ class Auto(SeesVectors):
             "clumping": topic.clumping,
             "topic_removed": topic.removed,
         }
-        why = (
+        why = [
             f"{'no' if target_bank is None else 'a'} target bank was given",
             f"temperature {fitted.temperature:.4g} gives {fitted.extra['perplexity']:.3g} effective bank queries per "
             "target",
@@ -110,13 +114,14 @@ class Auto(SeesVectors):
             f"so offsets are shrunk by {distinct:.0f}/({distinct:.0f}+{SHRINKAGE_QUERIES})",
             f"overdispersion {hubs:.2f} of the raw answers, so {there:.0%} of that is left",
             f"linearity {topic.linearity:.2f} of the offsets, so {topic.removed:.0%} of the bank's topic is taken out",
-        )
-        return replace(
-            fitted,
-            topic=topic.direction,
-            shrinkage=there * distinct / (distinct + SHRINKAGE_QUERIES),
-            extra=fitted.extra | told | {"why": "; ".join(why)},
-        )
+        ]
+        careful = replace(fitted, topic=topic.direction, shrinkage=there * distinct / (distinct + SHRINKAGE_QUERIES))
+        heads = None
+        if target_prior is None:
+            heads = find_heads(bank, copies_of(bank), alike, source, careful.offsets)
+        kept = 0 if heads is None else len(heads.queries)
+        why.append(f"{kept} queries that are asked most keep their first answer")
+        return replace(careful, heads=heads, extra=fitted.extra | told | {"heads": kept, "why": "; ".join(why)})
 
 
 def _offsets(fitted: FittedSoftmax, some: VectorSource, prior: F64 | None = None) -> F64:

@@ -50,12 +50,12 @@ def query_weights(
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
     plain = comparison(metric).plain
     mean, known = plain(queries).mean(axis=0), _roots(scores, sharp)
-    others = _turned(plain(queries), mean)
+    others = turned(plain(queries), mean)
     weighed = few if sampled else bank
     alike, done = np.empty(weighed.shape[0]), 0
     for block in weighed.blocks(BLOCK):
         same = rise(_roots(block @ columns - offsets, sharp) @ known.T, OTHER, SAME)
-        same *= rise(_turned(plain(block), mean) @ others.T, OTHER, SAME)
+        same *= rise(turned(plain(block), mean) @ others.T, OTHER, SAME)
         alike[done : done + len(block)] = same.sum(axis=1)
         done += len(block)
     alike[slice(None) if sampled else compared] -= 1  # itself
@@ -77,7 +77,7 @@ def _roots(scores: F32, temperature: float) -> F32:
     return roots
 
 
-def _turned(queries: F32, mean: F32) -> F32:
+def turned(queries: F32, mean: F32) -> F32:
     """Return the directions of queries from their mean."""
     away = queries - mean
     turned: F32 = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(np.float32).tiny)

@@ -8,24 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
+from hubless.corrections.folded.heads import Heads
 from hubless.corrections.query_time import Details, State
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
+from hubless.measures.repeats import DistinctVectors
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, held, in_memory
 
 _PRIOR_MEDIAN = "prior_median"
+_HEADS = ("heads_queries", "heads_reached", "heads_most")
+MULTIPLICITIES = "copies"
+"""How often each query of a log was asked, in the state of a fit."""
 
 
 @dataclass(frozen=True, repr=False)
 class FittedSoftmax(Fitted):
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
-    `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks, and
-    takes out a topic v. With a target prior this is the offset of a target that
-    has the median of it; `of_prior` gives what others have more. `extra` are further details.
+    `is` has no potentials a. Sinkhorn methods need nothing else, as its last half step uses only a. `auto` shrinks,
+    takes out a topic v, and lets `heads` keep their first answers. With a target prior this is the offset of a target
+    that has the median of it; `of_prior` gives what others have more. `extra` are further details.
     """
 
     bank: VectorSource
@@ -35,6 +40,7 @@ class FittedSoftmax(Fitted):
     topic: F32 | None = None
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
+    heads: Heads | None = None
 
     @property
     def details(self) -> Details:
@@ -59,7 +65,10 @@ class FittedSoftmax(Fitted):
         offsets = self.temperature * sums
         if self.topic is not None:
             offsets -= products_with(self.topic, source)
-        return (self.shrinkage * offsets).astype(np.float32)
+        offsets *= self.shrinkage
+        if self.heads is not None:
+            offsets = self.heads.kept(source, offsets)
+        return offsets.astype(np.float32)
 
     @property
     def level(self) -> float:
@@ -74,20 +83,32 @@ class FittedSoftmax(Fitted):
         return -self.shrinkage * self.temperature * np.log(known / self.prior_median)
 
     def state(self) -> State:
-        stored = {"bank": in_memory(self.bank), "potentials": self.potentials, "topic": self.topic}
+        stored: dict[str, NDArray[Any] | None] = {
+            "bank": in_memory(self.bank),
+            "potentials": self.potentials,
+            "topic": self.topic,
+        }
+        if isinstance(self.bank, DistinctVectors):
+            stored[MULTIPLICITIES] = self.bank.copies
+        if self.heads is not None:
+            stored |= {f"heads_{name}": array for name, array in vars(self.heads).items()}
         return {name: array for name, array in stored.items() if array is not None}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
         fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
+        bank: VectorSource = held(state["bank"], "query bank")
+        if MULTIPLICITIES in state:
+            bank = DistinctVectors(bank, np.arange(bank.shape[0]), bank.name, np.asarray(state[MULTIPLICITIES]))
         return cls(
-            held(state["bank"], "query bank"),
+            bank,
             state.get("potentials"),
             details["temperature"],
             details["shrinkage"],
             state.get("topic"),
             details.get(_PRIOR_MEDIAN),
             {key: value for key, value in details.items() if key not in fixed},
+            Heads(*(state[name] for name in _HEADS)) if _HEADS[0] in state else None,
         )
 
 

@@ -1,0 +1,107 @@
+"""What a log asks most keeps its first answer, and nothing else changes."""
+
+import json
+
+import numpy as np
+import pytest
+from support.problems import with_hubs
+
+import hubless
+from hubless import CORRECTIONS
+from hubless.corrections import registered
+from hubless.corrections.folded.heads import LEAST_COPIES, SHARE
+from hubless.measures.repeats import without_copies
+from hubless.vectors.sources import ArrayVectors
+
+PROBLEM = with_hubs(targets=400, bank=600, dim=16, seed=3)
+
+
+def once(rows):
+    return without_copies(ArrayVectors(np.ascontiguousarray(rows, np.float32), "query bank"))
+
+
+def fit(bank):
+    return CORRECTIONS["auto"]().fit(once(bank), PROBLEM.targets)
+
+
+def firsts(queries, offsets):
+    return (queries @ PROBLEM.targets.T - offsets).argmax(axis=1)
+
+
+PLAIN = fit(PROBLEM.bank).offsets(PROBLEM.targets)
+RAW = firsts(PROBLEM.bank, 0)
+LOSING = np.flatnonzero(firsts(PROBLEM.bank, PLAIN) != RAW)
+CHANGED = LOSING[np.sort(np.unique(RAW[LOSING], return_index=True)[1])]
+"""Bank queries that lose their first answer where each is asked once, one for each answer."""
+
+
+def log_of(*heads, times):
+    return np.concatenate([PROBLEM.bank, *(np.repeat(PROBLEM.bank[[row]], times, axis=0) for row in heads)])
+
+
+def test_the_problem_is_one():
+    assert len(CHANGED) > 10
+
+
+@pytest.mark.parametrize("heads", [CHANGED[:1], CHANGED[:3], CHANGED[[5, 9]]], ids=["one", "three", "two"])
+def test_heads_keep_their_first_answer_at_each_strength(heads):
+    found = fit(log_of(*heads, times=100))
+    assert found.details["heads"] == len(heads)
+    offsets = found.offsets(PROBLEM.targets)
+    for strength in (0.25, 0.5, 1):
+        np.testing.assert_array_equal(firsts(PROBLEM.bank[heads], strength * offsets), RAW[heads])
+
+
+def test_only_offsets_of_kept_answers_change_and_they_fall_no_further_than_they_must():
+    (head,) = CHANGED[:1]
+    found = fit(log_of(head, times=100)).offsets(PROBLEM.targets)
+    (lowered,) = np.flatnonzero(found != PLAIN)
+    assert lowered == RAW[head]
+    scores = PROBLEM.bank[head] @ PROBLEM.targets.T - found
+    assert 0 <= scores[lowered] - np.delete(scores, lowered).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("rows", "times"),
+    [(600, int(SHARE * 600) - 5), (100, LEAST_COPIES - 2)],
+    ids=["a small share", "asked a few times"],
+)
+def test_query_that_is_asked_less_is_no_head(rows, times):
+    bank = PROBLEM.bank[:rows]
+    plain = fit(bank).offsets(PROBLEM.targets)
+    head = np.flatnonzero(firsts(bank, plain) != RAW[:rows])[0]
+    found = fit(np.concatenate([bank, np.repeat(bank[[head]], times, axis=0)]))
+    assert found.details["heads"] == 0
+    np.testing.assert_array_equal(found.offsets(PROBLEM.targets), plain)
+
+
+def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():
+    rng = np.random.default_rng(0)
+    (head,) = CHANGED[:1]
+    asked = PROBLEM.bank[head] + 0.05 * rng.normal(size=(900, 16)).astype(np.float32)
+    found = fit(np.concatenate([PROBLEM.bank, asked]))
+    assert found.details["unevenness"] > 4.5
+    offsets = found.offsets(PROBLEM.targets)
+    assert firsts(PROBLEM.bank[[head]], offsets)[0] == RAW[head]
+
+
+def test_state_has_them_and_a_later_target_that_is_nearer_is_capped_too():
+    (head,) = CHANGED[:1]
+    found = fit(log_of(head, times=100))
+    restored = registered("auto").fitted.from_state(found.state(), json.loads(json.dumps(found.details)))
+    assert restored.offsets(PROBLEM.targets).tobytes() == found.offsets(PROBLEM.targets).tobytes()
+    assert restored.state().keys() == found.state().keys()
+    nearer = 1.01 * PROBLEM.targets[RAW[head]]
+    assert restored.offsets(nearer[np.newaxis])[0] == found.offsets(PROBLEM.targets[RAW[[head]]])[0]
+
+
+def test_refit_on_the_bank_that_is_there_keeps_them(tmp_path):
+    (head,) = CHANGED[:1]
+    bank = log_of(head, times=100)
+    hubless.build(tmp_path, "log", PROBLEM.targets, query_bank=bank, metric="dot", index="flat")
+    for refits in range(2):
+        if refits:
+            hubless.refit(tmp_path, "log", query_bank=PROBLEM.queries, append=True)
+        with hubless.open(tmp_path, "log") as collection:
+            assert collection.manifest.correction.details["heads"] == 1
+            assert collection.query(PROBLEM.bank[[head]], 1).ids == [[int(RAW[head])]]
