@@ -24,8 +24,7 @@ DEPTH = 10
 SLOPE = 0.94
 BELOW, ABOVE, PER_MOVED = -1.54, 3.42, 10.0
 """The interval is the expected gain, in points, plus `BELOW` to `ABOVE` times (1 + moved in % / `PER_MOVED`).
-On sets that were left out of the fit it held 88 % of the measured gains, and 47 % of the worst set's, which has no hubs.
-"""
+On sets that were left out of the fit it held 88 % of the gains, and 47 % of the worst set's, which has no hubs."""
 
 
 @dataclass(frozen=True)
