@@ -189,8 +189,8 @@ def nnn(w, k=128):
 
 
 def dual_is_of_20_percent(w):
-    banks = [w.products(name)[w.drawn(name, 0.2)] for name in ("bank", "more")]
-    return w.rank(formulas.dual_is(w.s, *banks, (0.02, 1.0)))
+    b, v = (w.products(name)[w.drawn(name, 0.2)] for name in ("bank", "more"))
+    return w.rank(formulas.dual_is(w.s, b, v, (0.02, 1.0)))
 
 
 def of_draws(w, measured, formula, *parameters):
