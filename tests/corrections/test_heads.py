@@ -55,7 +55,7 @@ def test_heads_keep_their_first_answer_at_each_strength(heads):
 def test_only_offsets_of_kept_answers_change_and_they_fall_no_further_than_they_must():
     (head,) = CHANGED[:1]
     found = fit(log_of(head, times=100)).offsets(PROBLEM.targets)
-    (lowered,) = np.flatnonzero(found != PLAIN)
+    (lowered,) = np.flatnonzero(np.abs(found - PLAIN) > 1e-5)
     assert lowered == RAW[head]
     scores = PROBLEM.bank[head] @ PROBLEM.targets.T - found
     assert 0 <= scores[lowered] - np.delete(scores, lowered).max() < 1e-4
@@ -72,7 +72,7 @@ def test_query_that_is_asked_less_is_no_head(rows, times):
     head = np.flatnonzero(firsts(bank, plain) != RAW[:rows])[0]
     found = fit(np.concatenate([bank, np.repeat(bank[[head]], times, axis=0)]))
     assert found.details["heads"] == 0
-    np.testing.assert_array_equal(found.offsets(PROBLEM.targets), plain)
+    np.testing.assert_allclose(found.offsets(PROBLEM.targets), plain, atol=1e-5)
 
 
 def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():

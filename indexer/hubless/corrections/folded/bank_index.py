@@ -7,13 +7,14 @@ costs more than the work.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.forks import cached_property
 from hubless.kernels.reductions import top_k_similarities
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.threads import cores, in_parallel

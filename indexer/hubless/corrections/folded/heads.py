@@ -1,4 +1,4 @@
-"""What most people ask keeps its first answer.
+"""Keeps the first answer of what most people ask.
 
 One query can be a third of a log. Nobody knows without labels whether its answer is right, and there are not enough
 such queries for gains and losses to even out: one wrong change is the worst that a correction did to a log.
