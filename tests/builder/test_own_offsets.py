@@ -1,5 +1,7 @@
 """Offsets that somebody brings: from a file, a table with ids, a payload column or an array."""
 
+import json
+
 import httpx
 import numpy as np
 import pyarrow as pa
@@ -44,12 +46,16 @@ def save(kind, folder):
         path.write_text("\n".join(map(str, OWN)))
     elif kind == "parquet":
         pq.write_table(pa.table({"id": ids, "offsets": values, "more": values}), path)
+    elif kind == "ndjson":
+        path.write_text("\n".join(json.dumps({"id": a, "own": b}) for a, b in zip(ids, values, strict=True)))
     else:
-        path.write_text("\n".join(["id,own", *(f"{a},{b}" for a, b in zip(ids, values, strict=True))]))
+        between = "\t" if kind == "tsv" else ","
+        rows = [("id", "own"), *zip(ids, values, strict=True)]
+        path.write_text("\n".join(between.join(map(str, row)) for row in rows))
     return path
 
 
-@pytest.mark.parametrize("kind", ["npy", "txt", "parquet", "csv"])
+@pytest.mark.parametrize("kind", ["npy", "txt", "parquet", "csv", "tsv", "ndjson"])
 def test_file_is_ranked_by_in_its_order_or_by_its_ids(kind, tmp_path):
     made = build(tmp_path / "c", f"offsets:{save(kind, tmp_path)}")
     assert made.own_offsets.column is None

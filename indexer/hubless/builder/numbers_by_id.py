@@ -9,12 +9,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, one_line
+from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import ending_of
 from hubless.vectors.payload import open_payload
 from hubless.vectors.readers.columns import Column, listed
-
-KEY_COLUMN = "id"
-TABLES = (".parquet", ".arrow", ".feather", ".csv", ".jsonl")
+from hubless.vectors.readers.formats import Use, endings_of
 
 
 @dataclass(frozen=True)
@@ -51,20 +50,20 @@ def numbers_by_id(path: str | Path, parameter: str) -> NumbersById | None:
     the table cannot be read.
     """
     path = Path(path)
-    if ending_of(path) not in TABLES or not path.exists():
+    if ending_of(path) not in endings_of(Use.PAYLOAD) or not path.exists():
         return None
     opened = open_payload(path)
     name, usual = f"{parameter} ({path.name})", parameter.replace(" ", "_")
-    others = [column for column in opened.schema.names if column != KEY_COLUMN]
-    if KEY_COLUMN not in opened.schema.names or not others:
+    others = [column for column in opened.schema.names if column != ID_COLUMN]
+    if ID_COLUMN not in opened.schema.names or not others:
         return None
     if usual not in others and len(others) > 1:
-        raise InputError(name, f"a column named {usual}, or a single one beside {KEY_COLUMN}", ", ".join(others))
+        raise InputError(name, f"a column named {usual}, or a single one beside {ID_COLUMN}", ", ".join(others))
     column = usual if usual in others else others[0]
-    table = opened.to_table(columns=[KEY_COLUMN, column])
+    table = opened.to_table(columns=[ID_COLUMN, column])
     values = [np.nan if value is None else value for value in listed(Column(table[column], name), "numbers")]
     try:
         numbers = np.array(values, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}, column {column}", "numbers", one_line(error)) from error
-    return NumbersById(name, table[KEY_COLUMN].combine_chunks(), numbers)
+    return NumbersById(name, table[ID_COLUMN].combine_chunks(), numbers)
