@@ -88,7 +88,7 @@ class Corpus:
 
     def _repr_html_(self) -> str:
         lines = [[str(hub.target.id), f"{hub.count:,}"] for hub in self.hubs]
-        hubs = TextTable(["id", "found"], lines, "FoundTarget most by other targets")
+        hubs = TextTable(["id", "found"], lines, "Found most by other targets")
         return render("notebook.html", sentences=self.verdict, tables=[self.uneven([self.main]), hubs], notes=[])
 
 
