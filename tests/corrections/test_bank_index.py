@@ -125,6 +125,15 @@ def test_index_goes_into_a_bundle_and_corrects_what_is_added_later(tmp_path):
     np.testing.assert_allclose(found.scores, scores, atol=1e-5)
 
 
+@pytest.mark.parametrize("damage", ["cut", "of another bank"])
+def test_stored_index_that_is_damaged_is_refused_before_it_corrects(damage):
+    found, other = (fit("nnn", bank, k=16, bank_index="ivf") for bank in (PROBLEM.bank, PROBLEM.bank[:2000]))
+    packed = found.state()["index"][:200] if damage == "cut" else other.state()["index"]
+    expected = "an index over 2000 bank queries, of 3000" if damage == "of another bank" else "read error"
+    with pytest.raises((RuntimeError, ValueError), match=expected):
+        registered("nnn").fitted.from_state(found.state() | {"index": packed}, found.details)
+
+
 def test_tune_tries_it_as_any_other_parameter():
     right = np.arange(300)
     queries = PROBLEM.targets + 0.1 * np.random.default_rng(1).normal(size=PROBLEM.targets.shape).astype(np.float32)

@@ -8,9 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,9 @@ from hubless.kernels.threads import cores, in_parallel
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
+
+if TYPE_CHECKING:
+    import faiss  # loaded where it works, as most corrections do without
 
 FLAT = "flat"
 AIM = 0.95
@@ -93,17 +95,26 @@ class BankIndex:
 
     def top_k(self, targets: F32, k: int) -> F32:
         """Return the k largest similarities that are found for each target (n, d): (n, k), best first."""
-        found = np.empty((len(targets), k), np.float32)
+        import faiss
+
+        found, index = np.empty((len(targets), k), np.float32), self._index
 
         def search(rows: slice) -> None:
             faiss.omp_set_num_threads(1)
-            found[rows] = self._index.search(_padded(targets[rows], self._index.d), k)[0]
+            found[rows] = index.search(_padded(targets[rows], index.d), k)[0]
 
         in_parallel(search, len(targets), TARGETS_AT_ONCE)
         return found
 
+    def check(self, queries: int) -> None:
+        """Raise `RuntimeError` if the stored bytes are no index, `ValueError` if not over so many bank queries."""
+        if (indexed := self._index.ntotal) != queries:
+            raise ValueError(f"an index over {indexed} bank queries, of {queries}")
+
     @cached_property
-    def _index(self) -> faiss.Index:
+    def _index(self) -> "faiss.Index":
+        import faiss
+
         index = faiss.deserialize_index(np.asarray(self.packed))
         faiss.ParameterSpace().set_index_parameter(index, BANK_INDEXES[self.kind].parameter, self.searched)
         return index
@@ -117,6 +128,8 @@ def index_of(bank: VectorSource, targets: VectorSource, kind: str, k: int) -> Ba
 
     The recall is measured on some of the targets (n, d).
     """
+    import faiss
+
     queries = in_memory(bank)
     dim = bank.shape[1] + -bank.shape[1] % DIMENSIONS_A_CODE if kind == "fastscan" else bank.shape[1]
     packed: list[NDArray[np.uint8]] = []

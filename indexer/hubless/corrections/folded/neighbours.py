@@ -69,11 +69,11 @@ class FittedNeighbours(BankKept):
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        index = None
+        bank, index = held(state["bank"], "query bank"), None
         if _INDEX in state:
             kind = details["bank_index"]
             index = BankIndex(kind, details[BANK_INDEXES[kind].parameter], details["bank_recall"], state[_INDEX])
-        bank = held(state["bank"], "query bank")
+            index.check(bank.shape[0])
         metric = details.get("metric", COSINE)
         return cls(bank, details["k"], details["weight"], details.get("note"), index, metric)
 
