@@ -303,3 +303,18 @@ def test_of_queries_that_come_too_fast_some_are_compared_and_none_while_others_w
     live.compare(collection, lambda: False)
     live.choose(1.0)
     assert live.chosen.queries == 100
+
+
+def test_version_is_looked_at_only_while_queries_are_new(serve, words, monkeypatch):
+    looked, look = [], LiveVersion.look
+
+    def noting(version, collection, others_wait):
+        looked.append(collection.name)
+        look(version, collection, others_wait)
+
+    monkeypatch.setattr(LiveVersion, "look", noting)
+    with serve({"words": words, "others": words}, hubness_compared=512) as (client, _):
+        client.get("/metrics").raise_for_status()  # which makes figures of all
+        ask(client)
+        until(client, "raw", len(QUERIES))
+    assert set(looked) == {"words"}

@@ -58,8 +58,8 @@ from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import SCOPE_KEY
-from hubless_service.searching.catalog_follower import follow
 from hubless_service.searching.collection_sources import CatalogSource
+from hubless_service.searching.log_follower import follow
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings

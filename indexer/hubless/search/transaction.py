@@ -64,6 +64,11 @@ class WritableCollection:
         # a number that was looked for in vain is one of writes that a power cut has taken
         return noted != self._noted or self.current.seq > seq
 
+    @property
+    def has_news(self) -> bool:
+        """Return True if another write is noted beside the log than at the last `refresh`. Costs 3 µs."""
+        return self.log is not None and self.log.noted() != self._noted
+
     def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way."""
         # who writes to it now catches up, and may have to wait for the disk

@@ -83,10 +83,11 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
 
 def read_order(home: Path) -> BankOrder | None:
     """Return the order that waits; None for none. Raises `StorageError` if it cannot be read."""
-    path = home / FOLDER / _ORDER
-    with storage_errors(path):
+    path = f"{home}/{FOLDER}/{_ORDER}"  # a `Path` of each collection would cost more than the look
+    with storage_errors(home):
         try:
-            return BankOrder.model_validate_json(path.read_bytes())
+            with open(path, "rb") as file:  # noqa: PTH123
+                return BankOrder.model_validate_json(file.read())
         except (FileNotFoundError, NotADirectoryError):
             return None
         except ValidationError as error:

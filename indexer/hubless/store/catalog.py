@@ -10,6 +10,7 @@
     <catalog>/.deleted-*                         collections that are being deleted
     <catalog>/.changes                           how many changes there were, so that servers look at once
     <catalog>/.answered                          how many of them clients were told of, so that each request looks
+    <catalog>/.written                           another number after each write, see `hubless.store.log`
     <catalog>/<collection>/.answered             the same of its current version, so that requests wait for that one
 
 You can kill a build at any time. The next change of the collection removes what it left.
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
 from hubless.errors import (
     BundleDamaged,
@@ -40,7 +42,7 @@ from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text
 from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
-from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, LOG_SEEN, Log
+from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, LOG_SEEN, WRITTEN, Log
 from hubless.store.names import check_name, is_name
 from hubless.store.notes import Note
 from hubless.vectors.arrays import check_at_least
@@ -51,8 +53,14 @@ VERSIONS = "versions"
 CHANGES = ".changes"
 _ANSWERED = ".answered"
 _CREATING = ".collections.lock"
+_TICK_SECONDS = 3.0
+"""Two changes of a file that are no further apart may leave the same times; no file system is coarser."""
 _AT_ADDRESSES = "there a build or a job takes in what changed, and hubless.RemoteCatalog manages versions and aliases"
 _MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
+
+
+Marks: TypeAlias = tuple[tuple[int, ...], ...]
+"""Of some files, their numbers, sizes and times."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ class Catalog:
         the process changes its folder or a link
     changes : raised by each change of what is current, of the collections and of the aliases
     answered : raised by a server before it answers such a change, see `answer`
+    written : another number after each write to any collection, by whichever process
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -112,7 +121,7 @@ class Catalog:
             raise InputError("catalog", f"a folder: this does not work in object storage ({_AT_ADDRESSES})", address)
         with storage_errors(Path(path)):
             self.path = Path(os.path.realpath(path))  # not `Path.resolve`, which fails on a link to itself
-        self.changes, self.answered = Note(self.path / CHANGES), Note(self.path / _ANSWERED)
+        self.changes, self.answered, self.written = (Note(self.path / name) for name in (CHANGES, _ANSWERED, WRITTEN))
 
     def check_exists(self) -> None:
         """Raise `StorageError` unless the folder is there."""
@@ -169,6 +178,23 @@ class Catalog:
         if current is None:
             raise CollectionNotFound(f"there is no collection {name!r}")
         return current
+
+    def marks(self, name: str) -> Marks | None:
+        """Return what is another once the versions of a collection change, or which one is current or was answered.
+
+        None if that cannot be told, for some seconds after each change. Costs 10 µs, and reads nothing.
+        """
+        found: list[tuple[int, ...]] = []
+        for file in (CURRENT, VERSIONS, _ANSWERED):
+            try:
+                stat = os.stat(f"{self.path}/{name}/{file}")  # noqa: PTH116  at half the cost
+            except OSError as error:
+                if file != _ANSWERED or not isinstance(error, FileNotFoundError):
+                    return None
+                continue
+            found.append((stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+        changed = max(times[-1] for times in found) / 1e9
+        return tuple(found) if changed + _TICK_SECONDS < now().timestamp() else None
 
     def folder(self, name: str, version: str | None = None) -> Path:
         """Return the folder of a version, by default of the current one.

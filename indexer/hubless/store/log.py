@@ -4,6 +4,7 @@
     <catalog>/<collection>/log.sqlite.lock   held while somebody appends or cuts
     <catalog>/<collection>/log.sqlite.last   the number of the last durable write, and its checksum
     <catalog>/<collection>/log.sqlite.seen   the same of the last write, durable or not; it is never synced
+    <catalog>/.written                       another number after each write to any collection; it is never synced
 
 A write is durable when `commit` returns: SQLite has synced it (`synchronous=FULL`), unless its writer does not want
 that. SQLite before 3.51.3 can damage a file in WAL mode if two connections write or make checkpoints at the same time,
@@ -19,7 +20,8 @@ says nothing of those after it, so the last number is noted in a second file, af
 The second file is synced with each checkpoint and when the log is closed. Until then it survives the process, and a
 power cut leaves an older number at worst. If it is missing or damaged, it says nothing.
 
-The third file tells the other processes of the machine of each write before it is answered. It proves nothing.
+The third file tells the other processes of the machine of each write before it is answered, and the fourth that they
+have to look at the third of each collection. They prove nothing.
 """
 
 import os
@@ -37,12 +39,13 @@ from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError,
 from hubless.forks import in_each_process, left_to_parent
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
-from hubless.store.notes import Note, put_number
+from hubless.store.notes import Note, put_another, put_number
 
 LOG = "log.sqlite"
 LOG_LOCK = f"{LOG}.lock"
 LOG_LAST = f"{LOG}.last"
 LOG_SEEN = f"{LOG}.seen"
+WRITTEN = ".written"
 _MOST_WAL = 2**22
 """Bytes beside the file; a write that finds more moves them into it."""
 _LEAST_BYTES = 512
@@ -87,7 +90,9 @@ class Log:
         self.path = home / LOG
         self._merged = merged
         self._until = until
-        self._durable, self._seen = Note(home / LOG_LAST), Note(home / LOG_SEEN)
+        self._durable, self._seen, self._written = (
+            Note(path) for path in (home / LOG_LAST, home / LOG_SEEN, home.parent / WRITTEN)
+        )
         self._paths = self.path, home / f"{LOG}-wal"
         with storage_errors(self.path):
             self._home = _opened(self, home, os.O_DIRECTORY)
@@ -200,10 +205,15 @@ class Log:
                         raise StorageError(self.path, "it was deleted while it was made")
                 connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
                 connection.execute("BEGIN IMMEDIATE")
-                with _rolled_back(connection), self._durable.opened() as last_durable, self._seen.opened() as seen:
+                with ExitStack() as opened:
+                    opened.enter_context(_rolled_back(connection))
+                    last_durable, seen = (opened.enter_context(note.opened()) for note in (self._durable, self._seen))
                     last = self._ended(connection, self._witness())
                     notes = (last_durable, seen) if durable else (seen,)
-                    appender = Appender(connection, last, self._check_files, notes)
+                    written = None
+                    with suppress(OSError):  # without it the others hear of the write when they look at each log
+                        written = opened.enter_context(self._written.opened())
+                    appender = Appender(connection, last, self._check_files, notes, written)
                     yield appender
                     appender.roll_back()
                     if _wal_size(self.path) > _MOST_WAL and _checkpoint(connection):
@@ -325,12 +335,21 @@ class Appender:
     """Appends to a log whose lock is held. `last` is the last write, also one that is not committed yet."""
 
     def __init__(
-        self, connection: sqlite3.Connection, last: int, check: Callable[[], None], notes: Sequence[int]
+        self,
+        connection: sqlite3.Connection,
+        last: int,
+        check: Callable[[], None],
+        notes: Sequence[int],
+        written: int | None,
     ) -> None:
-        """Begin after a write. `check` is called after each commit, whose number goes to the files `notes`."""
+        """Begin after a write. `check` is called after each commit, whose number goes to the files `notes`.
+
+        The file `written` then gets another number.
+        """
         self._connection = connection
         self._check = check
         self._notes = notes
+        self._written = written
         self._committed = self.last = last
 
     def add(self, kind: str, body: bytes) -> int:
@@ -347,6 +366,9 @@ class Appender:
                 self._check()
                 for file in self._notes:
                     _note(file, self.last)
+                if self._written is not None:
+                    with suppress(OSError):
+                        put_another(self._written)
         self._committed = self.last
 
     def roll_back(self) -> None:

@@ -4,6 +4,7 @@ A number has its checksum beside it. A file that is missing, cut short or damage
 """
 
 import os
+import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,8 @@ from hubless.store.durable import locked
 
 _DIGITS = 20
 _MOST_BYTES = 2 * _DIGITS
+_BITS = 63
+"""Of a number by chance, which is another than the one before it."""
 
 
 class Note:
@@ -69,6 +72,11 @@ class _File:
 def put_number(descriptor: int, number: int) -> None:
     """Write a number into an opened file. It survives the process, and a power cut once the file is synced."""
     os.pwrite(descriptor, _stamped(number), 0)
+
+
+def put_another(descriptor: int) -> None:
+    """Write a number that never was there into an opened file. It needs no lock, as nothing is read before."""
+    put_number(descriptor, secrets.randbits(_BITS))
 
 
 @lru_cache(256)

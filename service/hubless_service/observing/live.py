@@ -119,7 +119,7 @@ class LiveVersion:
         self._compared: deque[tuple[LiveQuery, I64]] = deque(maxlen=self._most)
         self._chosen_at = self._drift_at = 0  # how many were compared, and seen, when each was made
         self._drift: DriftFigures | None = None
-        self._ranked = 0
+        self._ranked = self._looked_at = 0  # how many were seen when the last look began
         self.seen = 0
         self.chosen: ChosenStrength | None = None
         """The strength that the queries speak for; None before any query."""
@@ -145,8 +145,14 @@ class LiveVersion:
             self.seen += len(queries)
         self.certainty.observe(sure)
 
+    @property
+    def is_due(self) -> bool:
+        """Return True if there are queries that no look has seen."""
+        return self.seen != self._looked_at or bool(self._drawn)
+
     def look(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
         """Search drawn queries again, choose the strength, and measure the drift."""
+        seen = self.seen
         self.compare(collection, others_wait)
         before, served = self.chosen, collection.strength
         if self.choose(served) and (chosen := self.chosen):
@@ -156,6 +162,7 @@ class LiveVersion:
                 log.info(told, collection.name, chosen.different, chosen.strength, served)
         self.drift(collection)
         self.certainty.look(collection.name)
+        self._looked_at = seen
 
     def compare(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
         """Search drawn queries again at each strength, until none is left or others wait."""
@@ -342,9 +349,13 @@ class LiveHubness:
 
     def _look_at_all(self) -> None:
         # a function of its own: its variables must not hold a version while the thread waits
-        for collection in self._collections():
+        with self._lock:
+            due = {origin: version for origin, version in self._by_version.items() if version.is_due}
+        for collection in self._collections() if due else []:
+            if (version := due.get(collection.origin)) is None:
+                continue
             try:
-                self.of(collection).look(collection, self._others_wait)
+                version.look(collection, self._others_wait)
             except EngineError as error:
                 log.warning('collection "%s": queries were not ranked raw: %s', collection.name, error)
             except Exception:

@@ -23,18 +23,18 @@ from hubless.errors import (
 from hubless.kernels.pools import start_all
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
-from hubless.store.notes import Note
+from hubless.store.catalog import Marks
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.shelf import NOTHING_TO_SERVE, REPLACED, Shelf, Slot
+from hubless_service.searching.log_follower import LogFollower, follow, stamp_of
+from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.catalog")
-write_log = logging.getLogger("hubless.writes")
 
 SECONDS = 0.1
-"""Between two looks at the logs. A look at a log in which nothing changed costs about 60 µs."""
+"""Between two looks at the numbers that tell of changes and writes."""
 LOADING_SECONDS = 0.01
-"""The same until all collections were opened."""
+"""Between two looks whether all collections were opened."""
 OPENED_TOGETHER = 4
 """Collections that are opened at the same time."""
 _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
@@ -49,6 +49,7 @@ class CatalogFollower:
         self._verify = settings.verify
         self._seconds = settings.poll_seconds
         self._prepare = prepare
+        self._logs = LogFollower(source.written, shelf)
         self._wanted = threading.Event()  # a look at the catalog
         self._stopping = False
         self._lock = threading.Lock()  # of the two sets
@@ -57,6 +58,7 @@ class CatalogFollower:
         self._told = dict[str, tuple[int, int]]()  # of which version clients had been told when one was looked at
         self._answered: tuple[int, int] | None = None  # what the last look has seen
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
+        self._marks = dict[str, Marks | None]()  # of the versions that are served, when they were looked at
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
         self._alias_error = ""
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
@@ -80,7 +82,7 @@ class CatalogFollower:
 
         `name` is the collection or alias that is asked for, None for all.
         """
-        if self._answered != self._stamp(self._source.answered):
+        if self._answered != stamp_of(self._source.answered):
             return True
         if not self._opening:
             return False
@@ -92,7 +94,7 @@ class CatalogFollower:
         """Return True if a client was told of the version that is being opened, or if there is no other."""
         slot = self._shelf.known(name)
         new = slot.collection is None and slot.failure is None
-        return new or self._stamp(self._source.answered_of(name)) != self._told.get(name, (0, 0))
+        return new or stamp_of(self._source.answered_of(name)) != self._told.get(name, (0, 0))
 
     def has(self, name: str) -> bool:
         """Return False if a collection is known to be gone."""
@@ -108,17 +110,20 @@ class CatalogFollower:
 
     def _run(self) -> None:
         self._prepare()
-        next_look, seen = 0.0, (0, 0)
+        next_look = next_follow = 0.0
+        seen = 0, 0
         while not self._stopping:
             if self._shelf.loading and next_look and not self._opening:
                 self._finish_loading()
-            changes = self._stamp(self._source.changes)
+            changes = stamp_of(self._source.changes)
             if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
                 self._wanted.clear()
                 self._look()
                 next_look, seen = monotonic() + self._seconds, changes
-            if self._follow_logs():
-                next_look = monotonic()
+            if not self._shelf.loading or monotonic() >= next_follow:
+                next_follow = monotonic() + SECONDS
+                if self._logs.look():
+                    next_look = monotonic()
             self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else SECONDS, self._seconds))
 
     def _finish_loading(self) -> None:
@@ -129,24 +134,11 @@ class CatalogFollower:
             log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
         self._on_loaded()
 
-    @staticmethod
-    def _stamp(note: Note) -> tuple[int, int]:
-        with suppress(OSError):
-            return note.stamp()
-        return 0, 0
-
-    # the logs
-
-    def _follow_logs(self) -> bool:
-        """Follow all logs. Return whether a newer version is to be looked for."""
-        # a function of its own: its variables must not hold a version while the thread waits
-        return any(list(map(follow, self._shelf.living())))  # all, also after one of which that is so
-
     # the catalog
 
     def _look(self) -> None:
         """Have opened what is new in the catalog, and serve everything else as it is there."""
-        answered = self._stamp(self._source.answered)  # before anything is read
+        answered = stamp_of(self._source.answered)  # before anything is read
         self._take_in()
         self._answered = answered
         self._ask_engines()
@@ -166,6 +158,7 @@ class CatalogFollower:
         for gone in shelf.keep(names):
             log.info('collection "%s" is gone', gone)
             self._told.pop(gone, None)
+            self._marks.pop(gone, None)
         for name in names:
             with self._lock:
                 opening = name in self._opening
@@ -214,8 +207,10 @@ class CatalogFollower:
 
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
-        slot, version = self._shelf.known(name), None
-        told = self._stamp(self._source.answered_of(name))  # before the version is read
+        slot, version, marks = self._shelf.known(name), None, self._source.marks(name)
+        if marks and marks == self._marks.get(name) and slot.failure is None and not self._is_unsound(slot):
+            return
+        told = stamp_of(self._source.answered_of(name))  # before the version is read
         try:
             version = self._source.current(name)
             slot = replace(slot, version_ids=self._source.version_ids(name))
@@ -223,6 +218,7 @@ class CatalogFollower:
                 raise self._unsound[version]
             if slot.collection and version == slot.collection.version:
                 renewed = replace(slot, tried=version, failure=None)
+                self._marks[name] = marks
             elif version == slot.tried and slot.settled:
                 renewed = slot
             elif here:
@@ -247,14 +243,19 @@ class CatalogFollower:
         self._put(name, slot, replace(renewed, version_ids=slot.version_ids))
         self._told[name] = told
 
+    def _is_unsound(self, slot: Slot) -> bool:
+        return slot.collection is None or slot.collection.version in self._unsound
+
     def _put(self, name: str, before: Slot, renewed: Slot) -> None:
         if renewed.living is None or before.living in (None, renewed.living):
             self._shelf.put(name, renewed)
-            return
-        # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
-        with before.living.changing:
-            follow(renewed.living)
-            self._shelf.put(name, renewed)
+        else:
+            # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
+            with before.living.changing:
+                follow(renewed.living)
+                self._shelf.put(name, renewed)
+        if renewed.living is not before.living:
+            self._logs.forget()
 
     def _opened(self, name: str) -> Slot:
         """Return the current version, opened and checked; tried twice."""
@@ -313,26 +314,6 @@ class CatalogFollower:
         except HublessError as error:
             log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
             return False
-
-
-def follow(living: WritableCollection, *, wait: bool = False) -> bool:
-    """Bring a collection up to date with its log. Return whether only a newer version can go on from here."""
-    name, before = living.base.name, living.error
-    try:
-        looked = living.refresh(wait=wait) is not None
-    except Exception as error:
-        if before is None or str(error) != str(before):
-            replaced, unforeseen = isinstance(error, REPLACED), not isinstance(error, HublessError)
-            told = "a newer version is to be served" if replaced else "writes cannot be followed"
-            level = logging.INFO if replaced else logging.ERROR
-            write_log.log(level, 'collection "%s": %s: %s', name, told, error, exc_info=unforeseen)
-        # its traceback would hold on to collections
-        living.error = error.with_traceback(None)
-    else:
-        if before is not None and looked:
-            living.error = None
-            write_log.info('collection "%s": writes are followed again', name)
-    return isinstance(living.error, REPLACED)
 
 
 def _engine_error(collection: hubless.Collection) -> EngineError | None:

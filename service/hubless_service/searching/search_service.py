@@ -26,9 +26,10 @@ from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
-from hubless_service.searching.catalog_follower import CatalogFollower, follow
+from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoding
+from hubless_service.searching.log_follower import follow
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue

@@ -19,7 +19,7 @@ from hubless.search.engines.deadline import within
 from hubless.search.transaction import Transaction, WritableCollection
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
-from hubless_service.searching.catalog_follower import follow
+from hubless_service.searching.log_follower import follow
 from hubless_service.searching.shelf import REPLACED, Shelf
 
 log = logging.getLogger("hubless.writes")
