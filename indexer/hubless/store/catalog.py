@@ -287,8 +287,10 @@ class Catalog:
     def resolve(self, name: str) -> str:
         """Return the collection of a name: the collection with that name, or the one that the alias stands for.
 
-        Raises `StorageError` if the aliases cannot be read. The collection itself may be missing.
+        Raises `StorageError` if the aliases are needed and cannot be read. The collection itself may be missing.
         """
+        if is_name(name) and (self.path / name / CURRENT).exists():
+            return name
         aliases = self.aliases()
         if name not in aliases or (self.path / name).exists():
             return name

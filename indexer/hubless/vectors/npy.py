@@ -8,7 +8,8 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedReader, FileIO
+from functools import lru_cache
+from io import BufferedReader, BytesIO, FileIO
 from math import prod
 from pathlib import Path
 from threading import Lock
@@ -29,12 +30,19 @@ def read_header(stream: IO[bytes]) -> Header:
     """Return the header of a `.npy`; the stream stands at the first number then. Raises `ValueError` if it is none."""
     try:
         version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        with _EVALUATING, warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that Python 2 wrote it, which its numbers do not show
-            header: Header = read(stream)
+        length = stream.read(2 if version == (1, 0) else 4)
+        return _evaluated(version, length + stream.read(int.from_bytes(length, "little")))
     except (SyntaxError, tokenize.TokenError, RecursionError, TypeError) as error:  # NumPy evaluates it as Python
         raise ValueError("its header is damaged") from error
+
+
+@lru_cache(1024)
+def _evaluated(version: tuple[int, int], content: bytes) -> Header:
+    """Evaluate a header. Those of many collections are the same, and each costs as much as to read a small file."""
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    with _EVALUATING, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that Python 2 wrote it, which its numbers do not show
+        header: Header = read(BytesIO(content))
     return header
 
 
