@@ -31,6 +31,14 @@ def test_alias_means_its_collection_until_it_means_another(catalog):
         hubless.open(catalog, "pictures")
 
 
+def test_damaged_aliases_do_not_keep_a_collection_from_being_opened_by_its_name(catalog):
+    catalog.set_alias("pictures", "photos")
+    (catalog.path / ".aliases.json").write_text("{")
+    assert hubless.open(catalog, "photos").name == "photos"
+    with pytest.raises(StorageError, match="is not a file of aliases"):
+        hubless.open(catalog, "pictures")
+
+
 def test_revision_is_never_used_again(catalog):
     seen = set()
     for _ in range(3):
