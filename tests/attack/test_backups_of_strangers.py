@@ -12,8 +12,8 @@ from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
-from hubless.search.delta.writes import Put
-from hubless.store.bundle import CORRECTION, IDS, MANIFEST, OFFSETS, PAYLOAD, record_of
+from hubless.search.writes import Put
+from hubless.store.bundle import CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
 from hubless.store.log import LOG
 
 NAME = "photos"
@@ -85,23 +85,80 @@ def link_the_version(version, home):
     version.symlink_to(home / "elsewhere")
 
 
+def list_beside(version, home):
+    """The place of a version in the list of files of a segment."""
+    list_file(version, f"versions/{version.name}/{MANIFEST}", record_of(version / MANIFEST).model_dump())
+
+
+def name_segment_outside(version, home):
+    (segment,) = small.read_plain(version)["segments"]
+    small.write_sealed(version, small.read_plain(version) | {"segments": [segment | {"name": UP}]})
+
+
+def name_fit_outside(version, home):
+    small.write_sealed(version, small.read_plain(version) | {"fit": UP})
+
+
+def link_a_file_of_a_segment(version, home):
+    path = small.path_of(version, OFFSETS)
+    path.rename(home / "elsewhere")
+    path.symlink_to(home / "elsewhere")
+
+
+def link_the_segment(version, home):
+    link_folder(small.path_of(version, OFFSETS).parent, home)
+
+
+def link_the_fit(version, home):
+    link_folder(small.path_of(version, CORRECTION).parent, home)
+
+
+def link_all_segments(version, home):
+    link_folder(version.parents[1] / "segments", home)
+
+
+def link_all_fits(version, home):
+    link_folder(version.parents[1] / "fits", home)
+
+
+def link_folder(path, home):
+    path.rename(home / "elsewhere")
+    path.symlink_to(home / "elsewhere")
+
+
+def give_a_segment_that_is_a_file(version, home):
+    place = small.path_of(version, OFFSETS).parent
+    place.rename(home / "elsewhere")
+    place.write_text("x")
+
+
+def leave_out_what_is_not_there(version, home):
+    small.reseal(version, segments=[read_manifest(version).segments[0].model_copy(update={"removed": 2**40})])
+
+
+def pack_what_is_gone(version, home):
+    (segment,) = read_manifest(version).segments
+    np.savez_compressed(version / GONE, **{segment.name: np.zeros(50_000_000, np.uint8)})
+    small.reseal(version)
+
+
 def give_a_sparse_file(version, home):
-    os.truncate(version / OFFSETS, 2**40)
+    os.truncate(small.path_of(version, OFFSETS), 2**40)
 
 
 def pack_a_bomb(version, home):
-    arrays = dict(np.load(version / CORRECTION))
-    np.savez_compressed(version / CORRECTION, **arrays)
-    with zipfile.ZipFile(version / CORRECTION, "a", zipfile.ZIP_DEFLATED) as packed, packed.open("b.npy", "w") as bomb:
+    path = small.path_of(version, CORRECTION)
+    np.savez_compressed(path, **dict(np.load(path)))
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as packed, packed.open("b.npy", "w") as bomb:
         np.lib.format.write_array_header_1_0(bomb, {"descr": "|u1", "fortran_order": False, "shape": (50_000_000,)})
         for _ in range(50):
             bomb.write(bytes(1_000_000))
-    assert (version / CORRECTION).stat().st_size < 1_000_000
+    assert path.stat().st_size < 1_000_000
     small.reseal(version)
 
 
 def compress(version, file):
-    path = version / file
+    path = small.path_of(version, file)
     table = pa.ipc.open_file(path.read_bytes()).read_all()
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema, options=PACKED) as writer:
         writer.write_table(table)
@@ -181,6 +238,8 @@ def pipe_the_scan(version, home):
 
 ATTACKS = [
     *(name_outside, name_absolutely, give_a_pipe, give_a_device, give_a_link, give_a_folder, link_the_version),
+    *(list_beside, name_segment_outside, name_fit_outside, link_a_file_of_a_segment, link_the_segment, link_the_fit),
+    *(link_all_segments, link_all_fits, give_a_segment_that_is_a_file, leave_out_what_is_not_there, pack_what_is_gone),
     *(give_a_sparse_file, pack_a_bomb, end_the_manifest_nowhere, make_an_endless_view, generate_a_column),
     *(link_the_log, pipe_the_scan, compress_ids, compress_payload),
 ]

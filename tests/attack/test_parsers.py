@@ -21,7 +21,7 @@ from hubless.filters import Filter, parse_filter
 from hubless.store import bundle
 from hubless.store.aliases import read_aliases
 from hubless.vectors.files import open_items
-from hubless.vectors.ids import IdTable, id_array, read_ids
+from hubless.vectors.ids import IdTable, id_array, parsed_id, read_ids
 from hubless_service.access.keys import Keys
 from hubless_service.http import cursors, values
 from hubless_service.http.problems import HttpProblem
@@ -109,9 +109,9 @@ def test_ids(fuzzed):
         except InputError:
             pass
         for value in listed:
-            for table in (numbers, words):
+            for table, kind in ((numbers, "int64"), (words, "string")):
                 try:
-                    row = table.row(table.parse(value) if isinstance(value, str) else value)
+                    row = table.row(parsed_id(value, kind) if isinstance(value, str) else value)
                 except HublessError:
                     continue
                 assert str(table.ids(np.array([row]))[0]) == str(value)
@@ -303,11 +303,12 @@ def test_files_of_ids(fuzzed, tmp_path, suffix):
 @pytest.mark.parametrize("name", [bundle.IDS, bundle.PAYLOAD])
 def test_arrow_files_of_a_version(fuzzed, tmp_path, name):
     path = small.folder(tmp_path, small.build_full(tmp_path))
-    whole = (path / name).read_bytes()
+    file = small.path_of(path, name)
+    whole = file.read_bytes()
     manifest = shutil.copy(path / bundle.MANIFEST, tmp_path / "manifest.json")
 
     def read(content):
-        (path / name).write_bytes(content)
+        file.write_bytes(content)
         shutil.copy(manifest, path / bundle.MANIFEST)
         small.reseal(path)
         try:

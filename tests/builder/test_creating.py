@@ -5,8 +5,8 @@ from support import small
 import hubless
 from hubless.builder.lifecycle import create
 from hubless.errors import CollectionExists, CollectionNotFound, InputError
-from hubless.search.delta.writes import Put, Remove
 from hubless.search.transaction import WritableCollection
+from hubless.search.writes import Put, Remove
 from hubless.store.log import Log
 from hubless.vectors.free_payload import free_table
 from hubless.vectors.ids import id_array
@@ -76,6 +76,17 @@ def test_merge_of_a_merged_version_and_of_one_that_was_emptied(catalog):
     assert hubless.merge(catalog.path, "notes").count == 0
     write(catalog, put("e", seed=2))
     assert hubless.open(catalog.path, "notes").query(small.targets()[0]).ids == [["e"]]
+
+
+def test_merge_of_writes_of_which_nothing_is_left(catalog):
+    for _ in range(2):
+        write(catalog, put("a"))
+        assert hubless.merge(catalog.path, "notes").count == 1
+        write(catalog, Remove(id_array(["a"], "ids")))
+        assert hubless.merge(catalog.path, "notes").count == 0
+        write(catalog, put("b"), Remove(id_array(["b"], "ids")))
+        assert hubless.merge(catalog.path, "notes").count == 0
+    hubless.open(catalog.path, "notes").check_canaries()
 
 
 def test_index_of_a_created_collection_takes_targets_with_free_payload(catalog):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import jobs
+from support import jobs, small
 from support.hubs import unit
 from support.problems import with_hubs
 
@@ -137,8 +137,7 @@ def test_dims_that_leave_nothing_out_are_refused(dims):
 
 def test_missing_or_wrong_basis_is_damage(tmp_path):
     opened = build(tmp_path, dims=K, correction="csls")
-    path = opened.parts.folder / "basis.npy"
-    np.save(path, np.zeros((D, K - 1), np.float32))
+    np.save(small.path_of(opened.parts.folder, "basis.npy"), np.zeros((D, K - 1), np.float32))
     with pytest.raises(BundleDamaged, match="basis"):
         hubless.open(tmp_path, "c", hashes=False)
 
@@ -184,7 +183,7 @@ def test_whole_vectors_rank_the_candidates_of_the_index_by_offsets_of_their_own(
     offsets = CORRECTIONS["csls"]().fit(unit(GIVEN.bank), unit(few)).offsets(unit(few))
     np.testing.assert_allclose(opened.offsets, offsets - offsets.mean(), atol=1e-5)
     opened.check_canaries()
-    way = np.load(opened.parts.folder / "basis.npy")
+    way = np.load(small.path_of(opened.parts.folder, "basis.npy"))
     np.testing.assert_allclose(way.T @ way, np.eye(3), atol=1e-5)
     for limit, candidates in ((10, 50), (22, 100)):
         rows, scores = two_stages(few, GIVEN.queries, opened.offsets, way, limit, candidates)
@@ -242,7 +241,7 @@ def test_keep_full_says_what_it_needs(tmp_path):
 
 def test_missing_whole_vectors_are_damage(tmp_path):
     opened = build(tmp_path, dims=K, keep_full=True, correction="csls")
-    np.save(opened.parts.folder / "full.npy", np.zeros((OLD, D - 1), np.float32))
+    np.save(small.path_of(opened.parts.folder, "full.npy"), np.zeros((OLD, D - 1), np.float32))
     with pytest.raises(BundleDamaged, match="full"):
         hubless.open(tmp_path, "c", hashes=False)
 

@@ -10,7 +10,7 @@ from support.problems import normal, with_hubs
 import hubless
 from hubless.builder.lifecycle import create, merge, refit
 from hubless.errors import InputError
-from hubless.search.delta.writes import Put
+from hubless.search.writes import Put
 from hubless.store.catalog import Catalog
 from hubless.vectors.free_payload import free_table
 

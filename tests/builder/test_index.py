@@ -10,6 +10,7 @@ from support import small
 from support.copies import COPIES
 from support.hubs import unit
 from support.problems import centred, with_hubs
+from support.segments import unnamed
 
 import hubless
 from hubless.builder.inputs import Inputs
@@ -254,8 +255,8 @@ class TestSave:
         options = {"ids": IDS[:FITTED], "payload": PAYLOAD[:FITTED], "correction": "csls"}
         built = hubless.build(tmp_path, "built", PROBLEM.targets[:FITTED], PROBLEM.bank, **options)
         saved = own.save(tmp_path, "saved")
-        assert saved.files == built.files
-        same = {"collection", "version", "created", "files", "index"}
+        assert unnamed(saved) == unnamed(built)
+        same = {"collection", "version", "created", "files", "index", "segments", "fit", "built"}
         assert saved.model_dump(exclude=same) == built.model_dump(exclude=same)
         assert own.manifest == saved
         assert own.name == "saved"
@@ -269,8 +270,7 @@ class TestSave:
         before = opened.query(QUERIES)
         manifest = opened.save(tmp_path, "other")
         assert manifest.count == (119 if change else FITTED)
-        note = "60 targets were added and 1 removed after the correction was fitted"
-        assert (note in manifest.notes) == change
+        assert manifest.frozen == (60 if change else 0)
         again = hubless.open(tmp_path, "other")
         again.check_canaries()
         assert again.query(QUERIES).ids == before.ids == opened.query(QUERIES).ids

@@ -6,7 +6,7 @@ from support.problems import normal, with_hubs
 
 import hubless
 from hubless.errors import InputError
-from hubless.search.delta.writes import Put
+from hubless.search.writes import Put
 from hubless.store.catalog import Catalog
 from hubless.vectors.ids import id_array
 

@@ -11,6 +11,7 @@ from support.problems import normal, with_hubs
 import hubless
 from hubless.builder import inputs as reading
 from hubless.knn import augment, fastscan
+from hubless.store.bundle import path_of
 from hubless.vectors.sources import ArrayVectors
 
 TARGETS, DIM = 12_000, 16
@@ -100,6 +101,9 @@ def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric)
 
 def test_nothing_is_left_of_the_rows_that_were_kept(tmp_path):
     manifest = hubless.build(tmp_path, "c", Counted(ArrayVectors(PROBLEM.targets, "targets"), Counter()), PROBLEM.bank)
-    folder = tmp_path / "c" / "versions"
-    assert [entry.name for entry in folder.iterdir()] == [manifest.version]
-    assert {file.name for file in (folder / manifest.version).iterdir()} == {*manifest.files, "manifest.json"}
+    home = tmp_path / "c"
+    for kind in ("versions", "segments", "fits"):
+        assert [entry.name for entry in (home / kind).iterdir()] == [manifest.version]
+    folder = home / "versions" / manifest.version
+    known = {path_of(folder, name) for name in (*manifest.files, "manifest.json")}
+    assert {file for kind in ("versions", "segments", "fits") for file in (home / kind).rglob("*.*")} == known

@@ -1,16 +1,23 @@
+"""Segments on disk: a build cuts its index into some, and what is written later becomes further ones."""
+
+import math
 import shutil
 
 import numpy as np
 import pytest
 from support import jobs, shards
 from support.problems import normal
-from support.shards import inodes, same_answers
+from support.segments import files_of, sizes
+from support.shards import same_answers
 
 import hubless
 from hubless.builder import indexing as files
+from hubless.builder.lifecycle import create
 from hubless.errors import InputError
+from hubless.knn import aims
 
 KINDS = ["flat", "fastscan", "hnsw_sq8"]
+SIZES = [1000, 1000, 900]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -30,12 +37,36 @@ def more(count, seed=5):
     return normal(count, shards.DIM, seed)
 
 
+def changed(catalog, *, add=0, first=5000, remove=()):
+    """The collection, changed and not saved."""
+    index = hubless.open(catalog, shards.NAME)
+    if add:
+        index.add(more(add, first), ids=np.arange(first, first + add))
+    if len(remove):
+        index.remove(list(remove))
+    return index
+
+
+def save(catalog, **change):
+    return changed(catalog, **change).save(catalog, shards.NAME)
+
+
+def stored(catalog):
+    return files_of(catalog, shards.NAME)
+
+
+def kind_of(manifest):
+    return manifest.index.type
+
+
 def test_offsets_and_exact_answers_are_those_of_a_build_in_one_file(built, tmp_path):
-    kind = hubless.open(built, shards.NAME).manifest.index.type
+    kind = kind_of(hubless.open(built, shards.NAME).manifest)
     one = shards.build(tmp_path, index=kind, shard_targets=None)
-    assert one.index.shards == []
+    assert sizes(one) == [shards.COUNT]
     cut, whole = hubless.open(built, shards.NAME), hubless.open(tmp_path, shards.NAME)
+    assert sizes(cut.manifest) == SIZES
     assert cut.offsets.tobytes() == whole.offsets.tobytes()
+    np.testing.assert_array_equal(cut.parts.occurrence(), whole.parts.occurrence())
     assert cut.manifest.measured.recall_at_10 >= 0.99
     exact = {"parameters": {"exact": True}}
     before, after = whole.query(shards.queries(), 10, **exact), cut.query(shards.queries(), 10, **exact)
@@ -50,107 +81,203 @@ def test_size_of_a_shard_is_a_whole_number_from_a_thousand(tmp_path, wrong):
 
 
 def test_shards_begin_at_multiples_of_eight(tmp_path):
-    assert shards.build(tmp_path, shard_targets=1001).index.shards == [1008, 1008, 884]
+    assert sizes(shards.build(tmp_path, shard_targets=1001)) == [1008, 1008, 884]
 
 
 def test_shards_take_at_most_so_many_bytes_unless_told_otherwise(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "SHARD_BYTES", 1200 * 32 * 4)
     made = shards.build(tmp_path, shard_targets=None)
-    assert (made.index.shards, made.index.shard_targets) == ([1200, 1200, 500], None)
+    assert (sizes(made), made.index.shard_targets) == ([1200, 1200, 500], None)
 
 
-def test_added_targets_go_into_the_last_shard_and_then_into_new_ones(catalog):
-    before, index = inodes(catalog), hubless.open(catalog, shards.NAME)
-    fits, flows = 90, 20
-    index.add(more(fits), ids=np.arange(5000, 5000 + fits))
-    with index:
-        index.save(catalog, shards.NAME)
-        assert index.manifest.index.shards == [1000, 1000, 990]
-    index = hubless.open(catalog, shards.NAME)
-    index.add(more(flows, 6), ids=np.arange(9000, 9000 + flows))
-    answered = hubless.open(catalog, shards.NAME)
-    answered.add(more(flows, 6), ids=np.arange(9000, 9000 + flows))
-    made = index.save(catalog, shards.NAME)
-    assert made.index.shards == [1000, 1000, 1000, 10]
-    after = inodes(catalog)
-    assert [name for name in before if after[name] == before[name]] == ["index-000.faiss", "index-001.faiss"]
-    opened = hubless.open(catalog, shards.NAME)
-    opened.check_canaries()
-    same_answers(answered, opened)
-    assert opened.query(more(flows, 6), 1, strength=0).ids == [[each] for each in range(9000, 9020)]
+class TestSave:
+    def test_added_targets_become_a_segment_and_no_other_file_is_touched(self, catalog):
+        before, answered = stored(catalog), changed(catalog, add=20)
+        made = save(catalog, add=20)
+        assert [(each.index, each.count) for each in made.segments[-1:]] == [("flat", 20)]
+        assert (sizes(made), made.grown, made.count) == ([*SIZES, 20], 20, shards.COUNT + 20)
+        after = stored(catalog)
+        assert before.items() <= after.items()
+        assert {name.split("/")[1] for name in after.keys() - before.keys()} == {made.segments[-1].name}
+        opened = hubless.open(catalog, shards.NAME)
+        opened.check_canaries()
+        same_answers(answered, opened)
+        assert opened.query(more(20, 5000), 1, strength=0).ids == [[each] for each in range(5000, 5020)]
+
+    def test_small_segment_goes_into_the_next_one_and_the_others_stay_untouched(self, catalog):
+        save(catalog, add=20)
+        small = hubless.open(catalog, shards.NAME).manifest.segments[-1].name
+        before = {name: file for name, file in stored(catalog).items() if small not in name}
+        answered = changed(catalog, add=15, first=6000, remove=[5003])
+        made = save(catalog, add=15, first=6000, remove=[5003])
+        assert sizes(made) == [*SIZES, 34]
+        assert before.items() <= stored(catalog).items()
+        opened = hubless.open(catalog, shards.NAME)
+        same_answers(answered, opened)
+        assert opened.ids(np.arange(shards.COUNT, opened.count)) == [
+            each for each in (*range(5000, 5020), *range(6000, 6015)) if each != 5003
+        ]
+
+    def test_removed_targets_are_marked_and_no_file_is_touched(self, catalog):
+        before, gone = stored(catalog), [1000, 1003, 1999]
+        answered = changed(catalog, remove=gone)
+        made = save(catalog, remove=gone)
+        assert (sizes(made), [each.removed for each in made.segments]) == (SIZES, [0, 3, 0])
+        assert stored(catalog) == before
+        opened = hubless.open(catalog, shards.NAME)
+        opened.check_canaries()
+        same_answers(answered, opened)
+        assert opened.find(gone) == [None, None, None]
+        opened.remove([0])
+        assert opened.query(normal(3, shards.DIM, 7), 10).rows.shape == (3, 10)
+
+    def test_index_is_trained_anew_once_more_than_a_fifth_is_gone(self, catalog):
+        first = hubless.open(catalog, shards.NAME).manifest
+        made = save(catalog, remove=range(580))
+        assert (made.built, sizes(made), made.segments[0].removed) == (first.version, SIZES, 580)
+        made = save(catalog, remove=[580])
+        assert (made.built, sum(sizes(made)), "gone.npz" in made.files) == (made.version, shards.COUNT - 581, False)
+        answered = changed(catalog)
+        answered.check_canaries()
+        assert answered.query(shards.targets()[2000:2008], 1, strength=0).ids == [[each] for each in range(2000, 2008)]
+
+    def test_index_is_trained_anew_once_more_than_a_tenth_came_behind_it(self, catalog):
+        first = hubless.open(catalog, shards.NAME).manifest
+        made = save(catalog, add=322)
+        assert (made.built, sizes(made)) == (first.version, [*SIZES, 322])
+        made = save(catalog, add=1, first=9000)
+        if kind_of(made) == "flat":
+            assert (made.built, sizes(made)) == (first.version, [*SIZES, 322, 1])
+            return
+        assert (made.built, sizes(made), made.grown) == (made.version, [1000, 1000, 1000, 223], 0)
+        assert {each.index for each in made.segments} == {kind_of(first)}
+        opened = hubless.open(catalog, shards.NAME)
+        opened.check_canaries()
+        assert opened.query(more(322), 1, strength=0, parameters={"exact": True}).rows.shape == (322, 1)
+
+    def test_segment_that_loses_all_its_targets_answers_no_more(self, catalog):
+        answered = changed(catalog, remove=range(1000, 2000))
+        made = save(catalog, remove=range(1000, 2000))
+        assert made.count == 1900
+        opened = hubless.open(catalog, shards.NAME)
+        same_answers(answered, opened)
+        opened.check_canaries()
+        # one that was written goes with its files
+        save(catalog, add=5)
+        made = save(catalog, remove=range(5000, 5005))
+        assert (made.count, 5 in sizes(made)) == (1900, False)
+        hubless.Catalog(catalog).prune(shards.NAME, 1)
+        assert {name.split("/")[1] for name in stored(catalog)} == {each.name for each in made.segments} | {made.fit}
+
+    def test_version_that_was_merged_needs_no_older_one(self, catalog):
+        made = save(catalog, add=5)
+        before = stored(catalog)
+        hubless.Catalog(catalog).prune(shards.NAME, 1)
+        assert hubless.Catalog(catalog).version_ids(shards.NAME) == [made.version]
+        assert stored(catalog) == before
+        hubless.open(catalog, shards.NAME).check_canaries()
+
+    def test_stamps_of_targets_that_were_added_in_memory_stand_once(self, catalog):
+        save(catalog, add=12)
+        save(catalog, add=3, first=6000)
+        save(catalog, add=1, first=7000)
+        targets = changed(catalog, add=4, first=8000, remove=[6001]).parts.targets
+        assert len(targets.stored) > len(SIZES) + 1
+        stamps = [targets.stamp(row) for row in range(len(targets))]
+        assert stamps == sorted(set(stamps))
+        assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))
 
 
-def test_removed_targets_change_the_shards_that_they_were_in(catalog):
-    before, index = inodes(catalog), hubless.open(catalog, shards.NAME)
-    index.remove([1000, 1003, 1999])
-    answered = hubless.open(catalog, shards.NAME)
-    answered.remove([1000, 1003, 1999])
-    assert index.save(catalog, shards.NAME).index.shards == [1000, 997, 900]
-    after = inodes(catalog)
-    assert [name for name in before if after[name] != before[name]] == ["index-001.faiss"]
-    opened = hubless.open(catalog, shards.NAME)
-    opened.check_canaries()
-    same_answers(answered, opened)
-    # the shards that come after it do not begin at multiples of 8 now
-    opened.remove([0])
-    assert opened.query(normal(3, shards.DIM, 7), 10).rows.shape == (3, 10)
-
-
-def test_shard_that_loses_all_its_targets_is_gone(catalog):
-    index = hubless.open(catalog, shards.NAME)
-    index.remove(list(range(1000, 2000)))
-    assert index.save(catalog, shards.NAME).index.shards == [1000, 900]
-    index = hubless.open(catalog, shards.NAME)
-    index.remove([*range(300), *range(2000, 2900)])
-    made = index.save(catalog, shards.NAME)
-    assert (made.index.shards, made.count) == ([], 700)
-    hubless.open(catalog, shards.NAME).check_canaries()
-
-
-def test_index_in_one_file_is_cut_when_it_has_grown(tmp_path):
-    made = shards.build(tmp_path, 950, index="fastscan")
-    assert made.index.shards == []
-    index = hubless.open(tmp_path, shards.NAME)
-    index.add(more(100), ids=np.arange(5000, 5100))
-    assert index.save(tmp_path, shards.NAME).index.shards == [1000, 50]
+def test_many_small_merges_leave_few_segments_and_write_each_row_a_few_times(tmp_path):
+    shards.build(tmp_path, 1000, shard_targets=None)
+    written = dict.fromkeys(range(5000, 5500), 0)
+    known = {each.name for each in hubless.open(tmp_path, shards.NAME).manifest.segments}
+    for number in range(50):
+        first = 5000 + 10 * number
+        made = save(tmp_path, add=10, first=first, remove=[first - 7] if number else [])
+        assert len(made.segments) <= 1 + math.log2(10 * (number + 1))
+        for view in hubless.open(tmp_path, shards.NAME).parts.targets.stored:
+            if view.segment.name not in known:
+                for each in view.segment.ids.array.to_pylist():
+                    written[each] = written.get(each, 0) + 1
+        known |= {each.name for each in made.segments}
+    assert made.count == 1000 + 500 - 49
+    assert max(written.values()) <= 2 * math.log2(50)
+    assert np.mean(list(written.values())) < math.log2(50)
     opened = hubless.open(tmp_path, shards.NAME)
+    left = sorted({*range(5000, 5500)} - {5000 + 10 * number - 7 for number in range(1, 50)})
+    assert opened.ids(np.arange(1000, opened.count)) == left
+
+
+def test_flat_segment_of_which_more_than_a_fifth_is_gone_is_written_anew(tmp_path):
+    shards.build(tmp_path, 1000, shard_targets=None)
+    assert sizes(save(tmp_path, remove=range(200))) == [1000]
+    assert sizes(save(tmp_path, remove=[200])) == [799]
+    assert sizes(save(tmp_path, add=300)) == [799, 300]
+    answered = changed(tmp_path, add=5, first=9000, remove=range(400, 700))
+    made = save(tmp_path, add=5, first=9000, remove=range(400, 700))
+    assert (sizes(made), [each.removed for each in made.segments]) == ([499, 300, 5], [0, 0, 0])
+    same_answers(answered, hubless.open(tmp_path, shards.NAME))
+
+
+def test_collection_that_began_empty_gets_another_index_once_it_is_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(aims, "FLAT_BYTES", 4 * 1100 * 32)
+    create(tmp_path, shards.NAME, dim=shards.DIM, metric="cosine", id_type="int64", payload_schema={})
+    for add, first in ((1000, 2000), (100, 5000)):
+        made = save(tmp_path, add=add, first=first)
+        assert (made.index.type, {each.index for each in made.segments}) == ("flat", {"flat"})
+    made = save(tmp_path, add=1, first=6000)
+    assert (made.index.type, sizes(made), made.built) == ("fastscan", [1101], made.version)
+    hubless.open(tmp_path, shards.NAME).check_canaries()
+
+
+def test_collection_that_is_saved_elsewhere_stands_on_its_own(catalog):
+    save(catalog, add=20, remove=[3])
+    answered = hubless.open(catalog, shards.NAME)
+    made = hubless.open(catalog, shards.NAME).save(catalog, "other")
+    shutil.rmtree(catalog / shards.NAME)
+    opened = hubless.open(catalog, "other")
     opened.check_canaries()
-    assert opened.query(more(100), 1, strength=0).ids == [[each] for each in range(5000, 5100)]
-
-
-def test_version_that_was_merged_needs_no_older_one(catalog):
-    first = hubless.open(catalog, shards.NAME)
-    first.add(more(5), ids=np.arange(5000, 5005))
-    made = first.save(catalog, shards.NAME)
-    hubless.Catalog(catalog).prune(shards.NAME, 1)
-    assert hubless.Catalog(catalog).version_ids(shards.NAME) == [made.version]
-    hubless.open(catalog, shards.NAME).check_canaries()
+    same_answers(answered, opened)
+    assert (made.count, sizes(made), made.grown) == (shards.COUNT + 19, [1000, 1000, 919], 0)
 
 
 @pytest.fixture
-def written(monkeypatch):
-    names = []
-
-    def write(index, path, kept=files.write_whole):
-        kept(index, path)
-        names.append(path.stem)
-
-    monkeypatch.setattr(files, "write_whole", write)
-    return names
-
-
-def test_job_writes_the_shards_that_changed(tmp_path, monkeypatch, written):
+def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "SHARD_LEAST", 8)
-    folder = tmp_path / "job"
-    jobs.write(folder, index={"type": "flat", "shard_targets": 16})
-    jobs.run(folder)
-    written.clear()
-    jobs.write_targets(folder / "items" / "c.parquet", jobs.names(60, 66))
-    grown = jobs.run(folder).manifest
-    assert (grown.job.built, grown.index.shards) == ("grown", [16, 16, 16, 16, 2])
-    assert written == ["index-003", "index-004"]
-    assert jobs.stored(folder).keys() == set(jobs.names(0, 66))
-    jobs.rewrite(folder, index={"type": "flat", "shard_targets": 32})
-    again = jobs.run(folder).manifest
-    assert any("index.shard_targets is 32, and was 16" in why for why in again.job.why)
-    assert again.index.shards == [32, 32, 2]
+    jobs.write(tmp_path / "job", index={"type": "flat", "shard_targets": 16})
+    return tmp_path / "job"
+
+
+class TestJob:
+    def test_few_changed_files_make_one_segment(self, folder):
+        assert sizes(jobs.run(folder).manifest) == [16, 16, 16, 12]
+        before = files_of(folder / "catalog", jobs.NAME)
+        jobs.write_targets(folder / "items" / "c.parquet", jobs.names(60, 66))
+        grown = jobs.run(folder).manifest
+        assert (grown.job.built, sizes(grown), grown.grown) == ("grown", [16, 16, 16, 12, 6], 6)
+        after = files_of(folder / "catalog", jobs.NAME)
+        assert before.items() <= after.items()
+        assert {name.split("/")[1] for name in after.keys() - before.keys()} == {grown.segments[-1].name}
+        assert jobs.stored(folder).keys() == set(jobs.names(0, 66))
+
+    def test_other_size_of_a_shard_trains_the_index_anew(self, folder):
+        jobs.run(folder)
+        jobs.write_targets(folder / "items" / "c.parquet", jobs.names(60, 66))
+        jobs.run(folder)
+        jobs.rewrite(folder, index={"type": "flat", "shard_targets": 32})
+        again = jobs.run(folder).manifest
+        assert any("index.shard_targets is 32, and was 16" in why for why in again.job.why)
+        assert sizes(again) == [32, 32, 2]
+
+    def test_stamps_of_targets_that_came_with_files_stand_once(self, folder):
+        jobs.rewrite(folder, index={"type": "flat", "grown": 1})
+        jobs.run(folder)
+        for start in (60, 75, 80, 82):
+            jobs.write_targets(folder / "items" / f"{start}.parquet", jobs.names(start, start + 2))
+            made = jobs.run(folder).manifest
+        targets = hubless.open(folder / "catalog", jobs.NAME).parts.targets
+        assert (made.job.built, len(targets.stored) > 2) == ("grown", True)
+        stamps = [targets.stamp(row) for row in range(len(targets))]
+        assert stamps == sorted(set(stamps))
+        assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))

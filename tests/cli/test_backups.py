@@ -7,10 +7,12 @@ import pytest
 from support import disks, small
 
 import hubless
+from hubless.builder import backup
 from hubless.knn import INDEXES
-from hubless.search.delta.writes import Remove
+from hubless.search.writes import Remove
 from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank
+from hubless.store.bundle import read_manifest
 from hubless.store.log import LOG, LOG_LAST
 
 NAME = "photos"
@@ -94,16 +96,50 @@ def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog,
             thread.join()
 
 
+def reseal_all(catalog):
+    for folder in catalog.version_folders(NAME):
+        small.reseal(folder)
+
+
 def flip(catalog):
-    path = catalog.folder(NAME) / bundle.OFFSETS
+    """A file of the segment that both versions have."""
+    path = offsets_of(catalog)
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     return "offsets.npy: was changed after it was written"
 
 
-def change_offsets(catalog):
+def offsets_of(catalog):
+    return small.path_of(catalog.folder(NAME), bundle.OFFSETS)
+
+
+def flip_own(catalog):
+    path = catalog.folder(NAME) / bundle.GONE
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    return "gone.npz: was changed after it was written"
+
+
+def let_more_go(catalog):
     folder = catalog.folder(NAME)
-    np.save(folder / bundle.OFFSETS, np.load(folder / bundle.OFFSETS) + np.float32(0.5))
+    (segment,) = read_manifest(folder).segments
+    np.savez(folder / bundle.GONE, **{segment.name: np.packbits(np.arange(segment.count) < 2, bitorder="little")})
     small.reseal(folder)
+    return "gone.npz: leaves 2 targets out of segment"
+
+
+def lose_gone(catalog):
+    (catalog.folder(NAME) / bundle.GONE).unlink()
+    return "gone.npz: missing"
+
+
+def lose_segment(catalog):
+    shutil.rmtree(offsets_of(catalog).parent)
+    return "missing"
+
+
+def change_offsets(catalog):
+    path = offsets_of(catalog)
+    np.save(path, np.load(path) + np.float32(0.5))
+    reseal_all(catalog)
     return "canary query 0"
 
 
@@ -111,8 +147,9 @@ def swap_correction(catalog):
     """That of another build, whose offsets are others."""
     folder = catalog.folder(NAME)
     small.build_full(catalog.path, "other", data=5, correction="csls", parameters={"k": 9}, index="flat")
-    shutil.copyfile(catalog.folder("other") / bundle.CORRECTION, folder / bundle.CORRECTION)
-    small.reseal(folder)
+    there = small.path_of(catalog.folder("other"), bundle.CORRECTION)
+    shutil.copyfile(there, small.path_of(folder, bundle.CORRECTION))
+    reseal_all(catalog)
     return "offsets differ from those of the stored correction"
 
 
@@ -145,27 +182,67 @@ def lose_collection(catalog):
     return "the alias 'lost' stands for it"
 
 
-@pytest.mark.parametrize(
-    "damage", [flip, change_offsets, swap_correction, damage_log, lose_log, lose_version, lose_collection]
-)
+OF_BOTH = [flip, lose_segment, change_offsets, swap_correction]
+"""Damages of what both versions have: neither is sound."""
+OF_LAST = [flip_own, let_more_go, lose_gone, lose_version]
+OF_LOG = [damage_log, lose_log]
+
+
+@pytest.mark.parametrize("damage", [*OF_BOTH, *OF_LAST, *OF_LOG, lose_collection])
 def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
+    first, second = catalog.version_ids(NAME)
     assert run("verify") == (0, {"sound": True, "versions": 2, "writes": {NAME: 2}, "problems": []})
     expected = damage(catalog)
     code, told = run("verify")
     assert (code, told["sound"]) == (1, False)
-    assert any(expected in each["problem"] for each in told["problems"]), told
+    named = {each["version"] for each in told["problems"] if expected in each["problem"]}
+    wanted = {damage: {first, second} for damage in OF_BOTH} | {damage: {second} for damage in OF_LAST}
+    assert wanted.get(damage, named) <= named, told
+    assert named
     code, told = run("backup", str(tmp_path / "backup"))
     if damage is lose_collection:  # the alias is not copied, as nothing is there for it
         assert (code, told["sound"]) == (0, True)
         return
     assert (code, told["sound"]) == (1, False)
     assert told["problems"]
-    if damage in (lose_log, damage_log):  # no version has the writes that were answered
-        assert not (tmp_path / "backup").exists()
-    else:
+    if damage in OF_LAST:
         code, told = run("verify", on=tmp_path / "backup")
         assert (code, told["writes"][NAME]) == (0, 2)
-        assert len(hubless.Catalog(tmp_path / "backup").version_ids(NAME)) == 1
+        assert hubless.Catalog(tmp_path / "backup").version_ids(NAME) == [first]
+    else:  # no version is sound, or none has the writes that were answered
+        copies = tmp_path / "backup"
+        assert not copies.exists() or hubless.Catalog(copies).collections() == ["other"]
+
+
+def test_version_that_shares_nothing_with_a_damaged_one_is_backed_up_alone(catalog, run, tmp_path):
+    flip(catalog)
+    sound = small.build_full(catalog.path, NAME, data=1, index="flat", replace_writes=True).version
+    assert len({each["version"] for each in run("verify")[1]["problems"]}) == 2
+    assert run("backup", str(tmp_path / "backup"))[0] == 1
+    copy = hubless.Catalog(tmp_path / "backup")
+    assert copy.version_ids(NAME) == [sound]
+    for kind in ("segments", "fits"):  # what only the damaged ones name is not copied
+        assert [path.name for path in (copy.path / NAME / kind).iterdir()] == [sound]
+    assert run("verify", on=copy.path)[1]["sound"]
+
+
+def test_what_several_versions_name_is_copied_once(catalog, run, tmp_path, monkeypatch):
+    copied = []
+    copy_open = backup.copy_open
+
+    def counted(file, path):
+        copied.append(path.name)
+        copy_open(file, path)
+
+    monkeypatch.setattr(backup, "copy_open", counted)
+    assert run("backup", str(tmp_path / "backup"))[0] == 0
+    first, _ = (read_manifest(folder).files for folder in catalog.version_folders(NAME))
+    shared = sorted(file.rpartition("/")[2] for file in first if "/" in file)
+    assert sorted(name for name in copied if name in shared) == shared
+    assert copied.count(bundle.CANARY) == copied.count(bundle.MANIFEST) == 2
+    home, there = catalog.path / NAME, tmp_path / "backup" / NAME
+    for kind in ("segments", "fits", "versions"):
+        assert small.contents(there / kind) == small.contents(home / kind)
 
 
 @pytest.mark.parametrize(
@@ -226,17 +303,19 @@ def test_backup_into_a_collection_of_the_catalog_is_refused(catalog, run, tmp_pa
 
 def test_copies_have_the_modes_of_what_is_copied(catalog, run, tmp_path):
     home, version = catalog.path / NAME, catalog.current(NAME)
-    for folder in (catalog.path, home, home / "versions" / version):
+    offsets = offsets_of(catalog).relative_to(home)
+    folders = ["versions/" + version, offsets.parent, f"fits/{read_manifest(catalog.folder(NAME)).fit}"]
+    for folder in (catalog.path, home, *(home / each for each in folders)):
         folder.chmod(0o700)
-    for file in (home / LOG, home / "versions" / version / bundle.OFFSETS):
+    for file in (home / LOG, home / offsets):
         file.chmod(0o600)
     run("backup", str(tmp_path / "backup"))
     run("restore", str(tmp_path / "backup"), on=tmp_path / "new")
     for copy in (tmp_path / "backup", tmp_path / "new"):
         there = copy / NAME
-        modes = [path.stat().st_mode & 0o777 for path in (copy, there, there / "versions" / version)]
-        assert modes == [0o700] * 3
-        files = there / LOG, there / LOG_LAST, there / "versions" / version / bundle.OFFSETS
+        modes = [path.stat().st_mode & 0o777 for path in (copy, there, *(there / each for each in folders))]
+        assert modes == [0o700] * 5
+        files = there / LOG, there / LOG_LAST, there / offsets
         assert [path.stat().st_mode & 0o777 for path in files] == [0o600] * 3
 
 

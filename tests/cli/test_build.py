@@ -29,7 +29,7 @@ def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):
 
 def test_index_is_cut_into_shards_and_says_so(build, monkeypatch):
     monkeypatch.setattr(shards, "SHARD_LEAST", 8)
-    assert dict(build("--set", "shard_targets=16").table)["index"] == "flat in 3 shards"
+    assert dict(build("--set", "shard_targets=16").table)["index"] == "flat in 3 segments"
     assert "shard_targets: expected a whole number from 8" in build("--set", "shard_targets=7").err
 
 
@@ -38,7 +38,8 @@ def test_library_and_command_line_build_the_same(build, tmp_path, files):
     given = (tmp_path / "other", "photos", files / "targets.npy", files / "bank.npy")
     built = hubless.build(*given, target_bank=files / "more.npz", seed=3)
     for name in ("offsets.npy", "index.faiss", "ids.arrow"):
-        assert manifest["files"][name] == built.files[name].model_dump()
+        here = manifest["files"][f"segments/{manifest['version']}/{name}"]
+        assert here == built.files[f"segments/{built.version}/{name}"].model_dump()
     assert manifest["provenance"] == built.provenance.model_dump()
 
 

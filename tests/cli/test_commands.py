@@ -47,10 +47,11 @@ def test_list_says_within_80_columns_what_is_wrong_with_a_damaged_version(run, c
 def test_inspect_verifies_files_and_canaries(run, catalog):
     _, version = small.entries(catalog)
     path = catalog / "photos" / "versions" / version
-    np.save(path / "offsets.npy", np.load(path / "offsets.npy")[::-1])
+    offsets = small.path_of(path, "offsets.npy")
+    np.save(offsets, np.load(offsets)[::-1])
     ended = run("inspect", *on(catalog))
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == f"error: {path / 'offsets.npy'}: was changed after it was written (its hash differs)\n"
+    assert ended.err == f"error: {offsets}: was changed after it was written (its hash differs)\n"
     small.reseal(path)
     ended = run("inspect", *on(catalog))
     assert ended.code == 1

@@ -81,7 +81,7 @@ def test_view_that_is_not_there_is_named(visit):
 def test_refused_collection_says_why(open_page, console):
     def build(path):
         catalogs.build(path)
-        (broken,) = (path / "numbers" / "versions").glob("*/offsets.npy")
+        (broken,) = (path / "numbers" / "segments").glob("*/offsets.npy")
         broken.unlink()
 
     with console(build) as base:

@@ -83,14 +83,15 @@ def test_wrong_translation_is_noticed_and_the_matches_are_named(catalog, monkeyp
 
 def test_hits_that_a_walk_missed_under_a_filter_are_compared(catalog, monkeypatch):
     target = opened(catalog, "graph")
-    real = target.parts.targets._found
+    index = target.parts.targets.first.index
+    real = index._found
 
     def short(asked, k, parameters, expression):
         scores, rows = real(asked, k, parameters, expression)
         scores[:, k // 2 :], rows[:, k // 2 :] = -np.inf, -1
         return scores, rows
 
-    object.__setattr__(target.parts.targets, "_found", short)
+    object.__setattr__(index, "_found", short)
     known = opened(catalog, "faiss").query(QUERIES, limit=6, filter=TEXTS)
     same(target.query(QUERIES, limit=6, filter=TEXTS), known)
 
@@ -139,8 +140,8 @@ def test_manifest_says_where_the_vectors_are(catalog):
     made = hubless.Catalog(catalog).versions("graph")[0].manifest
     assert (made.index.type, made.index.engine.kind) == ("milvus", "hnsw")
     assert made.index.parameters["ef"] in (16, 32, 64)
-    folder = catalog / "graph" / "versions" / made.version
-    assert not (folder / bundle.INDEX).exists()
+    assert [(each.name, each.index) for each in made.segments] == [(made.version, "milvus")]
+    assert not list((catalog / "graph").rglob(bundle.INDEX))
 
 
 def test_token_stands_in_no_file(tmp_path, monkeypatch):
@@ -195,8 +196,9 @@ def test_limit_and_exact_that_milvus_does_not_have_are_refused(catalog):
     with pytest.raises(InputError, match=r"parameters.exact: expected none, as the engine is milvus with index hnsw"):
         opened(catalog, "graph").query(QUERIES, parameters={"exact": True})
     same(opened(catalog, "flat").query(QUERIES, parameters={"exact": True}), opened(catalog, "faiss").query(QUERIES))
+    targets = opened(catalog, "graph").parts.targets
     with pytest.raises(InputError, match="at most 16,384 hits"):
-        opened(catalog, "graph").parts.targets.find(QUERIES, 16_385, {"ef": 16}, None)
+        targets.first.index.find(targets.augmented(QUERIES, 1.0), 16_385, {"ef": 16}, None)
     with pytest.raises(InputError, match="one of ef, as the index is hnsw of Milvus"):
         opened(catalog, "graph").query(QUERIES, parameters={"nprobe": 3})
 
@@ -240,7 +242,7 @@ def test_call_without_time_left_is_not_made(catalog):
 
 
 def test_build_that_fails_leaves_nothing_in_milvus(tmp_path, milvus, monkeypatch):
-    def broken(*_):
+    def broken(*_, **options):
         raise RuntimeError("no room")
 
     before = set(milvus.client.list_collections())

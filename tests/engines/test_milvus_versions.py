@@ -103,7 +103,7 @@ def test_collection_without_our_mark_is_never_dropped(tmp_path, client):
 def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("hubless_milvus.engine.drop", lambda *_: [])  # as if there had been no time
-        patch.setattr("hubless.builder.pipeline.draft.VersionDraft.write", lambda *_: 1 / 0)
+        patch.setattr("hubless.builder.pipeline.draft.VersionDraft.write", lambda *_, **options: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             build(tmp_path, "killed")
     [left] = [name for name in client.list_collections() if name.startswith("hubless_killed_")]
@@ -111,21 +111,50 @@ def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, mon
     assert not client.has_collection(left)
 
 
-def test_save_after_changes_makes_a_new_collection_with_all_targets(tmp_path, client):
-    answers = []
-    for name, engine in (("kept", "faiss"), ("moved", "milvus")):
-        small.build_full(tmp_path, name, correction="auto", engine=engine)
-        index = hubless.open(tmp_path, name)
+def changed_in_both(catalog, name, ids):
+    """Save a change, with as many new targets as ids, of a collection in Milvus and of the same one in files.
+
+    Fail unless they answer the same. Return the manifest of the first version in Milvus, and that of the second.
+    """
+    answers, made = [], []
+    for each, engine in ((f"{name}-here", "faiss"), (name, "milvus")):
+        made = [small.build_full(catalog, each, correction="auto", engine=engine)]
+        index = hubless.open(catalog, each)
         index.remove(["target-20"])
-        index.add(small.vectors(3, 5), ids=["x", "y", "z"], payload=[{"title": "new"}] * 3)
-        saved = index.save(tmp_path, name)
-        answers.append(index.query(small.query_bank()[:4], limit=8))
-        assert saved.count == small.COUNT + 2
-    assert saved.index.engine.name == collection_name("moved", saved.version)
+        index.add(small.vectors(len(ids), 5), ids=ids, payload=[{"title": "title 9"}] * len(ids))
+        made.append(index.save(catalog, each))
+        opened = hubless.open(catalog, each)
+        assert opened.count == small.COUNT + len(ids) - 1
+        filters = (None, {"field": "title", "gte": "title 3"})
+        answers.append([opened.query(small.query_bank()[:4], limit=8, filter=filter) for filter in filters])
+        opened.check_canaries()
+    for one, other in zip(*answers, strict=True):
+        for ours, known in zip(other, one, strict=True):
+            assert [hit.id for hit in ours] == [hit.id for hit in known]
+            assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in known], abs=1e-5)
+    return made
+
+
+def test_save_after_few_changes_keeps_the_collection_and_puts_a_segment_beside_it(tmp_path, client):
+    first, saved = changed_in_both(tmp_path, "beside", ["x", "y", "z"])
+    assert (place(saved), standing(client, "beside")) == (place(first), place(first))
+    assert [(each.index, each.count) for each in saved.segments] == [("milvus", small.COUNT), ("flat", 3)]
+    answer = hubless.open(tmp_path, "beside").query(small.query_bank()[:2])
+    # the version that brought it may go
+    assert engines.prune(hubless.Catalog(tmp_path), "beside", 1) == [first.version]
+    build(tmp_path, "another")
+    assert client.has_collection(place(first))
+    assert hubless.open(tmp_path, "beside").query(small.query_bank()[:2]).ids == answer.ids
+    engines.delete(hubless.Catalog(tmp_path), "beside")
+    assert not client.has_collection(place(first))
+
+
+def test_save_after_many_changes_makes_a_new_collection_with_all_targets(tmp_path, client):
+    first, saved = changed_in_both(tmp_path, "moved", [f"more-{row}" for row in range(9)])
+    assert saved.index.engine.name == collection_name("moved", saved.version) != place(first)
     assert standing(client, "moved") == place(saved)
-    for ours, known in zip(answers[1], answers[0], strict=True):
-        assert [hit.id for hit in ours] == [hit.id for hit in known]
-        assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in known], abs=1e-5)
+    assert engines.prune(hubless.Catalog(tmp_path), "moved", 1) == [first.version]
+    assert [client.has_collection(place(each)) for each in (first, saved)] == [False, True]
 
 
 def test_refit_keeps_the_engine_and_the_kind_of_index(tmp_path, client):
@@ -157,16 +186,16 @@ def test_job_file_names_the_engine(tmp_path, client):
 
 
 def test_collection_that_was_emptied_and_filled_again_stays_in_milvus(tmp_path, client):
-    build(tmp_path, "emptied", index="hnsw")
+    first = build(tmp_path, "emptied", index="hnsw")
     index = hubless.open(tmp_path, "emptied")
     index.remove(list(range(small.COUNT)))
     empty = index.save(tmp_path, "emptied")
-    assert (empty.count, empty.index.engine.name, empty.index.engine.kind) == (0, "", "hnsw")
+    assert (empty.count, place(empty), empty.index.engine.kind) == (0, place(first), "hnsw")
     index = hubless.open(tmp_path, "emptied")
     assert len(index.query(small.query_bank()[:1])[0]) == 0
     index.add(small.targets(3), ids=np.arange(small.COUNT))
     filled = index.save(tmp_path, "emptied")
     assert client.has_collection(place(filled))
-    assert standing(client, "emptied") == place(filled)
+    assert standing(client, "emptied") == place(filled) != place(first)
     found = hubless.open(tmp_path, "emptied").query(small.targets(3)[:3], strength=0, limit=1)
     assert [hits[0].id for hits in found] == [0, 1, 2]

@@ -36,6 +36,8 @@ RESTORED, IDLE = 0.2, 0.4
 """Of the lives of servers in a long run; in the second nobody asks at first, so that a waiting bank can be fitted."""
 IDLE_SECONDS = 4.0, 12.0
 """The service looks every five whether enough queries were asked, and a fit takes two or three."""
+FLUSHED = {"merge_at": 10, "keep_versions": 100}
+"""Of a trained index: after so few writes it is soon trained anew. All versions of a life of the servers stay."""
 SOON = {"poll_seconds": 0.05, "drain_seconds": 0, "default_timeout_ms": 60_000}
 
 
@@ -156,9 +158,9 @@ def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(
 ):
     """One life of all servers, or as many as the seconds take. In each, workers and whole servers are killed."""
     catalog, rng, done = tmp_path / "catalog", random.Random(workers), Counter()  # noqa: S311
-    history = rivals.build(catalog)
+    history = rivals.build(catalog, index="hnsw" if merging else "flat")
     names = clerks.build(catalog, rivals.NAME)
-    settings = {**SOON, "query_sample": tmp_path / "sample"}
+    settings = {**SOON, **(FLUSHED if merging else {}), "query_sample": tmp_path / "sample"}
     learners.build(catalog, settings["query_sample"], names)
     kinds = WITH_MERGES if merging else rivals.KINDS
     clients = [rivals.Rival(number, history, kinds, versions_change=merging) for number in range(4)]
@@ -202,6 +204,8 @@ def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(
                         if server is not serving[-1]:
                             working.wait(rng, LONGEST)
     done.update(writes=history.writes, reads=history.reads, scrolls=history.scrolls)
+    made = [each.manifest.segments for each in hubless.Catalog(catalog).versions(rivals.NAME) if each.manifest]
+    done.update(flushed=sum(len(each) > 1 for each in made), trained=len({each[0].name for each in made}) - 1)
     done.update(merges=changing.merged, killed_merges=changing.killed)
     done.update(learned=len(set.union(*(each.versions for each in learning))) - 1)
     for client in clients:

@@ -8,7 +8,7 @@ import time
 
 import httpx
 import pytest
-from support import busy
+from support import busy, small
 from support.server_process import command_line, served
 
 import hubless
@@ -94,14 +94,16 @@ def ready(server):
 def test_deleted_version_is_served_on_from_what_is_mapped(copy):
     with served(copy, **QUICK) as server:
         # perhaps while its hashes are still compared
-        shutil.rmtree(hubless.Catalog(copy).folder("words").rename(copy.with_name("deleted")))
+        folder = hubless.Catalog(copy).folder("words")
+        for deleted in {folder, *(path.parent for path in small.paths(folder))}:
+            shutil.rmtree(deleted.rename(copy.with_name("deleted")))
         time.sleep(0.5)  # some looks at the catalog
         assert [ask(server, "words", limit=300) for _ in range(3)] == [200] * 3
         assert ready(server)["words"]["status"] == "ready"
 
 
 def truncate(catalog, collection):
-    os.truncate(hubless.Catalog(catalog).folder(collection) / "index.faiss", 0)
+    os.truncate(small.path_of(hubless.Catalog(catalog).folder(collection), "index.faiss"), 0)
 
 
 def test_index_that_is_cut_kills_a_single_process_and_is_refused_at_its_next_start(copy):

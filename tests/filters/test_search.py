@@ -3,8 +3,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.problems import with_hubs
+from support.segments import chosen
 
 import hubless
+from hubless.builder.indexing import in_segments
 from hubless.corrections import CORRECTIONS, Gate
 from hubless.corrections.query_time import Candidates, rescore
 from hubless.errors import InputError, UnknownField
@@ -12,8 +14,7 @@ from hubless.knn import INDEXES, make_index, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
-from hubless.search.engines.sharded import embedded
-from hubless.search.matches import Matches
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.ranker import Ranker
 from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import as_source
@@ -32,7 +33,7 @@ def problem():
 
 @pytest.fixture(scope="module", params=[*INDEXES, "flat, cut", "fastscan_fp16, cut", "ivf, cut", "hnsw_sq8, cut"])
 def made(request, problem):
-    """A ranker over an index of the kind, or over shards, with its cheapest parameters; and what it scores exactly."""
+    """A ranker over an index of the kind, or over segments, with its cheapest parameters; and the exact scores."""
     kind, cut = INDEXES[request.param.partition(",")[0]], request.param.endswith("cut")
     offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
     targets, bank = as_source(problem.targets, "targets"), as_source(problem.bank, "bank")
@@ -41,9 +42,9 @@ def made(request, problem):
     with openmp_threads(1):  # more would wait for one another where the machine is busy
         vectors, bounds = AugmentedVectors(targets, offsets, pivot, half), [0, 640, COUNT] if cut else [0, COUNT]
         parts = [make_index(kind, vectors.rows(*each), 0, Silent()) for each in pairwise(bounds)]
-    made = embedded(kind, parts, DIM, kind.ladder(COUNT)[0], pivot)
+    made = in_segments([FaissIndex(kind, part, DIM, kind.ladder(COUNT)[0], pivot) for part in parts], offsets)
     exact = problem.queries.astype(np.float64) @ made.vectors(np.arange(COUNT)).T - offsets
-    return Ranker(made, offsets), exact
+    return Ranker(made), exact
 
 
 class TestKinds:
@@ -52,7 +53,7 @@ class TestKinds:
     def test_hits_are_matches_as_many_as_asked_for_with_exact_scores(self, made, problem, share, together):
         ranker, exact = made
         mask = np.random.default_rng(3).random(COUNT) < share
-        matches = Matches(mask)
+        matches = chosen(ranker.targets, mask)
         k = min(K, matches.count)
         assert k > 0
         best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :k]
@@ -72,7 +73,7 @@ class TestKinds:
     def test_exact_search_finds_the_best_with_any_index(self, made, problem, share):
         ranker, exact = made
         mask = np.random.default_rng(4).random(COUNT) < (share or 1)
-        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, share and Matches(mask))
+        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, share and chosen(ranker.targets, mask))
         best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :K]
         np.testing.assert_allclose(found.scores, best, rtol=0, atol=1e-3)
 
@@ -80,7 +81,8 @@ class TestKinds:
         ranker, exact = made
         monkeypatch.setattr(selected, "rows_of_a_part", lambda dim: 7)  # fewer than k
         rows = np.arange(0, COUNT, 60)
-        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, Matches(np.isin(np.arange(COUNT), rows)))
+        matches = chosen(ranker.targets, np.isin(np.arange(COUNT), rows))
+        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, matches)
         np.testing.assert_allclose(found.scores, -np.sort(-exact[:, rows], axis=1)[:, :K], rtol=0, atol=1e-3)
 
 

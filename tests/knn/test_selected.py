@@ -7,7 +7,7 @@ from support.naive import top_k
 from hubless.knn import INDEXES, IndexType, make_index, search_selected
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
-from hubless.search.matches import Matches
+from hubless.search.bitmap import Bitmap
 from hubless.vectors.sources import as_source
 
 COUNT, DIM, QUERIES = 6000, 16, 20
@@ -49,7 +49,7 @@ def test_hits_score_as_in_a_sorted_list_of_the_selected(made, rows, share, k, to
     kind, index = made
     mask = np.arange(COUNT) == 17
     mask |= np.random.default_rng(1).random(COUNT) < share
-    selected = Matches(mask)
+    selected = Bitmap(mask)
     queries = rows[COUNT : COUNT + together]
     exact = queries @ rows[:COUNT].T
     scores, found = search_selected(kind, index, queries, k, selected)
@@ -69,7 +69,7 @@ def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_a_third_time
     scores = (query @ rows[:COUNT].T)[0]
     mask = np.zeros(COUNT, np.bool_)
     mask[np.argsort(scores)[: COUNT // 2]] = True
-    selected, watched = Matches(mask), Watched(kind)
+    selected, watched = Bitmap(mask), Watched(kind)
     for turn in (1, 2, 3, 4):
         found, _ = search_selected(watched, index, query, 10, selected)
         np.testing.assert_array_equal(found[0], np.sort(scores[mask])[::-1][:10])

@@ -149,7 +149,7 @@ def test_explanation_has_both_ranks_and_the_measured_occurrence(collections, met
 
 def test_stored_occurrence_is_that_of_the_measuring_queries(path, collections):
     collection = collections["csls"]
-    stored = np.load(hubless.Catalog(path).folder("csls") / "occurrence.npy")
+    stored = np.load(small.path_of(hubless.Catalog(path).folder("csls"), bundle.OCCURRENCE))
     assert stored.sum(axis=1).tolist() == [10 * collection.manifest.measured.queries] * 2
     assert stored.max(axis=1).tolist() == [
         collection.manifest.measured.hubness_raw.most,
@@ -174,7 +174,7 @@ def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
 def test_occurrences_of_other_targets_are_refused(tmp_path):
     manifest = small.build(tmp_path)
     path = small.folder(tmp_path, manifest)
-    np.save(path / bundle.OCCURRENCE, np.zeros((2, 3), np.uint16))
+    np.save(small.path_of(path, bundle.OCCURRENCE), np.zeros((2, 3), np.uint16))
     small.reseal(path)
     with pytest.raises(BundleDamaged, match=r"occurrence\.npy: has the shape \(2, 3\)"):
         hubless.open(tmp_path, "photos")

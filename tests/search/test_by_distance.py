@@ -187,14 +187,15 @@ class TestChanges:
         nearest = [float(np.max(each - 1e9 * np.eye(5))) for each in among]
         assert nearest[1] < nearest[0]
 
-    def test_merge_of_a_graph_that_grows_keeps_its_recall(self, tmp_path):
+    @pytest.mark.parametrize(("built", "grown"), [(1400, 100), (1300, 0)])
+    def test_merge_of_a_graph_with_more_beside_it_keeps_its_recall(self, tmp_path, built, grown):
         problem = away_from_origin(seed=5, targets=1500, bank=200, queries=50, dim=16)
-        index = hubless.Index("csls", "euclidean", index="hnsw").fit(problem.bank, problem.targets[:1300])
+        index = hubless.Index("csls", "euclidean", index="hnsw").fit(problem.bank, problem.targets[:built])
         index.save(tmp_path, "graph")
-        index.add(problem.targets[1300:])
+        index.add(problem.targets[built:])
         index.save(tmp_path, "graph")
         opened = hubless.open(tmp_path, "graph")
-        assert opened.manifest.grown == 200
+        assert opened.manifest.grown == grown  # more than a tenth trains it anew
         check_ranking(
             opened.query(problem.queries, 10, 0.0, {"exact": True}).rows,
             by_distance.similarities(problem.queries, problem.targets),

@@ -7,8 +7,8 @@ import pytest
 from support import small, writing
 
 import hubless
-from hubless.search.delta.writes import Remove
 from hubless.search.transaction import WritableCollection
+from hubless.search.writes import Remove
 from hubless.store.log import LOG, Log
 
 

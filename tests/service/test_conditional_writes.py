@@ -11,7 +11,6 @@ from support.files import arrow_stream
 from support.writing import check, model, point, put, writable
 
 import hubless
-from hubless.search.delta.overlay import seqs_of
 from hubless.store.log import Log
 from hubless_service.http.arrow import ARROW
 
@@ -58,7 +57,9 @@ def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_pa
     }
     hubless.merge(tmp_path, writing.NAME)
     merged = hubless.open(tmp_path, writing.NAME)
-    assert seqs_of(merged.parts, np.arange(2)).tolist() == [patched, patched]
+    rows = np.arange(merged.count)
+    seqs = merged.parts.targets.seqs(rows).tolist()
+    assert dict(zip(merged.ids(rows), seqs, strict=True)) == {each["id"]: each["seq"] for each in page}
 
 
 def test_write_goes_through_if_the_point_is_as_it_was(client):

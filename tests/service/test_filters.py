@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
 import hubless
-from hubless.search.matches import find_matches
+from hubless.search.segments.targets import Targets
 
 WORDS = "/v1/collections/words"
 FILTERS = [
@@ -68,11 +68,13 @@ def test_filter_that_has_to_be_evaluated_is_a_stage_and_one_that_is_known_is_not
 def test_filter_is_never_evaluated_in_the_event_loop(serve, catalog, monkeypatch):
     threads = []
 
+    matches = Targets.matches
+
     def evaluate(*arguments):
         threads.append(threading.current_thread().name)
-        return find_matches(*arguments)
+        return matches(*arguments)
 
-    monkeypatch.setattr("hubless.search.matches.find_matches", evaluate)
+    monkeypatch.setattr(Targets, "matches", evaluate)
     monkeypatch.setattr("hubless_service.searching.work_queue.SHORT", 1e9)  # whatever was seen once
     forgetful = hubless.open(catalog, "words", filter_cache=0)
     with serve({"words": forgetful}, search_threads=1) as (client, _):

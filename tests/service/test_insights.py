@@ -13,6 +13,7 @@ import hubless
 from hubless import measures
 from hubless.builder.pipeline.survey import by_chance
 from hubless.measures.projection import project
+from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless_service.routes.versions import _comparing
 
@@ -22,7 +23,7 @@ K = 10
 
 def stored(catalog, name="words"):
     folder = hubless.Catalog(catalog).folder(name)
-    return np.load(folder / bundle.OCCURRENCE).astype(int)
+    return np.load(bundle.segment_path(folder, folder.name) / bundle.OCCURRENCE).astype(int)
 
 
 def test_occurrence_is_what_the_build_measured(http, catalog, words):
@@ -74,7 +75,8 @@ def test_findings_of_a_number_and_of_no_target(http):
 
 
 def test_version_without_counts_has_them_counted_over_the_bank_sample(words, serve):
-    uncounted = hubless.Collection(replace(words.parts, occurrence=lambda: None))
+    segment = replace(words.parts.targets.first, occurrence=None)
+    uncounted = hubless.Collection(replace(words.parts, targets=Targets.of([segment], words.dim)))
     with serve({"words": uncounted}) as (client, _):
         answer = client.get(f"{WORDS}/occurrence").json()
     sample = words.parts.bank_sample

@@ -79,9 +79,8 @@ def test_work_waits_while_another_job_changes_the_collection(home, start, monkey
     monkeypatch.setattr(maintaining, "_BUSY_SECONDS", 0.2)
     monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
     with lease(home, "hubless reindex"):
-        start(merge_at=1)
-        until(lambda: is_running(home))
-        until(lambda: not is_running(home))
+        maintainer = start(merge_at=1)
+        until(lambda: (NAME, "flush") in maintainer._not_before)
         assert hubless.open(home.parent, NAME).parts.added == 1
     until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
 
@@ -96,11 +95,12 @@ def test_work_whose_process_is_gone_has_failed_and_says_so(home):
 def test_work_whose_process_is_killed_is_done_again(home, start, monkeypatch):
     monkeypatch.setattr(maintaining, "_AFTER_FAILURE", 0.5)
     monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
-    start(merge_at=1)
+    order = give_bank(home, BANK, append=False)
+    start()
     os.kill(until(child), signal.SIGKILL)
     until(lambda: not is_running(home))
     assert hubless.open(home.parent, NAME).count == len(model()) + 1
-    until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
+    until(lambda: hubless.open(home.parent, NAME).manifest.bank_order == order.number)
 
 
 def child():

@@ -65,7 +65,7 @@ def test_damaged_version_holds_up_neither_the_old_one_nor_other_collections(publ
     found.names()
     damaged = publish(data=1)
     other = publish(name="other")
-    key = f"some/catalog/photos/versions/{damaged}/index.faiss"
+    key = f"some/catalog/photos/segments/{damaged}/index.faiss"
     content = store.objects()[key]
     store.put(key, content[:-1] + bytes([content[-1] ^ 1]))
     assert list(found.names()) == ["other", "photos"]
@@ -89,7 +89,7 @@ def test_copy_that_was_damaged_on_the_disk_is_brought_again(publish, source, tmp
     version = publish()
     found = source()
     found.names()
-    path = tmp_path / "served" / "photos" / "versions" / version / "offsets.npy"
+    path = tmp_path / "served" / "photos" / "segments" / version / "offsets.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     assert found.open("photos", hashes=True).version == version
 

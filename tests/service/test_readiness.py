@@ -151,11 +151,11 @@ def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_next_at_once
         def current(self, name):
             return self.now
 
-        def open(self, name, *, hashes):
+        def open(self, name, *, hashes, known=None):
             if self.now == "before":
                 self.now = words.version
                 raise StorageError(catalog / "index.faiss", "no such file or folder")
-            return super().open(name, hashes=hashes)
+            return super().open(name, hashes=hashes, known=known)
 
     with serving_catalog(catalog, Merged({"words": words}), poll_seconds=1000) as url:
         ready = httpx.get(f"{url}/readyz")

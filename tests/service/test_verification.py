@@ -17,6 +17,7 @@ from support.writing import NAME
 import hubless
 from hubless.errors import BundleDamaged, StorageError
 from hubless.search.parts import Parts
+from hubless.store.bundle import path_of
 from hubless_service.searching.collection_sources import CatalogSource
 
 QUERY = "/v1/collections/words/query"
@@ -27,7 +28,8 @@ ASK = {"text": "amber"}
 def damaged(catalog, tmp_path):
     """A catalog of which one collection has a wrong byte that no canary query notices."""
     copy = shutil.copytree(catalog, tmp_path / "catalog")
-    file = hubless.Catalog(copy).folder("words") / "correction.npz"
+    folder = hubless.Catalog(copy).folder("words")
+    file = path_of(folder, f"fits/{folder.name}/correction.npz")
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -128,10 +130,10 @@ def test_an_opening_that_fails_once_is_tried_again(tmp_path, monkeypatch):
     fails = [BundleDamaged(tmp_path / "occurrence.npz", "cannot be read")]
     open_once = CatalogSource.open
 
-    def opened(self, name, *, hashes):
+    def opened(self, name, *, hashes, known=None):
         if fails:
             raise fails.pop()
-        return open_once(self, name, hashes=hashes)
+        return open_once(self, name, hashes=hashes, known=known)
 
     monkeypatch.setattr(CatalogSource, "open", opened)
     with writing.writable(tmp_path) as client:

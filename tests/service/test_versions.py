@@ -31,8 +31,8 @@ class Remembering:
     def __getattr__(self, name):
         return getattr(self._source, name)
 
-    def open(self, name, *, hashes):
-        collection = self._source.open(name, hashes=hashes)
+    def open(self, name, *, hashes, known=None):
+        collection = self._source.open(name, hashes=hashes, known=known)
         self._opened.append(weakref.ref(collection))
         return collection
 

@@ -8,7 +8,7 @@ from support import small
 
 import hubless
 from hubless.errors import HublessError, LogDamaged
-from hubless.search.delta.writes import Remove
+from hubless.search.writes import Remove
 from hubless.store.log import LOG, LOG_LAST, Log
 
 NAME = "photos"

@@ -9,20 +9,20 @@ import hubless
 from hubless.errors import BundleDamaged, StorageError
 from hubless.store.aliases import ALIASES
 from hubless.store.bundle import read_manifest
-from hubless.store.names import is_name, is_segment
+from hubless.store.names import is_file_name, is_name
 
 OUTSIDE = ["../../.bashrc", "/etc/passwd", "..", ".", "", "a/b", "a\\b", ".hidden", "a\0b", "a\n", "x" * 129, "é"]
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_name_that_leads_elsewhere_is_no_name(name):
-    assert not is_segment(name)
+    assert not is_file_name(name)
     assert not is_name(name)
 
 
 @pytest.mark.parametrize("name", ["index.faiss", "index-001.faiss", "20260101T000000000000-abc123"])
 def test_names_that_builds_give_are_names(name):
-    assert is_segment(name)
+    assert is_file_name(name)
 
 
 @pytest.fixture
@@ -35,7 +35,16 @@ def changed(folder, **changes):
     small.write_sealed(folder, small.read_plain(folder) | changes)
 
 
-@pytest.mark.parametrize("name", [name for name in OUTSIDE if "\0" not in name])
+BESIDE = [
+    "versions/x/index.faiss",
+    "segments/x",
+    "segments/x/y/ids.arrow",
+    "segments/../CURRENT",
+    "segments//ids.arrow",
+]
+
+
+@pytest.mark.parametrize("name", [*(name for name in OUTSIDE if "\0" not in name), *BESIDE, "/fits/x/y", "fits/.x/y"])
 def test_manifest_with_a_file_elsewhere_is_refused_by_its_name(folder, name):
     files = small.read_plain(folder)["files"]
     changed(folder, files={**files, name: {"size": 0, "sha256": "0" * 64}})
@@ -43,9 +52,16 @@ def test_manifest_with_a_file_elsewhere_is_refused_by_its_name(folder, name):
         read_manifest(folder)
 
 
-@pytest.mark.parametrize("field", ["version", "collection"])
+@pytest.mark.parametrize("field", ["version", "collection", "fit", "built"])
 def test_manifest_of_a_version_elsewhere_is_refused(folder, field):
     changed(folder, **{field: "../x"})
+    with pytest.raises(BundleDamaged, match="is no name of"):
+        read_manifest(folder)
+
+
+def test_manifest_of_a_segment_elsewhere_is_refused(folder):
+    (segment,) = small.read_plain(folder)["segments"]
+    changed(folder, segments=[segment | {"name": "../x"}])
     with pytest.raises(BundleDamaged, match="is no name of"):
         read_manifest(folder)
 

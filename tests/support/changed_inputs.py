@@ -82,7 +82,7 @@ def build(catalog, given):
 
 def fingerprint(folder, manifest):
     """What a version holds, and of which files it says that it is."""
-    kept = {name: record.sha256 for name, record in manifest.files.items()}
+    kept = {name.replace(manifest.version, "*"): record.sha256 for name, record in manifest.files.items()}
     return {**kept, "inputs": {name: record.sha256 for name, record in manifest.provenance.inputs.items()}}
 
 

@@ -4,6 +4,7 @@ import pickle
 import time
 
 import numpy as np
+from support import small
 from support.problems import with_hubs
 
 import hubless
@@ -28,7 +29,7 @@ def offsets_built(catalog, executor, correction, parameters=None, **given):
     given = {"correction": correction, "parameters": parameters, "executor": executor} | banks | given
     manifest = hubless.build(catalog, "all", targets, bank, index="flat", **given)
     folder = Catalog(catalog).folder("all", manifest.version)
-    return np.load(folder / "offsets.npy"), manifest, folder
+    return np.load(small.path_of(folder, "offsets.npy")), manifest, folder
 
 
 def sums(shard, along):

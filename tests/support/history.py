@@ -36,17 +36,19 @@ class Attempt:
     points: list[tuple[str, str | None]]  # id and key of vector, None to keep it
     title: str  # unlike all others
     expected: int | None = None  # seq that the one target must have; None for any
-    floor: int = 0  # the last write of the version that is written to; its points have this seq, whatever put them
     durable: bool = True
     faulty: bool = False
     after: int = 0  # the last write that was acknowledged when it began
     seq: int | None = None  # what was answered, with the document; None if no answer came
     document: dict[str, Any] = field(default_factory=dict)
 
-    def play(self, state, seq):
-        """The state after this write, and what it answers; None for the state if it is refused."""
+    def play(self, state, seq, merged=frozenset()):
+        """The state after this write, and what it answers; None for the state if it is refused.
+
+        A point may have the number of a version, `merged`, that is later than its own write.
+        """
         ids = [wanted for wanted, _ in self.points]
-        if self.expected is not None and (ids[0] not in state or max(state[ids[0]].seq, self.floor) != self.expected):
+        if self.expected is not None and self._is_refused(state.get(ids[0]), merged):
             return None, {"code": "precondition_failed"}
         if self.kind == "insert" and any(wanted in state for wanted in ids):
             return None, {"code": "point_exists"}
@@ -61,6 +63,15 @@ class Attempt:
         changed = {wanted: Value(key or state[wanted].key, self.title, seq) for wanted, key in self.points}
         return {**state, **changed}, {"inserted": len(ids) - there, "updated": there}
 
+    def _is_refused(self, known, merged):
+        """Whether a point is not the expected one. If it may be either, the answer tells."""
+        if known is None:
+            return True
+        later = {each for each in merged if each > known.seq}
+        if self.expected not in {known.seq, *later}:
+            return True
+        return bool(later) and self.document.get("code") == "precondition_failed"
+
 
 @cache
 def vector(key):
@@ -74,7 +85,7 @@ class History:
     def __init__(self, state, last=0):
         self.states = {last: state}
         self.base = self.last = self.durable = last  # the last write that was acknowledged
-        self.merged = {last}  # the last writes of versions; all points of a version have this number
+        self.merged = {last}  # the last writes of versions that were built; their points may have this number
         self.writes = self.reads = self.scrolls = 0  # how many were checked
         self._open: list[Attempt] = []  # begun, and not answered
         self._done: list[Attempt] = []
@@ -196,20 +207,20 @@ class History:
                 raise Wrong(f"several writes are number {seq}: {here}")
             if seq > self.base:
                 attempt = lost.get(seq) or here.pop(0)
-                after, document = attempt.play(state, seq)
+                after, document = attempt.play(state, seq, self.merged)
                 if after is None or attempt.faulty:
                     raise Wrong(f"write {seq} was to be refused ({document}): {attempt}")
                 self._compare(attempt, document, attempt.document)
                 states[seq] = state = after
             for attempt in here:  # those that changed nothing
-                after, document = attempt.play(state, seq)
+                after, document = attempt.play(state, seq, self.merged)
                 if after is None or after != state:
                     raise Wrong(f"a write that changed nothing was to change something after {seq}: {attempt}")
                 self._compare(attempt, document, attempt.document)
         for attempt in done:
             if attempt.seq is None and not attempt.faulty:
                 after = range(attempt.after, last + 1)
-                played = [attempt.play(states[seq], seq)[1] for seq in after if seq in states]
+                played = [attempt.play(states[seq], seq, self.merged)[1] for seq in after if seq in states]
                 if played and not any(document.get("code") == attempt.document["code"] for document in played):
                     raise Wrong(f"refused without a reason: {attempt}")
         return states

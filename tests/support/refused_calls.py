@@ -6,7 +6,6 @@ once a moment, each time with a copy of the catalog of its own.
 
 import errno
 import importlib
-import itertools
 import json
 import os
 import shutil
@@ -20,20 +19,28 @@ from support.processes import in_child
 NAME = "photos"
 FAULTS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "short": -1, "kill": None}
 BESIDE = {"CURRENT", "LOCK", "versions", "log.sqlite", "log.sqlite.lock", "log.sqlite-wal", "log.sqlite-shm"}
-BESIDE |= {"log.sqlite.last", "log.sqlite.seen", ".answered"}
+BESIDE |= {"log.sqlite.last", "log.sqlite.seen", ".answered", "segments", "fits"}
 
 
 def make(catalog):
-    """Make what every action begins with: two versions, and writes that neither has."""
+    """Make what every action begins with: versions, the last of which was flushed, and writes that none has.
+
+    At the address is the flushed version, of which a copy has the one before.
+    """
     for data in (0, 1):
-        small.build_full(catalog, data=data, correction="csls", parameters={"k": 3}, index="flat")
+        small.build_full(catalog, data=data, correction="csls", parameters={"k": 3}, index="hnsw")
     (catalog / "files").mkdir()
     np.save(catalog / "files" / "bank.npy", small.query_bank())
     jobs.rewrite(catalog / "files", targets="items.parquet")
     jobs.write_targets(catalog / "files" / "items.parquet", jobs.names(0, 12), title=[str(row) for row in range(12)])
+    publish(catalog)
+    pull(catalog)
     with following(catalog) as living:
         for number in range(3):
+            if number == 2:
+                flush(hubless.Catalog(catalog), living.current.parts)
             put(living, number)
+    publish(catalog)
     hubless.Catalog(catalog).set_alias("old", NAME)
     back_up(hubless.Catalog(catalog), catalog / "files" / "backup")
 
@@ -58,7 +65,7 @@ def put(living, number):
         living.catch_up()
         transaction = living.begin()
         transaction.add(appender.add(write.kind, write.encode()), write)
-        transaction.state()
+        transaction.collection()
         appender.commit()
         living.commit(transaction)
 
@@ -84,6 +91,36 @@ def write(catalog, told):
 
 def merged(catalog, told):
     merge(catalog, NAME, keep=1)
+
+
+def flushed(catalog, told):
+    with following(catalog) as living:
+        living.catch_up()
+        flush(hubless.Catalog(catalog), living.current.parts, keep=1)
+
+
+def compacted(catalog, told):
+    compaction.BEHIND = 0  # so that it is due
+    done = compact(catalog, NAME, keep=1)
+    assert done or not hubless.open(catalog, NAME).manifest.grown
+
+
+def at_address(catalog, folder):
+    """A catalog in object storage, of which `folder` has copies. Its objects are files."""
+    there = catalog / "files" / "address"
+    there.mkdir(exist_ok=True)
+    objects._store = lambda address: LocalStore(there)
+    return RemoteCatalog("s3://bucket", folder)
+
+
+def publish(catalog):
+    remote = at_address(catalog, catalog)
+    remote.objects.remove(f"{NAME}/CURRENT")  # a file can be put as a new one only
+    remote.push(NAME, remote.catalog.current(NAME), None)
+
+
+def pull(catalog, told=None):
+    at_address(catalog, catalog / COPIES["pull"]).pull(NAME)
 
 
 def rollback(catalog, told):
@@ -128,6 +165,9 @@ ACTIONS = {
     "build": build,
     "write": write,
     "merge": merged,
+    "flush": flushed,
+    "compaction": compacted,
+    "pull": pull,
     "rollback": rollback,
     "prune": prune,
     "alias": alias,
@@ -136,9 +176,9 @@ ACTIONS = {
     "backup": backed_up,
     "restore": restored,
 }
-COPIES = {"backup": "copy", "restore": "new"}
+COPIES = {"backup": "copy", "restore": "new", "pull": "pulled"}
 """The catalogs that actions make, in the folder of theirs."""
-REPEATS = {"build", "merge", "prune", "alias", "delete", "reindex", *COPIES}
+REPEATS = {"build", "merge", "flush", "compaction", "prune", "alias", "delete", "reindex", *COPIES}
 """Actions that come to the same if they are done again."""
 
 
@@ -149,14 +189,19 @@ def state(catalog):
         return None
     if NAME not in found.collections():
         return json.dumps(sorted(found.aliases()))
+    if catalog.name == COPIES["pull"]:  # nobody writes to it
+        copies = at_address(catalog.parent, catalog).catalog
+        return json.dumps([targets_of(small.check_complete(copies)), [], None])
     with following(catalog) as living:
         living.catch_up()
-        opened = living.current
         small.check_complete(catalog)
-        rows = np.arange(opened.count)
-        vectors, payload = opened.vectors(rows).round(6).tolist(), opened.payload(rows)
-        targets = sorted(zip(opened.ids(rows), vectors, map(str, payload), strict=True))
-    return json.dumps([targets, sorted(found.aliases()), living.error])
+        return json.dumps([targets_of(living.current), sorted(found.aliases()), living.error])
+
+
+def targets_of(opened):
+    rows = np.arange(opened.count)
+    vectors, payload = opened.vectors(rows).round(6).tolist(), opened.payload(rows)
+    return sorted(zip(opened.ids(rows), vectors, map(str, payload), strict=True))
 
 
 def leftovers(catalog):
@@ -165,6 +210,7 @@ def leftovers(catalog):
         return [path.name for path in catalog.iterdir() if path.name.startswith(".deleted")]
     hidden = {path.name for path in (home / "versions").iterdir() if path.name.startswith(".")}
     hidden |= {path.name for path in (*catalog.glob(".unfinished*"), *catalog.parent.glob(".unfinished*"))}
+    hidden |= small.unnamed(home)
     return sorted(({path.name for path in home.iterdir()} - BESIDE | hidden) - {".lease"})
 
 
@@ -204,12 +250,12 @@ def problem_of(action, catalog, outcome, expected):
         found = hubless.Catalog(catalog)
         if action == "delete" and NAME not in found.collections():
             small.build(catalog)
-        if action in COPIES and state(result) == expected[1]:
+        if action in COPIES and action != "pull" and state(result) == expected[1]:
             told(state=expected[1], left=[])  # it had come to its end, and refuses to do it twice
             return
         if action in REPEATS:
             ACTIONS[action](catalog, told)
-        else:  # another change of the collection clears up
+        if action not in REPEATS or action == "compaction":  # another change clears up; the second may be due no more
             found.rollback(NAME, found.current(NAME))
         told(state=state(result), left=leftovers(result))
 
@@ -246,7 +292,8 @@ def load(modules):
 
 def main(root, most):
     template = root / "template"
-    in_child(lambda told: make(template))
+    made = in_child(lambda told: make(template))
+    assert made["error"] is None, made
     for action in ACTIONS:
         strike_each(root, template, action, most)
 
@@ -272,8 +319,10 @@ def strike_each(root, template, action, most):
         expected.append(looked["state"])
         shutil.rmtree(catalog)
     total = peace["calls"]
-    moments = range(1, total + 1) if most >= total else sorted({1 + total * each // most for each in range(most)})
-    for fault, moment in itertools.product(FAULTS, moments):
+    each, few = range(1, total + 1), most * len(FAULTS)
+    spread = [1 + total * number // few for number in range(few)]
+    moments = {fault: each if most >= total else spread[first :: len(FAULTS)] for first, fault in enumerate(FAULTS)}
+    for fault, moment in [(fault, moment) for fault, some in moments.items() for moment in some]:
         catalog = copied(f"{fault}-{moment}")
         outcome = struck(action, catalog, moment, fault)
         told = {key: outcome.get(key) for key in ("call", "error", "text")}
@@ -287,15 +336,19 @@ if __name__ == "__main__":
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet
+    from obstore.store import LocalStore
     from support import calls, jobs, small
 
     import hubless
     from hubless.builder.backup import back_up, restore
-    from hubless.builder.lifecycle import merge
+    from hubless.builder.lifecycle import compact, flush, merge
+    from hubless.builder.pipeline import compaction
     from hubless.errors import CollectionNotFound, StorageError
     from hubless.search.collection import open_collection
-    from hubless.search.delta.writes import Put
     from hubless.search.transaction import WritableCollection
+    from hubless.search.writes import Put
+    from hubless.store.remote import objects
+    from hubless.store.remote.mirror import RemoteCatalog
 
     small.vectors(1, 0)
     main(Path(sys.argv[1]), int(sys.argv[2]))

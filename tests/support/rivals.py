@@ -22,10 +22,10 @@ IDS = [f"p{number}" for number in range(10)]
 FIRST = IDS[:5]
 
 
-def build(catalog, first=FIRST):
+def build(catalog, first=FIRST, index="flat", **more):
     """The collection that the clients write to, and its history."""
     targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (first, map(str, range(12)))]
-    options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat"}
+    options = {"correction": "csls", "parameters": {"k": 2}, "index": index, **more}
     payload = [{"title": each} for each in first]
     hubless.build(catalog, NAME, targets, bank, ids=first, payload=payload, **options)
     return History({wanted: Value(wanted, wanted, 0) for wanted in first})

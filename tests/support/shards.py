@@ -29,12 +29,6 @@ def folder(catalog, version=None):
     return hubless.Catalog(catalog).folder(NAME, version)
 
 
-def inodes(catalog, version=None):
-    """The files of the index, and which file on the disk each is."""
-    home = folder(catalog, version)
-    return {file.name: file.stat().st_ino for file in sorted(home.glob("index*"))}
-
-
 def same_answers(first, second):
     """Fail unless two collections give the same exact hits with the same scores, raw and corrected."""
     for strength in (0, 1):

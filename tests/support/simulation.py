@@ -21,7 +21,7 @@ import time
 import traceback
 from collections import Counter
 from concurrent.futures import Executor, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from errno import EIO
 from functools import lru_cache
@@ -31,7 +31,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from support import calls, rivals
+from support import calls, rivals, small
 from support.catalog_history import (
     ALIASED,
     ANY,
@@ -49,10 +49,12 @@ from support.clerks import MARKED, NEW, stands_of
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
-from hubless.builder.lifecycle import merge
+from hubless.builder import indexing
+from hubless.builder.lifecycle import compact, flush, merge
+from hubless.builder.pipeline import compaction
 from hubless.errors import HublessError
 from hubless.kernels import coupling, streaming, threads
-from hubless.search.delta.writes import Put
+from hubless.search.writes import Put
 from hubless.store import bank_order, bundle, locks
 from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
@@ -74,6 +76,14 @@ BRIEF = "brief"
 PROBE = "probe"
 """An alias whose revision tells how often any was changed."""
 STEPS = 20
+INDEX = {"index": "hnsw", "shard_targets": 8}
+"""One that is trained, in one or two segments."""
+DUE = 0, 9, 9
+"""Of the rows, how many may be gone or come behind until the index is trained anew."""
+MERGE, COMPACTION = "merge", "compaction"
+"""A merge, or a flush, keeps other jobs out; others change versions beside a compaction."""
+KILLED = 0.15
+"""Of the jobs, how many are to be killed."""
 REFUSED = {NO_COLLECTION, ALIASED}
 _PAGE = 4096
 _FOREVER = 1e9
@@ -171,12 +181,6 @@ class Worker:
         for living in self.shelf.living():
             if follow(living):
                 self.look()
-
-    @property
-    def floor(self):
-        """The last write that the version has which is served."""
-        collection = self.shelf.known(NAME).collection
-        return collection.manifest.log_seq if collection else 0
 
     def end(self):
         for living in self.shelf.living():
@@ -337,7 +341,8 @@ class World:
         self.names = CatalogHistory(State({}, {NAME: Kept(UNSEEN)}))
         self.scroll = None
         self.number = 0
-        self.inside = False  # a merge
+        self.inside = None  # a merge, or a compaction
+        self.doomed = False  # the job inside, which a call will end
         self.backup = None
         self.restored = False
         self.stopped_by_power = False
@@ -367,9 +372,11 @@ class World:
     def step(self):
         actions = {self.write: 10, self.page: 6, self.look_at: 5, self.follow: 4, self.look: 2}
         actions |= {self.change_alias: 3, self.look_at_names: 3, self.change_collection: 3}
-        if not self.inside:
-            actions |= {self.merge: 1.2, self.rollback: 0.7, self.prune: 0.5, self.kill_one: 0.7, self.stop: 0.8}
+        if self.inside != MERGE:
+            actions |= {self.flush: 1.5, self.merge: 1, self.rollback: 0.7, self.prune: 0.7, self.kill_one: 0.7}
             actions |= {self.activate: 1}
+        if not self.inside:
+            actions |= {self.compact: 2, self.stop: 1}
             actions |= {self.back_up: 0.5} if self.backup is None else {self.restore: 1.5}
         [action] = self.rng.choices(list(actions), list(actions.values()))
         self.done[action.__name__] += 1
@@ -381,8 +388,7 @@ class World:
         """Several clients write at once to one worker."""
         worker = self.rng.choice(self.workers)
         self.loop.run_until_complete(worker.engine.up_to_date(None, NAME))  # as the request would, which has to know
-        floor = worker.floor
-        attempts = [self.attempt(floor) for _ in range(self.rng.choice([1, 1, 2, 3, 4]))]
+        attempts = [self.attempt() for _ in range(self.rng.choice([1, 1, 2, 3, 4]))]
         for attempt in attempts:
             self.history.begin(attempt)
         answers = self.ask_all(worker, attempts)
@@ -398,7 +404,7 @@ class World:
             else:
                 self.history.answered(attempt, status, document)
 
-    def attempt(self, floor):
+    def attempt(self):
         rng, state = self.rng, self.history.states[max(self.history.states)]
         self.number += 1
         title = f"t{self.number}"
@@ -410,19 +416,17 @@ class World:
         if kind == "delete title" and state:
             return Attempt(kind, [], rng.choice(sorted(state.values())).title)
         if kind == "delete":
-            return Attempt(
-                kind, [(wanted, None) for wanted in chosen], title, self.expected(chosen, state, floor), floor
-            )
+            return Attempt(kind, [(wanted, None) for wanted in chosen], title, self.expected(chosen, state))
         points = [(wanted, f"{wanted} {title}") for wanted in chosen]
-        kind, expected = ("insert", None) if kind == "insert" else ("put", self.expected(chosen, state, floor))
+        kind, expected = ("insert", None) if kind == "insert" else ("put", self.expected(chosen, state))
         if rng.random() < 0.05:  # about a point of its own, so that no later write of the group hides it
             return Attempt("put", [(f"bad{self.number}", title)], title, faulty=True)
-        return Attempt(kind, points, title, expected, floor, durable=rng.random() < 0.8)
+        return Attempt(kind, points, title, expected, durable=rng.random() < 0.8)
 
-    def expected(self, chosen, state, floor):
+    def expected(self, chosen, state):
         if len(chosen) > 1 or chosen[0] not in state or self.rng.random() < 0.5:
             return None
-        return max(state[chosen[0]].seq, floor) + self.rng.choice([0, 0, 0, 1])
+        return state[chosen[0]].seq + self.rng.choice([0, 0, 0, 1])
 
     def ask_all(self, worker, attempts):
         return self.sent_together(worker, map(request_of, attempts))
@@ -466,7 +470,7 @@ class World:
         else:
             wanted = self.rng.sample(IDS, 4)
             found = self.ask(worker, "/points", ids=wanted, **{"with": ["payload", "vector"]}, **more)["points"]
-            history.saw(low, history.most, lambda state: taken(state, wanted), self.values(found))
+            history.saw(low, history.most, lambda state: taken(state, wanted), self.history.values(found))
 
     def change_alias(self):
         worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
@@ -599,32 +603,72 @@ class World:
         self.rng.choice(self.workers).look()
 
     def note_current(self):
-        """Note which version a worker can find that looks."""
+        """Note which version a worker can find that looks. Points of a segment that was built have its number."""
         self.disturb()
-        self.current.add(hubless.Catalog(self.path).current(NAME))
+        current = hubless.Catalog(self.path).current(NAME)
+        self.current.add(current)
+        manifest = bundle.read_manifest(self.path / NAME / catalogs.VERSIONS / current)
+        built = [each for each in manifest.segments if f"segments/{each.name}/stamps.npy" not in manifest.files]
+        self.history.merged |= {each.seq for each in built}
 
     def disturb(self):
         if self.scroll:
             self.scroll.disturbed = True
 
     def merge(self):
+        with self.job(MERGE):
+            compaction.BEHIND = compaction.WASTED = self.rng.choice(DUE)
+            merge(self.path, NAME, keep=self.keep(), progress=SimpleNamespace(step=self.between))
+
+    def flush(self):
+        """Flush what a worker has, whether or not it has all; it does so itself."""
+        worker = self.rng.choice(self.workers)
+        with self.job(MERGE):
+            for living in worker.shelf.living():
+                if living.base.name == NAME:
+                    made = flush(hubless.Catalog(self.path), living.current.parts, keep=self.keep())
+                    self.done["flushed"] += made is not None
+
+    def compact(self):
+        if self.rng.random() < 0.7:  # else it is seldom due
+            self.flush()
+        with self.job(COMPACTION):
+            compaction.BEHIND = compaction.WASTED = 0
+            made = compact(self.path, NAME, keep=self.keep(), progress=SimpleNamespace(step=self.between))
+            self.done["compacted"] += made is not None
+
+    def keep(self):
+        return self.rng.choice([None, 1, 1, 2])
+
+    @contextmanager
+    def job(self, kind):
+        """Let a job change versions. Nothing, or a kill of this job alone, or the machine may stop it at any call."""
         self.disturb()
-        self.inside = True
+        around, doomed = (self.inside, self.doomed), not self.disk.left and self.rng.random() < KILLED
+        self.inside, self.doomed = kind, doomed
+        if doomed:
+            self.disk.left, self.disk.on_strike = self.rng.choice([1, 3, 10, 30, 100, 200]), lambda: None
         try:
-            with self.refusals():
-                keep = self.rng.choice([None, 1, 1, 2])
-                merge(self.path, NAME, keep=keep, progress=SimpleNamespace(step=self.between))
+            with suppress(*([HublessError] if doomed else [])), self.refusals():
+                yield
         finally:
-            self.inside = False
+            self.inside, self.doomed = around
+            if doomed:
+                self.done["killed jobs"] += self.disk.dead
+                self.disk.dead, self.disk.left = False, 0
         if self.rng.random() < 0.5:
             for worker in self.workers:
                 worker.look()
         self.disturb()
 
     def between(self, description, total=None):
-        """Others go on between the steps of a merge."""
+        """Others go on between the steps of a job. Its own kill is none of theirs."""
         if self.rng.random() < 0.3 and not self.disk.dead:
+            left = self.disk.left
+            self.disk.left = 0 if self.doomed else left
             self.step()
+            if self.doomed:
+                self.disk.left = left
         return lambda rows: None
 
     def rollback(self):
@@ -713,6 +757,7 @@ class World:
         for version, reached in manifests.items():  # the others may need writes that no file has any more
             if version != catalog.current(NAME) and reached != manifests[catalog.current(NAME)]:
                 shutil.rmtree(catalog.folder(NAME, version))
+        catalog.sweep(NAME)
         self.disk.sync_all()
         history.returned(last)
         self.begin_workers()
@@ -738,7 +783,7 @@ class World:
                 found += page["points"]
                 if (cursor := page["cursor"]) is None:
                     break
-            values = self.values(found)
+            values = self.history.values(found)
             if len(values) < len(found) or self.ask(worker, "/count", **more)["count"] != len(found):
                 raise Wrong(f"points stand twice, or the count is wrong: {found}")
             for point in found:
@@ -760,10 +805,16 @@ class World:
         probed = self.see_alias(worker, PROBE)
         self.put_alias(worker, PROBE, probed.revision if probed else NONE)
         self.names.settle()
+        if self.rng.random() < 0.5:
+            self.clear_up()
 
-    def values(self, points):
-        self.history.merged |= {worker.floor for worker in self.workers}
-        return self.history.values(points)
+    def clear_up(self):
+        """Look what is left, once the collection was changed again."""
+        catalog = hubless.Catalog(self.path)
+        with self.refusals():
+            catalog.tidy(NAME)
+            if left := small.unnamed(catalog.home(NAME)):
+                raise Wrong(f"no version names {left}")
 
 
 class Here(Executor):
@@ -799,7 +850,8 @@ class Stage:
     def __init__(self, folder):
         root = folder / "catalog"
         take_shortcuts()
-        rivals.build(root, FIRST)
+        indexing.SHARD_LEAST = 1
+        rivals.build(root, FIRST, **INDEX)
         correction = hubless.open(root, NAME).correction()
         self._offsets = {}
 

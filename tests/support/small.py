@@ -3,9 +3,11 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 
 import hubless
 from hubless.encoders import BagOfWords
+from hubless.search.writes import Put, Remove
 from hubless.store import bundle
 
 DIM, COUNT, BANK = 8, 40, 60
@@ -43,6 +45,20 @@ def build_full(catalog, name="photos", **options):
     return build(catalog, name, ids=IDS, payload=payload(), encoder=encoder(), **options)
 
 
+def merged(catalog, name="photos", *, seed=7, **options):
+    """Build a version, and another by a merge of writes: it names the segment and the fit of the first one.
+
+    One target is gone; a written segment has three, the second of them without a vector. Return both manifests.
+    """
+    first = build_full(catalog, name, index="flat", **options)
+    home = hubless.Catalog(catalog)
+    rows = vectors(3, seed)
+    rows[1] = 0
+    put = Put(rows, pa.array(["one", "two", "three"], pa.large_string()), None, np.array([True, False, True]))
+    record(home.log(name), put, Remove(pa.array(IDS[-1:], pa.large_string())))
+    return first, hubless.merge(home.path, name)
+
+
 def record(log, *writes):
     """Append writes to a log as the service does; the number of the last."""
     with log.writing() as appender:
@@ -55,6 +71,24 @@ def record(log, *writes):
 
 def folder(catalog, manifest):
     return catalog / manifest.collection / "versions" / manifest.version
+
+
+def path_of(folder, name):
+    """The path of a file of a version by its bare name, wherever it lies: that of the first segment, or of the fit."""
+    return next(path for path in paths(folder) if path.name == name)
+
+
+def paths(folder):
+    """The paths of all files of a version, those of its segments and of its fit too, and not the manifest."""
+    return [bundle.path_of(folder, file) for file in bundle.read_manifest(folder).files]
+
+
+def unnamed(home):
+    """The segments and fits of a collection that no version names, hidden ones too, by path from its folder."""
+    versions = [path for path in (home / "versions").iterdir() if not path.name.startswith(".")]
+    named = {path.parent for version in versions for path in paths(version)}
+    there = {path for kind in (bundle.SEGMENTS, bundle.FITS) for path in (home / kind).glob("*")}
+    return {str(path.relative_to(home)) for path in there - named}
 
 
 def contents(path):
@@ -76,9 +110,14 @@ def check_complete(catalog, version=None, name="photos"):
 
 
 def reseal(path, **changes):
-    """Make the manifest of a bundle right again after its files were changed, with other changes if wanted."""
+    """Make the manifest of a bundle right again after its files were changed, with other changes if wanted.
+
+    Files that are gone are dropped from it, and new ones in its folder come to it.
+    """
     manifest = bundle.read_manifest(path)
-    return bundle.seal(path, manifest.model_copy(update=changes))
+    there = {file: bundle.path_of(path, file) for file in changes.pop("files", manifest.files)}
+    files = {file: bundle.record_of(place) for file, place in there.items() if place.is_file()}
+    return bundle.seal(path, manifest.model_copy(update={"files": files} | changes))
 
 
 def write_sealed(path, content):

@@ -38,7 +38,7 @@ class Source(hubless.Catalog):
     def aliases(self):
         return {}
 
-    def open(self, name, *, hashes):
+    def open(self, name, *, hashes, known=None):
         assert self.gate.wait(10)
         assert name not in self.gates or self.gates[name].wait(20)
         collection = self.served[name]

@@ -1,6 +1,7 @@
 """Versions of one collection whose ids tell which version they belong to."""
 
 import numpy as np
+from support import small
 
 import hubless
 from hubless.store.durable import replace_text
@@ -27,7 +28,7 @@ def activate(path, version):
 
 
 def corrupt(path, version):
-    file = hubless.Catalog(path).folder(NAME, version) / "index.faiss"
+    file = small.path_of(hubless.Catalog(path).folder(NAME, version), "index.faiss")
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)

@@ -11,7 +11,7 @@ from support.problems import normal
 
 import hubless
 from hubless.errors import DuplicateIds, InputError, PointNotFound, StorageError
-from hubless.vectors.ids import IdTable, id_array, read_ids, write_ids
+from hubless.vectors.ids import IdTable, id_array, parsed_id, read_ids, write_ids
 
 EXPECTED = "expected strings, or whole numbers of 64 bits, got "
 LARGEST = 2**63 - 1
@@ -169,10 +169,13 @@ class TestTable:
         assert len(table) == len(ids)
         assert table.ids(np.arange(len(ids))) == ids
         assert [table.row(wanted) for wanted in ids] == list(range(len(ids)))
-        assert [table.parse(str(wanted)) for wanted in ids] == ids
+        assert table.rows(ids).tolist() == list(range(len(ids)))
+        kind = "string" if isinstance(ids[0], str) else "int64"
+        assert [parsed_id(str(wanted), kind) for wanted in ids] == ids
         missing = max(ids) + "x" if isinstance(ids[0], str) else 2**63
         with pytest.raises(PointNotFound):
             table.row(missing)
+        assert table.rows([missing, ids[-1]]).tolist() == [-1, len(ids) - 1]
 
     @pytest.mark.parametrize(
         ("ids", "twice"),
@@ -185,10 +188,10 @@ class TestTable:
         assert str(caught.value) == f"ids: expected unique ids, got {twice}"
 
     @pytest.mark.parametrize("text", ["x", "", "1.0", " 1", "01", "1_0", "+1", "\u0661", "9" * 5000])
-    def test_text_that_is_no_number_as_it_is_written_is_no_id(self, tmp_path, text):
-        write_ids(id_array([1, 10], "ids"), tmp_path / "ids.arrow")
+    def test_text_that_is_no_number_as_it_is_written_is_no_id(self, text):
         with pytest.raises(PointNotFound, match="ids are whole numbers here"):
-            IdTable.open(tmp_path / "ids.arrow").parse(text)
+            parsed_id(text, "int64")
+        assert parsed_id(text, "string") == text
 
 
 class TestBuild:

@@ -474,13 +474,8 @@ export interface components {
              * @enum {string}
              */
             precision: "float32" | "float16";
-            /** @description The most targets in a shard, if that was asked for. */
+            /** @description The most targets in a segment, if that was asked for. */
             shard_targets?: number | null;
-            /**
-             * @description Number of targets in each shard; none for one file.
-             * @default []
-             */
-            shards: number[];
             type: string;
         };
         /** @description A file or an array that a version was built from. */

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hubless.errors import EngineError
 from hubless.progress import Steps
 from hubless.search.engines.external import Content, Stored
-from hubless.store.bundle import EngineRecord, Manifest
+from hubless.store.bundle import EngineRecord, Manifest, SegmentRecord
 from hubless_milvus.clearing import check_alias, drop, publish
 from hubless_milvus.client import client_of
 from hubless_milvus.entities import Entities
@@ -16,7 +16,7 @@ from hubless_milvus.loading import check_dim, create, load
 from hubless_milvus.mark import Mark, check_free, check_mark
 from hubless_milvus.names import collection_name
 from hubless_milvus.server import Server
-from hubless_milvus.targets import MilvusTargets
+from hubless_milvus.targets import MilvusIndex
 
 NAME = "milvus"
 
@@ -44,30 +44,29 @@ class MilvusEngine:
         check_free(client, name)
         create(client, name, entities, Mark(content.collection, content.version, count, dim))
         built = load(client, name, entities, content.targets, content.offsets, kind, steps)
-        targets = MilvusTargets(
+        targets = MilvusIndex(
             client=client, name=name, kind=kind, count=count, dim=dim, defaults={}, fields=entities.fields
         )
         details = {"marked": content.collection, "built": built, "fields": entities.fields}
         record = EngineRecord(engine=NAME, name=name, kind=kind.name, details=details)
         return Stored(targets, record, [entities.note] if entities.note else [])
 
-    def open(self, manifest: Manifest, schema: pa.Schema | None) -> MilvusTargets:
-        record, count = manifest.index.engine, manifest.count - manifest.vectorless
+    def open(self, manifest: Manifest, segment: SegmentRecord, schema: pa.Schema | None) -> MilvusIndex:
+        record, count = manifest.index.engine, segment.count - segment.bare
         if record is None:
             raise EngineError(f"version {manifest.version} is not in Milvus")
         client = client_of(Server.of_environment())
-        targets = MilvusTargets(
+        targets = MilvusIndex(
             client=client,
             name=record.name,
             kind=milvus_kind(record.kind),
             count=count,
             dim=manifest.compared_dim,
             defaults=manifest.index.parameters,
-            vectorless=manifest.vectorless,
             schema=schema,
             fields=record.details["fields"],
         )
-        check_mark(client, record.name, Mark(record.details["marked"], manifest.version, count, manifest.compared_dim))
+        check_mark(client, record.name, Mark(record.details["marked"], segment.name, count, manifest.compared_dim))
         targets.load()
         if (held := targets.counted()) != count:
             raise EngineError(f"collection {record.name} in Milvus holds {held:,} vectors, and not {count:,}")

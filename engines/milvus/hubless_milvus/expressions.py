@@ -16,7 +16,7 @@ import pyarrow as pa
 from hubless.errors import InputError
 from hubless.filters.kinds import kind_of
 from hubless.filters.words import FIELD
-from hubless.search.matches import Matches
+from hubless.search.bitmap import Bitmap
 from hubless.vectors.arrays import is_list
 from hubless.vectors.payload import Masks
 from hubless_milvus.columns import plain
@@ -214,7 +214,7 @@ class Selected(NamedTuple):
     filtered: bool
 
 
-def selected(matches: Matches | None, schema: pa.Schema | None, fields: Mapping[str, str]) -> Selected:
+def selected(matches: Bitmap | None, schema: pa.Schema | None, fields: Mapping[str, str]) -> Selected:
     """The rows that match.
 
     `schema`: of the payload. `fields`: as for `translate`. Raises `Untranslatable` if too many rows match to be named
@@ -236,7 +236,7 @@ def selected(matches: Matches | None, schema: pa.Schema | None, fields: Mapping[
     return Selected([found if gone is None else both(found, outside(gone.tolist()))], True)
 
 
-def listed(matches: Matches) -> Selected:
+def listed(matches: Bitmap) -> Selected:
     """The rows that match, named one by one."""
     rows = matches.rows
     parts = [among(rows[start : start + LISTED].tolist()) for start in range(0, len(rows), LISTED)]

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from hubless.errors import EngineError, InputError
 from hubless.kernels.reductions import merged
-from hubless.knn.augment import augment_queries
 from hubless.knn.base import SearchParameters
+from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
-from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_milvus.client import NOT_LOADED, Client, Refused
 from hubless_milvus.expressions import LISTED, among, listed, selected
@@ -35,13 +34,12 @@ log = logging.getLogger("hubless.milvus")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MilvusTargets:
-    """Targets in a Milvus collection.
+class MilvusIndex:
+    """The vectors of a segment, in a Milvus collection.
 
     `name`: of the Milvus collection. `count`: targets that have a vector, in rows 0 to count − 1. `dim`: d. `defaults`:
-    search parameters. `vectorless`: how many more targets there are, which have no vector and are not in Milvus; the
-    last ones. `schema`: of the payload; None without payload. `fields`: by payload column, the name of its field in
-    Milvus; only those that Milvus keeps.
+    search parameters. `schema`: of the payload; None without payload. `fields`: by payload column, the name of its
+    field in Milvus; only those that Milvus keeps.
     """
 
     client: Client
@@ -50,17 +48,11 @@ class MilvusTargets:
     count: int
     dim: int
     defaults: Mapping[str, Any]
-    vectorless: int = 0
     schema: pa.Schema | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return self.count + self.vectorless
-
-    @property
-    def pivot(self) -> None:
-        """Offsets are folded without one."""
-        return
+        return self.count
 
     @property
     def compares_all(self) -> bool:
@@ -70,57 +62,42 @@ class MilvusTargets:
         """Search parameters to try."""
         return self.kind.ladder(self.count)
 
-    def tuned(self, defaults: Mapping[str, Any]) -> "MilvusTargets":
+    def tuned(self, defaults: Mapping[str, Any]) -> "MilvusIndex":
         """Return the same with other default parameters."""
         return replace(self, defaults=defaults)
 
-    def augmented(self, queries: F32, strength: float) -> F32:
-        return augment_queries(queries, strength)
-
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
         if k > MOST_HITS:
             raise InputError("limit", f"at most {MOST_HITS:,} hits and candidates, as the engine is milvus", k)
         if how is None and not self.kind.exact:
             raise InputError("parameters.exact", f"none, as the engine is milvus with index {self.kind.name}", "true")
         asked = np.ascontiguousarray(augmented[:, : self.dim + 1])
         parameters: SearchParameters | None = self.defaults if how is None else how
-        expressions, filtered = selected(matches, self.schema, self.fields)
+        expressions, filtered = selected(only, self.schema, self.fields)
         scores, rows = _empty(len(asked), k)
         missed = np.ones(len(asked), np.bool_)
         # filters cut the walk through a graph short, and a few lists can hold too few
         while parameters is not None and missed.any():
             scores[missed], rows[missed] = self._search(asked[missed], k, parameters, expressions)
-            if filtered and matches is not None and not matches.hold(rows[rows >= 0]).all():
-                log.error("Milvus finds targets that do not meet the filter %s: they are named instead", matches.filter)
-                expressions, filtered = listed(matches)
+            if filtered and only is not None and not only.hold(rows[rows >= 0]).all():
+                log.error("Milvus finds targets that do not meet the filter %s: they are named instead", only.filter)
+                expressions, filtered = listed(only)
                 continue
             missed = rows[:, -1] < 0
             parameters = self.kind.stronger(parameters, _STRONGER)
         if missed.any():
-            scores[missed], rows[missed] = self._compared(asked[missed], k, matches)
+            scores[missed], rows[missed] = self._compared(asked[missed], k, only)
         check_scores(scores, rows)
         return scores, rows
 
-    def room(self, matches: Matches | None) -> int:
-        if matches is None:
-            return self.count
-        if not self.vectorless:
-            return matches.count
-        return int(np.count_nonzero(matches.mask[: self.count]))
-
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        wanted = np.asarray(rows, np.int64)
-        there = self.have_vectors(wanted)
-        found = np.zeros((len(wanted), self.dim), np.float32)
-        found[there] = self._stored(wanted[there])[:, : self.dim]
-        return found
+        return np.ascontiguousarray(self._stored(np.asarray(rows, np.int64))[:, : self.dim])
 
-    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        there: NDArray[np.bool_] = np.asarray(rows) < self.count
-        return there
-
-    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
         return False
+
+    def walks(self, only: Bitmap | None) -> bool:
+        return True
 
     def counted(self) -> int:
         """Return the number of vectors that Milvus holds now, in all of its nodes."""
@@ -156,12 +133,11 @@ class MilvusTargets:
                 scores[line, :count], rows[line, :count] = each.distances, each.ids
         return scores, rows
 
-    def _compared(self, asked: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
-        """The k best of some matches: their vectors are fetched, and compared here."""
-        if matches is None or matches.count > LISTED:
+    def _compared(self, asked: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
+        """The k best of some only: their vectors are fetched, and compared here."""
+        if only is None or only.count > LISTED:
             raise EngineError(f"collection {self.name} in Milvus gives fewer than {k:,} hits, however it is asked")
-        rows = matches.rows
-        rows = rows[self.have_vectors(rows)]
+        rows = only.rows
         scores = asked @ self._stored(rows).T
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(scores, best, axis=1), rows[best]

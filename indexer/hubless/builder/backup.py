@@ -8,7 +8,7 @@ the versions are pruned. What is damaged is left out of the copy and named; the 
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -24,7 +24,7 @@ from hubless.errors import (
 )
 from hubless.store.aliases import ALIASES, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bank_order import copy_bank
-from hubless.store.bundle import MANIFEST, read_manifest
+from hubless.store.bundle import MANIFEST, path_of, read_manifest
 from hubless.store.catalog import CURRENT, LOCK, VERSIONS, Catalog
 from hubless.store.copies import check_folder, copy_open, copy_plain, mode_of, open_plain
 from hubless.store.durable import held_still, make_folder, move, replace_text, sync
@@ -198,6 +198,7 @@ def _taken_out(copy: Catalog, name: str, verdict: Verdict) -> list[Problem]:
         if version in damaged:
             shutil.rmtree(copy.path / name / VERSIONS / version)
             verdict.versions -= 1
+    copy.sweep(name)
     if None in damaged or not left:  # its log, or all versions
         shutil.rmtree(copy.path / name)
         verdict.versions -= len(left)
@@ -226,42 +227,58 @@ def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool)
             copy_plain(source / SCAN, home / SCAN)
         with held_still(source / LOCK) if changing else nullcontext():
             current = catalog.named_current(name) or ""
-            files: dict[str, dict[str, BinaryIO]] = {}
-            modes: dict[str, int] = {}
+            files: dict[str, BinaryIO] = {}
             for folder in catalog.version_folders(name):
                 try:
-                    files[folder.name] = _opened_files(folder, opened, links=changing)
-                    modes[folder.name] = mode_of(folder)
+                    files |= _opened_files(folder, opened, files, links=changing)
                 except HublessError as error:
                     problems.append(Problem(name, folder.name, f"it is left out: {error}"))
+            modes = {folder: mode_of(source / folder) for folder in {Path(path).parent for path in files}}
             with closing(catalog.log(name)) as log:
                 log.copy(home).close()
-        for version, opened_files in files.items():
-            _write_files(opened_files, home / VERSIONS / version, modes[version])
+        _write_files(files, home, modes)
         with storage_errors(home):
             replace_text(home / CURRENT, current)
             home.chmod(mode)
     return problems
 
 
-def _opened_files(folder: Path, opened: ExitStack, *, links: bool) -> dict[str, BinaryIO]:
-    """Open the files of a version, which have the sizes that its manifest says."""
-    if not links:
-        for part in (folder, folder.parent, folder.parents[1]):
-            check_folder(part)
+def _opened_files(
+    folder: Path, opened: ExitStack, known: Mapping[str, BinaryIO], *, links: bool
+) -> dict[str, BinaryIO]:
+    """Open the files of a version, which have the sizes that its manifest says, by path from the collection's folder.
+
+    Those that other versions have, too, are `known`.
+    """
+    home = folder.parents[1]
     with storage_errors(folder):
-        sizes = {each: record.size for each, record in read_manifest(folder).files.items()}
-        files = {each: opened.enter_context(open_plain(folder / each)) for each in (*sizes, MANIFEST)}
-    for name, size in sizes.items():
-        if (found := os.fstat(files[name].fileno()).st_size) != size:
-            raise BundleDamaged(folder / name, f"has {found} bytes, the manifest says {size}")
+        if not links:
+            for part in (folder, folder.parent, home):
+                check_folder(part)
+        named = read_manifest(folder).files
+        sizes = {path_of(folder, each).relative_to(home): record.size for each, record in named.items()}
+        if not links:
+            for part in {parent for path in sizes for parent in path.parents[:-1]}:
+                check_folder(home / part)
+        files = {
+            str(path): known.get(str(path)) or opened.enter_context(open_plain(home / path))
+            for path in (*sizes, folder.relative_to(home) / MANIFEST)
+        }
+    for path, size in sizes.items():
+        if (found := os.fstat(files[str(path)].fileno()).st_size) != size:
+            raise BundleDamaged(home / path, f"has {found} bytes, the manifest says {size}")
     return files
 
 
-def _write_files(files: dict[str, BinaryIO], folder: Path, mode: int) -> None:
-    with storage_errors(folder):
-        make_folder(folder)
-        for name, file in files.items():
-            copy_open(file, folder / name)
-        folder.chmod(mode)
-        sync(folder)
+def _write_files(files: Mapping[str, BinaryIO], home: Path, modes: Mapping[Path, int]) -> None:
+    """Write each file once, however many versions have it, at its path in the folder of a collection."""
+    for folder in sorted(modes):
+        with storage_errors(home / folder):
+            make_folder(home / folder)
+    for path, file in files.items():
+        with storage_errors(home / path):
+            copy_open(file, home / path)
+    for folder, mode in modes.items():
+        with storage_errors(home / folder):
+            (home / folder).chmod(mode)
+            sync(home / folder)

@@ -149,9 +149,9 @@ def build(
                     vectors = read_vectors(opened, recipe, staged.folder)
                 draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=strength)
                 steps.step("writing")
-                draft.write(staged.folder)
+                records = draft.write(staged, contents, seq=seq)
             published = staged.publish(
-                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq)
+                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq, segments=records)
             )
         work.publish()
         follow(published)

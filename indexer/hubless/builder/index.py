@@ -1,6 +1,5 @@
 """An index of arrays: fit, query, add, remove, save. What `hubless.open` gives is one too."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vectors
-from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow
+from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
+from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.recipe import Recipe, StoredRecipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -26,12 +26,10 @@ from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPa
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection, open_collection
-from hubless.search.delta.changes import Delta
-from hubless.search.delta.writes import Put, Remove, Write
-from hubless.search.engines.full import Embedded
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.transaction import WritableCollection, open_written
+from hubless.search.transaction import Transaction, WritableCollection, open_written
+from hubless.search.writes import Put, Remove, Write
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
@@ -73,7 +71,8 @@ class Index(Collection):
     ) -> None:
         self._recipe = record_from(Recipe, locals())
         self.filter_cache = filter_cache
-        self._written: WritableCollection | None = None
+        self._whole: Collection | None = None  # what was fitted or opened, before writes
+        self._other_fit = False  # whether the stored fit is not what this has
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         in_each_process(self)
 
@@ -142,17 +141,13 @@ class Index(Collection):
             draft = fit_version(
                 vectors, Workbench(recipe, partial(in_index, None, recipe), steps), bank_of_targets=bank_of_targets
             )
-            self._written = self._home = None
-            self._become(
+            self._home = None
+            self._start(
                 Parts(
                     manifest=draft.manifest(held, vectors.records, UNNAMED, UNSAVED),
-                    targets=draft.targets,
-                    offsets=draft.offsets,
-                    ids=table,
-                    payload=rows,
+                    targets=draft.filled(table.part, None if rows is None else rows.part),
                     encoder=held.encoder,
                     prepared=lambda: draft.query_time,
-                    occurrence=lambda: draft.occurrence,
                     bank_sample=draft.bank_sample,
                     correction=lambda: draft.correction,
                     canary=lambda: draft.canary,
@@ -190,8 +185,8 @@ class Index(Collection):
                 check_dim(given.shape[1], self.dim, given.name)
             schema = None if parts.payload is None else parts.payload.schema
             ids, payload = _parted(ids, payload, schema)
-            changes = (self._written and self._written.changes) or Delta.of(parts, self.filter_cache)
-            named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
+            largest = parts.ids.largest if parts.ids.type == "int64" else None
+            named = _new_ids(ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)
             IdTable.of(named)  # says so if one stands twice
             rows = added_payload(payload, schema, given.shape[0])
             prepared = in_memory(as_compared(given, self.manifest.metric, basis, OF_TARGETS))
@@ -232,33 +227,43 @@ class Index(Collection):
             labelled = np.flatnonzero([len(right) for right in rows])[:MOST_PAIRS]
             pairs = LabelledPairs(asked[labelled], [rows[query] for query in labelled])
             model = parts.confidence.calibrate(answers_of(parts.ranker, pairs, self.strength), self.strength)
-            manifest = parts.manifest.model_copy(update={"confidence": confidence_record(model)})
-            self._become(replace(parts, confidence=model, manifest=manifest))
+            record = {"confidence": confidence_record(model)}
+            for known in (self, self._opened_whole):
+                manifest = known.manifest.model_copy(update=record)
+                known._become(replace(known.parts, confidence=model, manifest=manifest))
+            self._other_fit = True
+
+    @property
+    def _opened_whole(self) -> Collection:
+        if self._whole is None:
+            raise InputError("index", "one that is fitted and open", "one that was closed or not fitted yet")
+        return self._whole
+
+    def _start(self, parts: Parts, whole: Collection | None = None) -> None:
+        """Be what was fitted, or opened, with the writes since."""
+        self._whole = whole or Collection(parts, self.filter_cache)
+        self._other_fit = False
+        self._become(parts)
 
     def _write(self, write: Write) -> None:
-        """Take in a write that no log has. A calibration of this index stays."""
-        confidence, record = self.parts.confidence, self.manifest.confidence
-        written = self._written or WritableCollection(Collection(self.parts, self.filter_cache), None)
-        transaction = written.begin()
-        transaction.add(self.seq, write)
-        with on_device(self._recipe.device):
-            count = transaction.collection().count
-        if isinstance(write, Put) and count < self.count + len(write.ids):  # it would replace some
+        """Take in a write that no log has."""
+        transaction = Transaction(self._opened_whole, Collection(self.parts, self.filter_cache))
+        if isinstance(write, Put):  # it would replace some
             for row, wanted in zip(self.find(write.ids.to_pylist()), write.ids, strict=True):
                 if row is not None:
                     raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
-        written.commit(transaction)
-        parts = written.current.parts
-        manifest = parts.manifest.model_copy(update={"confidence": record})
-        self._become(replace(parts, confidence=confidence, manifest=manifest))
-        self._written = written
+        transaction.add(self.seq, write, self.parts.targets.next_rank(self.seq))
+        with on_device(self._recipe.device):
+            written = transaction.collection().parts
+        self._become(written)
 
     def save(self, catalog: str | Path, name: str, *, progress: Progressing = False) -> Manifest:
         """Save as a new version of a collection, and make it the current one, as `hubless.build` does.
 
-        If targets were added or removed, the index is built anew first. The offsets stay. Return the manifest of the
-        new version. From now on this index uses its files. Raises `InputError` for an invalid name, or an index without
-        targets that is to become another collection; `StorageError` if the catalog cannot be written.
+        Targets that were added become a segment of their own. Where they are many, or many were removed, or another
+        collection gets them, the index is built anew. The offsets stay. Return the manifest of the new version. From
+        now on this index uses its files. Raises `InputError` for an invalid name, or an index without targets that is
+        to become another collection; `StorageError` if the catalog cannot be written.
 
         Parameters
         ----------
@@ -267,38 +272,22 @@ class Index(Collection):
         """
         with self._changing, progress_bars(progress) as steps:
             parts, home = self.parts, Catalog(catalog)
-            changes = None if self._written is None else self._written.changes
-            rows, here = NextTargets.of(parts), (home.path, name) == self._home
-            base = parts.folder if changes is None else changes.base.folder
-            if not rows.count and not here:
+            here = (home.path, name) == self._home
+            if not len(parts.targets) and not here:
                 raise InputError("index", "at least one target", "none")
             with drafting(home, name, self._recipe, steps) as (staged, bench):
-                rows.contents.write(staged.folder)
-                file = None if base is None else base / bundle.INDEX
-                if isinstance(parts.targets, Embedded) and len(rows.kept):
-                    draft = copy_version(parts, parts.targets, staged.folder / bundle.INDEX)
+                if here and not needs_training(parts):
+                    made = write_flushed(parts, staged, **(write_refitted(parts, staged) if self._other_fit else {}))
+                elif not here and parts.targets.is_as_built:
+                    fresh = {"collection": name, "built": staged.version, "log_seq": 0, "job": None}
+                    made = write_flushed(parts, staged, here=False, **fresh, **write_refitted(parts, staged))
                 else:
-                    grow = changes is not None and may_grow(rows)
-                    draft = carry_over(rows, bench, staged.folder, file=file, grow=grow)
-                draft.write(staged.folder)
-                before = parts.manifest
-                made = draft.manifest(
-                    rows.contents,
-                    before.provenance.inputs,
-                    name,
-                    staged.version,
-                    notes=[*before.notes, *([] if changes is None else [changes.note])],
-                    # of another collection the writes are no part of any log, and it knows no job
-                    log_seq=parts.seq if here else 0,
-                    job=before.job if here and base is not None else None,
-                )
-                if made.job is not None and base is not None:
-                    shutil.copyfile(base / bundle.SOURCES, staged.folder / bundle.SOURCES)
+                    made = write_rebuilt(parts, staged, bench, name, here=here, fit=self._other_fit or not here)
                 saved = staged.publish(made)
             follow(saved)
-            opened = open_parts(catalog, name, version=saved.version, hashes=False)
-            self._become(replace(opened, encoder=parts.encoder))
-            self._written, self._home = None, (home.path, name)
+            opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
+            self._start(replace(opened, encoder=parts.encoder))
+            self._home = home.path, name
         return saved
 
 
@@ -315,11 +304,11 @@ def _parted(
     return found, opened.to_table(columns=columns) if columns else None
 
 
-def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array:
+def _new_ids(ids: Ids | None, kind: str, count: int, largest: int) -> pa.Array:
     if ids is None and kind == "string":
         raise InputError("ids", "an id for each vector, as the ids of this index are strings", "none")
     if ids is None:
-        return pa.array(np.arange(following, following + count))
+        return pa.array(np.arange(largest + 1, largest + 1 + count))
     given = as_ids(ids)
     if len(given) != count:
         raise InputError("ids", f"{count}, one a vector", f"{len(given)}")
@@ -369,7 +358,8 @@ def open_index(
         index._recipe = StoredRecipe.of(parts.manifest)
     except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
         raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
-    index._become(written.current.parts)
+    index._start(written.current.parts, written.base)
+    index._other_fit = encoder is not None
     if version is None:
-        index._written, index._home = written, (home.path, index.name)
+        index._home = home.path, index.name
     return index

@@ -1,24 +1,26 @@
-"""Indexes of a build: their kind and search parameters chosen, and their files, which are one or shards.
+"""Indexes of a build: their kind and search parameters chosen, and their files, one a segment.
 
-All shards are copies of one index that is trained on a sample of all targets and holds none. They are filled, written
-and closed one after another, so that one is in memory at a time.
+All are copies of one index that is trained on a sample of all targets and holds none. They are filled, written and
+closed one after another, so that one is in memory at a time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeAlias
 
 import faiss
 import numpy as np
 
 from hubless.errors import InputError, storage_errors
+from hubless.kernels.reductions import merged
 from hubless.knn import (
     INDEXES,
     Aims,
     IndexType,
+    SearchParameters,
     Setting,
-    add_stored,
     add_vectors,
     cheapest_setting,
     kinds_to_try,
@@ -29,20 +31,21 @@ from hubless.knn import (
     write_index,
 )
 from hubless.knn.aims import AUTO
-from hubless.knn.augment import AugmentedVectors, augmented_dim, pivot_of
+from hubless.knn.augment import AugmentedVectors, augment_queries, augmented_dim, pivot_of
 from hubless.knn.base import Precision
 from hubless.progress import Steps
-from hubless.search.engines.base import StoredTargets
-from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.full import MOST_CANDIDATES, Embedded, FullTargets, FullVectors, shards_of
-from hubless.search.engines.sharded import OwnTargets, embedded
+from hubless.search.engines.base import VectorIndex
+from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import MOST_CANDIDATES, Embedded, FullVectors, ReducedIndex
+from hubless.search.segments.segment import Segment
+from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord, index_files
-from hubless.store.durable import link, move, sync
+from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord
+from hubless.store.durable import move, sync
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis, reduced_vectors
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory
+from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory, rows_of
 
 SHARD_BYTES = 4 * 2**30
 """Size of a shard where nothing else is asked for. A build holds one in memory."""
@@ -72,33 +75,35 @@ def shard_sizes(count: int, most: int) -> list[int]:
     return [min(most, count - start) for start in range(0, count, most)]
 
 
-def index_paths(path: Path, count: int) -> list[Path]:
-    """Return the paths of so many files of an index, beside the path that a single file has."""
-    stem = Path(INDEX).stem
-    return [path.with_name(path.stem + Path(name).stem.removeprefix(stem) + path.suffix) for name in index_files(count)]
+def segment_name(version: str, number: int) -> str:
+    """Return the name of a segment that a version makes. The first has the name of the version."""
+    return f"{version}-{number}" if number else version
 
 
-def remove_files(path: Path, count: int) -> None:
-    """Remove all files of an index in so many parts."""
-    for each in index_paths(path, count):
-        each.unlink()
+Place: TypeAlias = Callable[[int], Path]
+"""Gives the folder of the segment of a number; it makes it."""
 
 
-def build_shards(
-    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps
+def build_indexes(
+    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], place: Place, seed: int, steps: Steps
 ) -> list[faiss.Index]:
-    """Write the shards of vectors (n, d') to their files, and return them opened."""
-    paths, start = index_paths(path, len(sizes)), 0
+    """Write an index of each part of vectors (n, d') to a file of its own, and return them opened."""
+    start, files = 0, []
     trained = trained_index(kind, vectors, sizes[0], seed, steps, vectors.columns)
     advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
-    for each, size in zip(paths, sizes, strict=True):
+    for number, size in enumerate(sizes):
         index = faiss.clone_index(trained) if len(sizes) > 1 else trained
         add_vectors(index, vectors.rows(start, start + size), advance)
-        write_whole(index, each)
+        files.append(place(number) / _file_of(kind))
+        write_whole(index, files[-1])
         del index  # its memory is free before the next one is filled
         start += size
     del trained
-    return [read_index(each) for each in paths]
+    return [read_index(each) for each in files]
+
+
+def _file_of(kind: IndexType) -> str:
+    return f"{Path(INDEX).stem}.{kind.name}"
 
 
 def write_whole(index: faiss.Index, path: Path) -> None:
@@ -108,84 +113,6 @@ def write_whole(index: faiss.Index, path: Path) -> None:
     with storage_errors(path):
         sync(new)
         move(new, path)
-
-
-@dataclass(frozen=True)
-class IndexGrowth:
-    """The `kept` rows of a stored index in `file` (None: in memory), then `more` (a, d), with all offsets."""
-
-    base: OwnTargets
-    file: Path | None
-    kept: I64
-    more: VectorSource | None
-    offsets: F32
-
-
-def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps: Steps) -> OwnTargets:
-    """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file."""
-    base, shards = rows.base, shards_of(rows.base)
-    most = most_in_a_shard(base.kind, augmented_dim(base.dim), shard_targets)
-    pieces = _pieces([shard.room(None) for shard in shards], rows.kept, len(rows.offsets), most)
-    paths = index_paths(path, len(pieces))
-    files = [None] * len(shards) if rows.file is None else index_paths(rows.file, len(shards))
-    others, taken = _others(rows), 0
-    fill = steps.step(f"filling the {base.kind.name} index", len(rows.offsets))
-    for piece, written in zip(pieces, paths, strict=True):
-        shard, file = shards[piece.shard], files[piece.shard]
-        if not piece.more and file is not None and len(piece.kept) == shard.room(None):
-            link(file, written)
-        else:
-            index = _kept(piece.kept, shard, file)
-            if others is not None and piece.more:
-                add_vectors(index, others.rows(taken, taken + piece.more))
-            write_whole(index, written)
-            del index  # its memory is free before the next one is read
-        taken += piece.more
-        fill(len(piece.kept) + piece.more)
-    indexes = [read_index(written) for written in paths]
-    return embedded(base.kind, indexes, base.dim, base.defaults, base.pivot)
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """The content of a new shard: rows of an old one, and then so many others."""
-
-    shard: int
-    kept: I64
-    more: int
-
-
-def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Piece]:
-    """Divide kept rows, and others after them, into shards. The others fill up the last shard that is left first."""
-    starts = np.cumsum([0, *sizes])
-    bounds = np.searchsorted(kept, starts)
-    found = [
-        _Piece(number, kept[low:high] - start, 0)
-        for number, (start, low, high) in enumerate(zip(starts, bounds, bounds[1:], strict=False))
-        if high > low
-    ]
-    more = count - len(kept)
-    found = found or [_Piece(0, kept, 0)]
-    if (fits := min(more, most - len(found[-1].kept))) > 0:
-        found[-1] = replace(found[-1], more=fits)
-        more -= fits
-    return [*found, *(_Piece(0, kept[:0], size) for size in shard_sizes(more, most))]
-
-
-def _kept(kept: I64, shard: IndexedTargets, file: Path | None) -> faiss.Index:
-    """Return some rows of a shard, or none, in an index that can be added to. It is trained as the shard is."""
-    index = faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
-    if len(kept) < shard.room(None):
-        index.reset()
-        add_stored(index, shard.index, kept)
-    return index
-
-
-def _others(rows: IndexGrowth) -> AugmentedVectors | None:
-    if rows.more is None:
-        return None
-    base, half = rows.base, rows.base.kind.precision == "float16"
-    return AugmentedVectors(rows.more, rows.offsets[len(rows.kept) :], base.pivot if base.kind.pivoted else None, half)
 
 
 @dataclass(frozen=True)
@@ -211,14 +138,11 @@ class IndexOrder:
     metric: str = COSINE
 
 
-Placed = TypeVar("Placed", bound=StoredTargets)
-
-
 @dataclass(frozen=True)
-class IndexResult(Generic[Placed]):
+class IndexResult:
     """Targets as they will be served, with the chosen search parameters. `engine` is where they are, if outside."""
 
-    targets: Placed
+    targets: Targets
     curve: list[Setting]
     setting: Setting
     notes: list[str]
@@ -226,8 +150,7 @@ class IndexResult(Generic[Placed]):
 
     def record(self, order: IndexOrder) -> IndexRecord:
         """Return the record of the index for the manifest."""
-        targets = self.targets
-        shards = shards_of(targets) if isinstance(targets, Embedded) else []
+        index = self.targets.first.index
         tried = [
             SettingRecord(
                 parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
@@ -235,25 +158,41 @@ class IndexResult(Generic[Placed]):
             for each in self.curve
         ]
         return IndexRecord(
-            type=targets.kind.name if self.engine is None else self.engine.engine,
-            precision=targets.kind.precision if isinstance(targets, Embedded) else "float32",
+            type=index.kind.name if self.engine is None else self.engine.engine,
+            precision=index.kind.precision if self.engine is None else "float32",
             parameters=self.setting.parameters,
             aims=AimsRecord(**vars(order.aims)),
             curve=tried,
             notes=self.notes,
-            candidates=targets.candidates if isinstance(targets, FullTargets) else None,
+            candidates=index.candidates if isinstance(index, ReducedIndex) else None,
             shard_targets=order.shard_targets if self.engine is None else None,
-            shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
             engine=self.engine,
         )
 
 
-def build_index(
-    order: IndexOrder, path: Path | None, steps: Steps, basis: Basis | None = None
-) -> IndexResult[Embedded]:
+def in_segments(indexes: Sequence[VectorIndex], offsets: F32) -> Targets:
+    """Return targets in some indexes, a segment each, with their offsets (n,)."""
+    starts = np.cumsum([0, *map(len, indexes)]).tolist()
+    segments = [
+        Segment(index=index, offsets=offsets[start:stop], first=start)
+        for index, start, stop in zip(indexes, starts, starts[1:], strict=False)
+    ]
+    return Targets.of(segments, indexes[0].dim)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Indexes of one kind, of consecutive targets, with the parameters that were chosen and what they reach."""
+
+    indexes: Sequence[Embedded]
+    curve: list[Setting]
+    setting: Setting
+
+
+def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Basis | None = None) -> IndexResult:
     """Build, tune and write the index of targets with their offsets folded in, of reduced targets if there is a basis.
 
-    Without a path it stays in memory.
+    Without a place it stays in memory.
     """
     targets, offsets, aims, bank = order.targets, order.offsets, order.aims, order.bank
     if basis is not None:
@@ -262,36 +201,41 @@ def build_index(
     lifted = comparison(order.metric).lifted
     kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
     pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
-    best: list[IndexResult[Embedded]] = []
+    best: list[_Candidate] = []
     for kind in kinds:
         half = kind.precision == "float16"
         stored: VectorSource = half_vectors(order.targets, order.metric) if half else order.targets
         rows = stored if basis is None else reduced_vectors(stored, basis)
         vectors = AugmentedVectors(rows, offsets, pivot if kind.pivoted else None, half, lifted)
-        made = _filled(kind, vectors, order, path, steps)
-        tried = _tuned(made if basis is None else FullTargets(made, stored, offsets, basis), order, steps)
-        best = sorted([*best, tried], key=lambda each: _merit(each.setting, aims), reverse=True)
-        if path is not None:
+        filled = _filled(kind, vectors, order, place, steps)
+        made: Sequence[Embedded] = filled if basis is None else _reduced(filled, stored, offsets, basis)
+        best = sorted([*best, _tuned(made, order, steps)], key=lambda each: _merit(each.setting, aims), reverse=True)
+        if place is not None:
             for worse in best[1:]:
-                remove_files(_path_of(worse.targets.kind, path), len(shards_of(worse.targets)))
+                for number, index in enumerate(worse.indexes):
+                    (place(number) / _file_of(index.kind)).unlink()
         del best[1:]
         if not (missed := _missed(best[0], aims)):
             break
-    if path is not None:
-        shards, own = len(shards_of(best[0].targets)), _path_of(best[0].targets.kind, path)
-        for file, wanted in zip(index_paths(own, shards), index_paths(path, shards), strict=True):
-            file.replace(wanted)
-    chosen = best[0].targets
-    if isinstance(chosen, FullTargets):
-        chosen = replace(chosen, full=kept_full(chosen.full, chosen.kind.precision, path))
-    return replace(best[0], targets=chosen, notes=[*notes, *missed])
+    chosen = best[0]
+    indexes = [_placed(index, None if place is None else place(number)) for number, index in enumerate(chosen.indexes)]
+    return IndexResult(in_segments(indexes, offsets), chosen.curve, chosen.setting, [*notes, *missed])
 
 
-def kept_full(rows: VectorSource, precision: Precision, path: Path | None) -> FullVectors:
-    """Return whole vectors (n, d) as they will be served: mapped, beside the path of their index, or in memory."""
-    if path is None:
+def _placed(index: Embedded, folder: Path | None) -> Embedded:
+    """Return an index as it will be served: with its file, and that of its whole vectors, under their names."""
+    if folder is not None:
+        (folder / _file_of(index.kind)).replace(folder / INDEX)
+    if not isinstance(index, ReducedIndex):
+        return index
+    return replace(index, full=kept_full(index.full, index.kind.precision, folder))
+
+
+def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> FullVectors:
+    """Return whole vectors (n, d) as they will be served: mapped, from a folder, or in memory."""
+    if folder is None:
         return FullVectors(in_memory(rows).astype(precision))
-    full = path.with_name(bundle.FULL)
+    full = folder / bundle.FULL
     with storage_errors(full), full.open("wb") as file:
         header = {"descr": np.dtype(precision).str, "fortran_order": False, "shape": rows.shape}
         np.lib.format.write_array_header_1_0(file, header)
@@ -301,38 +245,68 @@ def kept_full(rows: VectorSource, precision: Precision, path: Path | None) -> Fu
 
 
 def _filled(
-    kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, path: Path | None, steps: Steps
-) -> OwnTargets:
-    dim = vectors.targets.shape[1]
-    if path is None:
+    kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, place: Place | None, steps: Steps
+) -> list[FaissIndex]:
+    if place is None:
         indexes = [make_index(kind, vectors, order.seed, steps, vectors.columns)]
     else:
         sizes = shard_sizes(vectors.shape[0], most_in_a_shard(kind, vectors.shape[1], order.shard_targets))
-        indexes = build_shards(kind, vectors, sizes, _path_of(kind, path), order.seed, steps)
-    return embedded(kind, indexes, dim, {}, vectors.pivot)
+        indexes = build_indexes(kind, vectors, sizes, place, order.seed, steps)
+    dim = vectors.targets.shape[1]
+    return [FaissIndex(kind, index, dim, {}, vectors.pivot) for index in indexes]
 
 
-def _path_of(kind: IndexType, path: Path) -> Path:
-    return path.with_suffix(f".{kind.name}")
+def _reduced(indexes: Sequence[FaissIndex], stored: VectorSource, offsets: F32, basis: Basis) -> list[ReducedIndex]:
+    if len(indexes) == 1:
+        return [ReducedIndex(indexes[0], stored, offsets, basis)]
+    starts = np.cumsum([0, *map(len, indexes)]).tolist()
+    return [
+        ReducedIndex(index, rows_of(stored, start, stop), offsets[start:stop], basis)
+        for index, start, stop in zip(indexes, starts, starts[1:], strict=False)
+    ]
 
 
-def _tuned(made: Embedded, order: IndexOrder, steps: Steps) -> IndexResult[Embedded]:
-    steps.step(f"tuning the {made.kind.name} index")
-    queries = made.augmented(order.answers.queries, 1.0)
-    exact = made.scores(queries, order.answers.rows)
+def _tuned(made: Sequence[Embedded], order: IndexOrder, steps: Steps) -> _Candidate:
+    steps.step(f"tuning the {made[0].kind.name} index")
+    queries = augment_queries(order.answers.queries, 1.0)
+    exact = _scores(made, queries, order.answers.rows)
     while True:
-        curve = recall_curve(made.approximate, ladder(made), queries, exact)
+        curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact)
         setting = cheapest_setting(curve, order.aims)
         reached = setting.recall >= order.aims.recall
-        if reached or not isinstance(made, FullTargets) or made.candidates >= MOST_CANDIDATES:
+        if reached or not _may_widen(made):
             break
-        made = replace(made, candidates=2 * made.candidates)
-    return IndexResult(made.tuned(setting.parameters), curve, setting, [])
+        made = [replace(each, candidates=2 * each.candidates) for each in made if isinstance(each, ReducedIndex)]
+    return _Candidate([each.tuned(setting.parameters) for each in made], curve, setting)
 
 
-def ladder(targets: Embedded) -> list[dict[str, Any]]:
-    """Search parameters to try, from the cheapest to the most thorough. They are those of each shard."""
-    return targets.kind.ladder(max(len(shard) for shard in shards_of(targets)))
+def _may_widen(made: Sequence[Embedded]) -> bool:
+    return isinstance(made[0], ReducedIndex) and made[0].candidates < MOST_CANDIDATES
+
+
+def _approximate(indexes: Sequence[Embedded], augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+    found, start = [], 0
+    for index in indexes:
+        scores, rows = index.approximate(augmented, min(k, len(index)), how)
+        found.append((scores, np.where(rows < 0, rows, rows + start)))
+        start += len(index)
+    return merged(found, k)
+
+
+def _scores(indexes: Sequence[Embedded], augmented: F32, rows: I64) -> F32:
+    found, start = np.empty(rows.shape, np.float32), 0
+    for index in indexes:
+        inside = (rows >= start) & (rows < start + len(index))
+        line, _ = np.nonzero(inside)
+        if len(line):
+            found[inside] = index.scores(augmented[line], rows[inside][:, np.newaxis] - start)[:, 0]
+        start += len(index)
+    return found
+
+
+def ladder(indexes: Sequence[Embedded]) -> list[dict[str, Any]]:
+    """Search parameters to try, from the cheapest to the most thorough. They are those of each index."""
+    return indexes[0].kind.ladder(max(map(len, indexes)))
 
 
 def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
@@ -340,9 +314,9 @@ def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
     return reached, 0.0 if reached else setting.recall, 0.0 if aims.latency_ms is None else -setting.latency_ms
 
 
-def _missed(built: IndexResult[Embedded], aims: Aims) -> list[str]:
+def _missed(built: _Candidate, aims: Aims) -> list[str]:
     within = "" if aims.memory is None else f" within {aims.memory:,} bytes"
-    setting, kind = built.setting, built.targets.kind
+    setting, kind = built.setting, built.indexes[0].kind
     missed = []
     if setting.recall < aims.recall:
         missed.append(

@@ -141,8 +141,6 @@ class Contents:
 
     def write(self, folder: Path) -> None:
         write_ids(self.ids, folder / bundle.IDS)
-        if self.encoder is not None:
-            self.encoder.save(folder)
         if self.payload is not None:
             write_payload(self.payload, self.payload_columns, folder)
 

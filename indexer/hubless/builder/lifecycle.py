@@ -21,8 +21,10 @@ from hubless.builder.inputs import (
     read_source,
 )
 from hubless.builder.pipeline.carry import NextTargets, current_parts
+from hubless.builder.pipeline.compaction import Rebuilt, needs_training
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.flush import write_flushed
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections import is_given
@@ -48,7 +50,6 @@ from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.locks import lease
@@ -64,6 +65,8 @@ from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
 NONE, AUTO = "none", "auto"
+PATIENCE = 60.0
+"""Seconds for which what was trained waits for another job."""
 FEWEST = 2
 """Of a bank of one query nothing can be told."""
 _BANK = "query bank"
@@ -114,12 +117,12 @@ def create(
         about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK], "dims": dims}
         with home.staging(collection) as staged, storage_errors(staged.folder):
             correction = CentredCorrection(FittedNone(), 0.0)
-            draft = empty_draft(comparison(metric).width(dim), correction, None, staged.folder / bundle.INDEX, about)
+            draft = empty_draft(comparison(metric).width(dim), correction, None, about)
             if keep_full:
                 draft = replace(draft, index=draft.index.model_copy(update={"candidates": CANDIDATES}))
             contents.write(staged.folder)
-            draft.write(staged.folder)
-            staged.publish(draft.manifest(contents, {}, collection, staged.version))
+            records = draft.write(staged, contents)
+            staged.publish(draft.manifest(contents, {}, collection, staged.version, segments=records))
     return True
 
 
@@ -172,7 +175,9 @@ def _schema_text(schema: pa.Schema) -> str:
 def merge(
     catalog: str | Path, collection: str, *, keep: int | None = None, progress: Progressing = None
 ) -> Manifest | None:
-    """Build the next version from the current one and what was written since. Its offsets stay as they are.
+    """Make a version of the current one and what was written since, which becomes a segment. The offsets stay.
+
+    If too much of the index is gone, or came behind it, it is trained anew.
 
     The service can serve and write meanwhile, and takes the new version as soon as it is there. Parameters are as for
     `refit`. Return the manifest of the new version; None if nothing was written. Raises `CollectionNotFound`,
@@ -181,7 +186,45 @@ def merge(
     """
     with _job(catalog, collection, "hubless merge", keep) as (home, name):
         index = open_index(home, name, lenient=True)
-        return index.save(catalog, name, progress=progress) if index.seq > index.manifest.log_seq else None
+        due = index.seq > index.manifest.log_seq or needs_training(index.parts)
+        return index.save(catalog, name, progress=progress) if due else None
+
+
+def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manifest | None:
+    """Make what was written to a collection, as it is open, a segment of a new version; None if another is current.
+
+    Costs what was written. Raises `JobRunning`, `CollectionNotFound`, `StorageError`, `LogDamaged`.
+    """
+    with _job(catalog.path, written.manifest.collection, "hubless serve, which flushes writes", keep) as (home, name):
+        if home.current(name) != written.manifest.version:
+            return None
+        with home.staging(name) as staged, storage_errors(staged.folder):
+            return staged.publish(write_flushed(written, staged))
+
+
+def compact(
+    catalog: str | Path, collection: str, *, keep: int | None = None, progress: Progressing = None
+) -> Manifest | None:
+    """Train the index of a collection anew, if too much of it is gone or came behind it; None if not.
+
+    Others can write to the collection meanwhile, and flush what they wrote. What they did is in the version that is
+    made. None, too, if another fit or another order became current. Parameters and errors are those of `merge`.
+    """
+    home = Catalog(catalog)
+    name = home.resolve(collection)
+    before = open_parts(home, name, lenient=True)
+    if not needs_training(before):
+        return None
+    with progress_bars(progress) as steps, drafting(home, name, StoredRecipe.of(before.manifest), steps) as drafted:
+        staged, bench = drafted
+        rebuilt = Rebuilt.of(before, staged, bench)
+        with _job(catalog, name, "hubless merge", keep, patience=PATIENCE):
+            now = open_parts(home, name, hashes=False, lenient=True, known=before)
+            if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
+                return None
+            made = staged.publish(rebuilt.manifest(now, staged))
+        follow(made)
+        return made
 
 
 def calibrate(
@@ -205,12 +248,17 @@ def calibrate(
 
 
 @contextmanager
-def _job(catalog: str | Path, collection: str, work: str, keep: int | None) -> Iterator[tuple[Catalog, str]]:
-    """Hold the lease of a collection. At the end delete old versions, and the writes that all others have."""
+def _job(
+    catalog: str | Path, collection: str, work: str, keep: int | None, patience: float = 0.0
+) -> Iterator[tuple[Catalog, str]]:
+    """Hold the lease of a collection. At the end delete old versions, and the writes that all others have.
+
+    Another job is waited for so many seconds.
+    """
     home = Catalog(catalog)
     name = home.resolve(collection)
     home.current(name)
-    with lease(home.path / name, work):
+    with lease(home.path / name, work, patience):
         yield home, name
         if keep is not None:
             prune(home, name, keep)
@@ -290,12 +338,13 @@ def refit(
             recipe.check_inputs(bank, vectors.target_prior, column)
             # live queries chose the strength for the bank that was
             strength = before.strength if before.strength_choice is None else 1.0
-            draft = fit_version(vectors, bench, strength=strength, hold_back=True).extended(rows.count)
+            draft = fit_version(vectors, bench, strength=strength, hold_back=True)
+            draft = replace(draft, vectorless=len(rows.bare))
             draft = naming_held_back(draft, rows.contents.ids)
             if note is not None:
                 draft.about["notes"].append(note)
             steps.step("writing")
-            draft.write(staged.folder)
+            records = draft.write(staged, rows.contents, seq=parts.seq)
             published = staged.publish(
                 draft.manifest(
                     rows.contents,
@@ -305,6 +354,7 @@ def refit(
                     target_prior=before.target_prior,
                     bank_order=before.bank_order if bank_order is None else bank_order,
                     log_seq=parts.seq,
+                    segments=records,
                 )
             )
         follow(published)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hubless.errors import CollectionNotFound, HublessError
+from hubless.search.parts import Parts
 from hubless.search.soundness import collection_problem
 from hubless.search.transaction import open_written
 from hubless.store.catalog import Catalog
@@ -57,9 +58,10 @@ def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
     if current not in versions and catalog.current(name) == current:
         problem = "it is current, and is not there: take another one by hubless rollback --version, or restore it"
         verdict.problems.append(Problem(name, current, problem))
+    known: Parts | None = None  # what versions share is checked once
     for version in versions:
         try:
-            found = _version_problem(catalog, name, version)
+            found, known = _version_problem(catalog, name, version, known)
         except HublessError as error:
             if version not in catalog.version_ids(name):
                 continue  # pruned meanwhile
@@ -74,10 +76,12 @@ def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
         verdict.problems.append(Problem(name, None, str(error)))
 
 
-def _version_problem(catalog: Catalog, name: str, version: str) -> str | None:
-    written = open_written(catalog, name, version=version, lenient=True)
-    with written.base as opened:
-        opened.check_canaries()
-        if (problem := collection_problem(opened)) is not None:
-            return problem
-        return None if written.current is opened else collection_problem(written.current)
+def _version_problem(catalog: Catalog, name: str, version: str, known: Parts | None) -> tuple[str | None, Parts | None]:
+    """Return what is wrong with a version, and its parts, for the next one."""
+    written = open_written(catalog, name, version=version, lenient=True, known=known)
+    opened = written.base
+    opened.check_canaries()
+    problem = collection_problem(opened)
+    if problem is None and written.current is not opened:
+        problem = collection_problem(written.current)
+    return problem, opened.parts if problem is None else known

@@ -156,7 +156,7 @@ def inspect_command(
 
 
 def _facts(manifest: hubless.Manifest) -> dict[str, str]:
-    shards = f"in {len(manifest.index.shards)} shards" if manifest.index.shards else ""
+    segments = f"in {len(manifest.segments)} segments" if len(manifest.segments) > 1 else ""
     return {
         "collection": manifest.collection,
         "version": manifest.version,
@@ -168,7 +168,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "fit by": manifest.fit_by or "",
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "confidence": _calibrated(manifest.confidence),
-        "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), shards])),
+        "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), segments])),
         "note": "; ".join(manifest.index.notes),
         **_measured(manifest),
         "payload": ", ".join(manifest.payload_columns) or "none",

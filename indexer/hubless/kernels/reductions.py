@@ -298,6 +298,9 @@ def merged(found: Sequence[Ranking], k: int) -> Ranking:
     if len(found) == 1:
         return found[0]
     scores, rows = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+    if len(scores) == 1:  # a third of the time of what comes next
+        best = np.argsort(-scores[0], kind="stable")[:k]
+        return scores[:, best], rows[:, best]
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 

@@ -14,7 +14,6 @@ from hubless.knn.exhaustive import storage_of as storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
-from hubless.knn.index_files import add_stored as add_stored
 from hubless.knn.index_files import add_vectors as add_vectors
 from hubless.knn.index_files import make_index as make_index
 from hubless.knn.index_files import read_index as read_index

@@ -64,18 +64,23 @@ def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, hal
     return augmented
 
 
-def augment_queries(queries: F32, strength: float, pivot: F32 | None = None) -> F32:
-    """Return [q − λv, λ, λ, 0 …] as (m, augmented_dim(d)), from queries (m, d). λ = 0 gives the raw ranking."""
+def augment_queries(queries: F32, strength: float) -> F32:
+    """Return [q, λ, λ, 0 …] as (m, augmented_dim(d)), from queries (m, d). λ = 0 gives the raw ranking."""
     count, dim = queries.shape
     # few NumPy calls: for a single query, each costs as much as a scan of hundreds of codes
     augmented = np.empty((count, augmented_dim(dim)), np.float32)
-    if pivot is None:
-        augmented[:, :dim] = queries
-    else:
-        np.subtract(queries, pivot if strength == 1 else np.float32(strength) * pivot, out=augmented[:, :dim])
+    augmented[:, :dim] = queries
     augmented[:, dim:] = 0
     augmented[:, dim : dim + 2] = strength
     return augmented
+
+
+def pivoted(augmented: F32, pivot: F32) -> F32:
+    """Return [q − λv, λ, λ, 0 …], from augmented queries and the pivot (d,) of their targets."""
+    dim = len(pivot)
+    moved = augmented.copy()
+    moved[:, :dim] -= augmented[:, dim, np.newaxis] * pivot
+    return moved
 
 
 class Columns(NamedTuple):

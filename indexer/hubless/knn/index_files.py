@@ -13,7 +13,6 @@ from hubless.knn.augment import Columns
 from hubless.knn.base import IndexType, TrainingSample
 from hubless.knn.hnsw import joined_by_distance
 from hubless.progress import Advance, Steps, no_progress
-from hubless.vectors.arrays import I64
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
 
 
@@ -46,16 +45,6 @@ def add_vectors(index: faiss.Index, vectors: VectorSource, advance: Advance = no
         for block in vectors.blocks(block_rows(vectors.shape[1])):
             index.add(block)
             advance(len(block))
-
-
-def add_stored(index: faiss.Index, other: faiss.Index, rows: I64, advance: Advance = no_progress) -> None:
-    """Add the stored vectors of some rows of another index, as they are."""
-    step = block_rows(index.d)
-    with joined_by_distance(index):
-        for start in range(0, len(rows), step):
-            some = rows[start : start + step]
-            index.add(other.reconstruct_batch(some))
-            advance(len(some))
 
 
 def write_index(index: faiss.Index, path: Path) -> None:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged
 from hubless.knn import SCORE_TOLERANCE, agreement
-from hubless.search.engines.base import Targets
+from hubless.search.engines.base import Searched
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import read_arrays, reading
+from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 
 Canary = Mapping[str, NDArray[Any]]
@@ -32,7 +32,7 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
         scores, rows = targets.find(augmented, k, None, None)
     else:
         rows = best[:CANARIES]
-        scores = stored_scores(targets, ranker.offsets, canaries, rows)
+        scores = stored_scores(targets, canaries, rows)
     found, _ = targets.find(augmented, k, targets.defaults, None)
     arrays: dict[str, NDArray[Any]] = {
         "queries": canaries,
@@ -45,16 +45,18 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
     return arrays
 
 
-def stored_scores(targets: Targets, offsets: F32, queries: F32, rows: I64) -> F32:
+def stored_scores(targets: Searched, queries: F32, rows: I64) -> F32:
     """Scores (m, k) of some rows (m, k) of each query, by the stored vectors and offsets."""
     stored = targets.vectors(rows.ravel()).reshape(*rows.shape, queries.shape[1])
-    scores: F32 = np.einsum("md,mkd->mk", queries, stored) - offsets[rows]
+    scores: F32 = np.einsum("md,mkd->mk", queries, stored) - targets.offsets(rows)
     return scores
 
 
-def check(path: Path, ranker: Ranker, offsets: F32) -> None:
-    """Ask the canary queries and compare with the stored answers. `offsets` (n,) are those of all targets."""
-    canary = read_arrays(path)
+def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) -> None:
+    """Ask the canary queries in a file, and compare with the stored answers of the targets as they were built.
+
+    A ranker of the same targets is asked, too, where a gate or a rescorer answers.
+    """
     with reading(path):
         queries, expected_rows = canary["queries"], canary["rows"]
         expected_scores, expected_recall = canary["scores"], float(canary["recall"])
@@ -62,7 +64,7 @@ def check(path: Path, ranker: Ranker, offsets: F32) -> None:
     if not len(queries):  # of a version that was empty when it was made
         return
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
-    scores = stored_scores(ranker.targets, offsets, queries, expected_rows)
+    scores = stored_scores(built, queries, expected_rows)
     if (wrong := np.abs(scores - expected_scores) > tolerance).any():
         line, place = np.argwhere(wrong)[0]
         problem = (
@@ -70,15 +72,14 @@ def check(path: Path, ranker: Ranker, offsets: F32) -> None:
             f"and gave it {expected_scores[line, place]:.6g} when built"
         )
         raise BundleDamaged(path, problem)
-    targets = ranker.targets
-    found, _ = targets.find(targets.augmented(queries, 1.0), expected_scores.shape[1], targets.defaults, None)
+    found, _ = built.find(built.augmented(queries, 1.0), expected_scores.shape[1], built.defaults, None)
     if (found > expected_scores + tolerance).any():
         raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
     recall = agreement(found, expected_scores)
     if recall < expected_recall - SCORE_TOLERANCE:
         problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
         raise BundleDamaged(path, problem)
-    if answers is not None:
+    if answers is not None and ranker is not None:
         answered = ranker.rank(queries, answers.shape[1], 1.0, {}).scores
         same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
         if same < _SAME_ANSWERS:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -13,7 +14,6 @@ from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.confidence.model import DEPTH
 from hubless.search import canaries
-from hubless.search.delta.changes import rows_of
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
@@ -47,7 +47,8 @@ class Collection:
         self._become(parts)
 
     def _become(self, parts: Parts) -> None:
-        known = None if parts.payload is None else MatchesCache(parts.payload, self.filter_cache)
+        known = None if parts.payload is None else MatchesCache(self.filter_cache)
+        parts.targets.bitmaps.room = self.filter_cache
         # one assignment, so that a query that runs now uses either all old parts or all new ones
         self.parts = replace(parts, known=known)
 
@@ -95,7 +96,7 @@ class Collection:
     @property
     def count(self) -> int:
         """Number of targets, n."""
-        return len(self.parts.offsets)
+        return len(self.parts.targets)
 
     @property
     def dim(self) -> int:
@@ -271,17 +272,20 @@ class Collection:
     def known_matches(self, filter: Filter) -> Matches | None:
         """The targets that meet a filter, if they are in the cache; else None."""
         known = self.parts.known
-        return None if known is None else known.known(filter)
+        found: Matches | None = None if known is None else known.known(filter.key)
+        return found
 
     def _matches_of(self, filter: Filter | Matches | Mapping[str, Any], parts: Parts) -> Matches:
         if isinstance(filter, Matches):
-            if filter.total != len(parts.offsets):
-                raise InputError("filter", f"matches among the {len(parts.offsets)} targets", f"among {filter.total}")
+            if filter.numbers is not parts.targets.numbers:
+                count = len(parts.targets)
+                others = " before a change" if filter.total == count else ""
+                raise InputError("filter", f"matches among the {count} targets", f"among {filter.total}{others}")
             return filter
         parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
         if parts.known is None:
             raise _no_payload(parts, "filter")
-        return parts.known.of(parsed)
+        return parts.known.of(parsed.key, partial(parts.targets.matches, parsed))
 
     def prepare(self, vectors: ArrayLike, name: str = "vector", side: ComparedSide = OF_QUERIES) -> F32:
         """Queries, or targets, (m, d) as they are compared: checked, of length 1 under metric cosine, reduced.
@@ -321,7 +325,9 @@ class Collection:
         there = vector and parts.targets.have_vectors(np.array([row]))[0]
         stored = self.vectors(np.array([row]))[0] if there else None
         payload = None if parts.payload is None else parts.payload.take([row])[0]
-        return Point(parts.ids.ids(np.array([row]))[0], row, float(parts.offsets[row]), payload, stored)
+        return Point(
+            parts.ids.ids(np.array([row]))[0], row, float(parts.targets.offsets(np.array([row]))[0]), payload, stored
+        )
 
     def find(self, ids: Sequence[str | int]) -> list[int | None]:
         """The rows of some ids; None for an id that no target has. Raises `InputError` for one of another type."""
@@ -331,7 +337,7 @@ class Collection:
                 raise InputError(
                     f"ids[{place}]", f"{expected}, as the ids of collection {self.name!r} are", repr(wanted)
                 )
-        return rows_of(ids, self.parts.ids)
+        return [None if row < 0 else row for row in self.parts.ids.rows(ids).tolist()]
 
     def row(self, wanted: str | int) -> int:
         """The row of an id. Raises `PointNotFound`."""
@@ -361,8 +367,11 @@ class Collection:
     def check_canaries(self) -> None:
         """Compare the answers of the canary queries with those stored. Raises `BundleDamaged` if they differ."""
         parts = self.parts
-        if parts.folder is not None:
-            canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
+        if parts.folder is None:
+            return
+        if (built := parts.targets.as_built) is not None:
+            ranker = parts.ranker if parts.targets.is_as_built else None
+            canaries.check(parts.canary(), parts.folder / CANARY, built, ranker)
 
 
 def filter_of(
@@ -412,7 +421,10 @@ def open_collection(
     filter_cache: int = FILTER_CACHE,
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
+    known: Parts | None = None,
 ) -> Collection:
     """Open a version for queries, as `open_parts`; `filter_cache` is bytes for the matches of recent filters."""
-    parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
+    parts = open_parts(
+        catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, known=known
+    )
     return Collection(parts, filter_cache)

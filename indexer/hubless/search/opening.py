@@ -2,7 +2,7 @@
 
 import logging
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,18 +23,20 @@ from hubless.errors import (
     UnsupportedBundle,
     VersionReplaced,
 )
-from hubless.knn import index_type, read_index, structure
+from hubless.knn import INDEXES, index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
 from hubless.measures.confidence.model import ConfidenceModel
-from hubless.search.engines.base import StoredTargets
+from hubless.search.engines.base import VectorIndex
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import engine
-from hubless.search.engines.full import FullTargets, FullVectors
-from hubless.search.engines.sharded import OwnTargets, embedded
+from hubless.search.engines.full import CANDIDATES, FullVectors, ReducedIndex
 from hubless.search.parts import Parts
+from hubless.search.segments.segment import Segment
+from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import readable
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.ids import IdTable
 from hubless.vectors.npy import open_npz, read_npy
@@ -53,12 +55,14 @@ def open_parts(
     hashes: bool = True,
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
+    known: Parts | None = None,
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
-    `hashes` compares the content of all files with the manifest, and not only their sizes. `encoder` are fields that
-    replace those of the stored description of the encoder, or a description. `lenient`: if the encoder cannot be made,
-    log it and refuse texts only. Raises `StorageError`, `CollectionNotFound`, `VersionNotFound`, `BundleDamaged`,
+    What the version shares with one that is `known` is taken from there. `hashes` compares the content of all files
+    with the manifest, and not only their sizes. `encoder` are fields that replace those of the stored description of
+    the encoder, or a description. `lenient`: if the encoder cannot be made, log it and refuse texts only. Raises
+    `StorageError`, `CollectionNotFound`, `VersionNotFound`, `BundleDamaged`,
     `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the field of `encoder` that is wrong.
     """
     home = readable(catalog, collection, version)
@@ -67,60 +71,55 @@ def open_parts(
         folder = home.folder(name, version)
         try:
             manifest = bundle.read_manifest(folder)
-            bundle.verify(folder, manifest, hashes=hashes)
+            shared = _shared(folder, manifest, known)
+            bundle.verify(folder, manifest, hashes=hashes, known=shared)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return _read_version(folder, named, encoder, lenient)
+            return _read_version(folder, named, encoder, lenient, known if shared else None)
         except (BundleError, StorageError):
             # another version may have become current meanwhile, and this one been pruned
             if version is not None or home.folder(name) == folder:
                 raise
 
 
-def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
-    targets: StoredTargets
+def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None) -> set[str]:
+    """Return the files that a version shares with one that is open."""
+    if known is None or known.folder is None or known.folder.parent != folder.parent:
+        return set()
+    there = known.manifest.files
+    return {name for name, record in manifest.files.items() if "/" in name and there.get(name) == record}
+
+
+def _read_version(
+    folder: Path,
+    manifest: bundle.Manifest,
+    encoder: Mapping[str, Any] | None,
+    lenient: bool,
+    known: Parts | None,
+) -> Parts:
+    fit = f"{bundle.FITS}/{manifest.fit}"
     basis = None
-    if bundle.BASIS in manifest.files and manifest.dims is not None:
-        directions = _stored(folder, manifest, bundle.BASIS, manifest.dim, manifest.dims)
-        basis = Basis(directions, "dot" if manifest.keep_full else manifest.metric)
-    if not manifest.index.external:
-        targets = indexed = _read_targets(folder, manifest, manifest.compared_dim if basis is None else basis.kept)
-    with bundle.reading(folder / bundle.OFFSETS):
-        offsets: F32 = read_npy(folder / bundle.OFFSETS)
-    with bundle.reading(folder / bundle.IDS):
-        ids = IdTable.open(folder / bundle.IDS)
-    held = {bundle.OFFSETS: len(offsets), bundle.IDS: len(ids)}
-    if manifest.index.candidates is not None and basis is not None:
-        full = _read_full(folder, manifest)
-        targets = FullTargets(indexed, full, offsets, basis, manifest.index.candidates)
-        basis = None  # queries keep all dimensions
-    payload = None
-    if manifest.payload_columns:
-        with bundle.reading(folder / bundle.PAYLOAD):
-            payload = Payload.open(folder / bundle.PAYLOAD)
-        held[bundle.PAYLOAD] = len(payload)
-    for name, count in held.items():
-        if count != manifest.count:
-            raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
+    if manifest.dims is not None and not manifest.keep_full:
+        directions = _stored(folder, manifest, f"{fit}/{bundle.BASIS}", manifest.dim, manifest.dims)
+        basis = None if directions is None else Basis(directions, manifest.metric)
+    dim = manifest.compared_dim
+    segments = _read_segments(folder, manifest, dim, known)
+    gone = _read_gone(folder, manifest)
+    if (left := sum(map(len, segments)) - sum(map(len, gone))) != manifest.count:
+        problem = f"says {manifest.count} targets, and the segments hold {left}"
+        raise BundleDamaged(folder / bundle.MANIFEST, problem)
     query_time = _read_query_time(folder, manifest)
-    if manifest.index.engine is not None and manifest.index.external:
-        # after all files, as it takes long
-        targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
-    occurrence = _stored(folder, manifest, bundle.OCCURRENCE, 2, manifest.count)
     # before the encoder, whose model may lie elsewhere: a manifest of another dimension is damage
-    bank_sample = _stored(folder, manifest, bundle.BANK_SAMPLE, None, manifest.compared_dim)
+    bank_sample = _stored(folder, manifest, f"{fit}/{bundle.BANK_SAMPLE}", None, dim)
+    same = known is not None and known.manifest.fit == manifest.fit
     return Parts(
         manifest=manifest,
-        targets=targets,
-        offsets=offsets,
-        ids=ids,
-        payload=payload,
-        encoder=_usable_encoder(folder, manifest, encoder, lenient),
+        targets=Targets.of(segments, dim, gone),
+        encoder=known.encoder if known and same else _usable_encoder(folder, manifest, encoder, lenient),
         prepared=lambda: query_time,
-        occurrence=lambda: occurrence,
         bank_sample=bank_sample,
-        correction=cache(lambda: _read_correction(folder, manifest)),
-        canary=lambda: _read_later(folder, bundle.CANARY),
+        correction=known.correction if known and same else cache(lambda: _read_correction(folder, manifest)),
+        canary=lambda: _read_later(folder, folder / bundle.CANARY),
         confidence=_read_confidence(folder, manifest),
         basis=basis,
         folder=folder,
@@ -128,53 +127,125 @@ def _read_version(folder: Path, manifest: bundle.Manifest, encoder: Mapping[str,
     )
 
 
-def _read_full(folder: Path, manifest: bundle.Manifest) -> FullVectors:
-    path = folder / bundle.FULL
-    with bundle.reading(path):
-        full = FullVectors.open(path)
-    wanted = manifest.count - manifest.vectorless, manifest.dim
-    if full.array.shape != wanted or full.array.dtype != np.dtype(manifest.index.precision):
-        found = f"{full.array.dtype} {full.array.shape}"
-        raise BundleDamaged(path, f"has {found}, the manifest says {manifest.index.precision} {wanted}")
-    return full
-
-
-def _read_targets(folder: Path, manifest: bundle.Manifest, dim: int) -> OwnTargets:
-    """The targets of d dimensions in the files of the index, which fit the manifest and one another."""
+def _read_segments(folder: Path, manifest: bundle.Manifest, dim: int, known: Parts | None) -> list[Segment]:
+    """The segments of d dimensions, which fit the manifest and one another. Those that are known are not read again."""
     with bundle.reading(folder / bundle.MANIFEST):
-        kind = index_type(manifest.index.type)
-        kind.check(manifest.index.parameters)
-        for name in kind.known:
-            if name not in manifest.index.parameters:
-                raise InputError("index.parameters", f"{name}, as the index is {kind.name}", "none")
-    files = [folder / name for name in manifest.index.files]
-    indexes = []
-    for path in files:
+        kind = index_type(manifest.index.type) if manifest.index.engine is None else INDEXES["flat"]
+        if manifest.index.engine is None:
+            kind.check(manifest.index.parameters)
+            for name in kind.known:
+                if name not in manifest.index.parameters:
+                    raise InputError("index.parameters", f"{name}, as the index is {kind.name}", "none")
+    open_already = {}
+    if known is not None and known.manifest.index.parameters == manifest.index.parameters:
+        open_already = {view.segment.name: view.segment for view in known.targets.stored}
+    segments = list[Segment]()
+    named = [record.name for record in manifest.segments]
+    for record in manifest.segments:
+        if named.count(record.name) > 1 or max(record.bare, record.removed) > record.count:
+            problem = f"says of segment {record.name} that it stands twice, or lacks more targets than it has"
+            raise BundleDamaged(folder / bundle.MANIFEST, problem)
+        segment = open_already.get(record.name) or _read_segment(folder, manifest, record, dim, segments)
+        segments.append(segment)
+    return segments
+
+
+def _read_segment(
+    folder: Path, manifest: bundle.Manifest, record: bundle.SegmentRecord, dim: int, before: list[Segment]
+) -> Segment:
+    place, name = bundle.segment_path(folder, record.name), f"{bundle.SEGMENTS}/{record.name}"
+
+    def stored(file: str, *shape: int | None) -> Any:
+        return _stored(folder, manifest, f"{name}/{file}", *shape)
+
+    offsets = stored(bundle.OFFSETS, record.count)
+    if offsets is None:
+        raise BundleDamaged(folder / bundle.MANIFEST, f"names no offsets of segment {record.name}")
+    with bundle.reading(place / bundle.IDS):
+        ids = IdTable.open(place / bundle.IDS)
+    payload, bare = None, stored(bundle.BARE, record.bare)
+    if manifest.payload_columns:
+        with bundle.reading(place / bundle.PAYLOAD):
+            payload = Payload.open(place / bundle.PAYLOAD)
+    for file, held in ((bundle.IDS, ids), (bundle.PAYLOAD, payload)):
+        if held is not None and len(held) != record.count:
+            raise BundleDamaged(place / file, f"holds {len(held)} targets, the manifest says {record.count}")
+    stamps = stored(bundle.STAMPS, 2, record.count)
+    if bare is None:
+        bare = np.arange(record.count - record.bare, record.count)
+    return Segment(
+        name=record.name,
+        index=_read_index(folder, manifest, record, dim, offsets, stored, payload, before),
+        offsets=offsets,
+        ids=ids,
+        payload=payload,
+        bare=bare,
+        occurrence=stored(bundle.OCCURRENCE, 2, record.count),
+        stamps=stamps,
+        seq=record.seq,
+        first=sum(len(each) for each in before),
+    )
+
+
+def _read_index(
+    folder: Path,
+    manifest: bundle.Manifest,
+    record: bundle.SegmentRecord,
+    dim: int,
+    offsets: F32,
+    stored: Callable[..., Any],
+    payload: Payload | None,
+    before: list[Segment],
+) -> VectorIndex:
+    place, outside = bundle.segment_path(folder, record.name), manifest.index.engine
+    if outside is not None and record.index == outside.engine:
+        # after all files, as it takes long
+        schema = None if payload is None else payload.schema
+        return engine(outside.engine).open(manifest, record, schema)
+    path, reduced = place / bundle.INDEX, stored(bundle.BASIS, manifest.dim, manifest.dims)
+    basis = None if reduced is None else Basis(reduced, "dot")
+    with bundle.reading(path):
+        kind, index = index_type(record.index), read_index(path)
+    own = dim if basis is None else basis.kept
+    if index.d != (wanted := augmented_dim(own)):
+        raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
+    built = [(each.name, each.index) for each in before if each.stamps is None and isinstance(each.index, FaissIndex)]
+    if built and record.index == manifest.index.type:
+        first, alike = built[0]
+        if (made := structure(index)) != (other := structure(alike.index)):
+            raise BundleDamaged(path, f"is an index {made}, and that of segment {first} is {other}")
+    vectors = record.count - (
+        record.bare if f"{bundle.SEGMENTS}/{record.name}/{bundle.BARE}" not in manifest.files else 0
+    )
+    if index.ntotal != vectors:
+        raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {vectors}")
+    parameters = manifest.index.parameters if kind.known else {}
+    found = FaissIndex(kind, index, own, parameters, stored(bundle.PIVOT, own))
+    if basis is None:
+        return found
+    full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
+    return ReducedIndex(found, full, offsets, basis, manifest.index.candidates or CANDIDATES)
+
+
+def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:
+    """The rows of each segment that are gone."""
+    path, found = folder / bundle.GONE, []
+    bits = bundle.read_arrays(path) if bundle.GONE in manifest.files else {}
+    for record in manifest.segments:
         with bundle.reading(path):
-            indexes.append(read_index(path))
-    wanted = augmented_dim(dim)
-    for path, index in zip(files, indexes, strict=True):
-        if index.d != wanted:
-            raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
-        if (built := structure(index)) != (other := structure(indexes[0])):
-            raise BundleDamaged(path, f"is an index {built}, and {files[0].name} is {other}")
-    counts = manifest.index.shards or [manifest.count - manifest.vectorless]
-    for path, index, count in zip(files, indexes, counts, strict=True):
-        if index.ntotal != count:
-            raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {count}")
-    if sum(counts) + manifest.vectorless != manifest.count:
-        raise BundleDamaged(
-            folder / bundle.MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}"
-        )
-    pivot = _stored(folder, manifest, bundle.PIVOT, dim)
-    return embedded(kind, indexes, dim, manifest.index.parameters, pivot, manifest.vectorless)
+            packed = bits.get(record.name, np.empty(0, np.uint8))
+            rows = np.flatnonzero(np.unpackbits(packed, count=record.count if len(packed) else 0, bitorder="little"))
+        if len(rows) != record.removed:
+            raise BundleDamaged(path, f"leaves {len(rows)} targets out of segment {record.name}, not {record.removed}")
+        found.append(rows)
+    return found
 
 
 def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
-    record, path = manifest.correction, folder / bundle.CORRECTION
+    record, path = manifest.correction, _of_fit(folder, manifest, bundle.CORRECTION)
     _check_installed(path, manifest, TAKES_NOTHING)
-    state = _read_later(folder, bundle.CORRECTION)
+    state = _read_later(folder, path)
     with bundle.reading(path):
         fitted = restored(record.name, state, record.details)
         return CentredCorrection.from_state(fitted, state)
@@ -195,10 +266,14 @@ def _check_installed(path: Path, manifest: bundle.Manifest, without: str) -> Non
         raise UnsupportedBundle(path, f"{error}. Without it the version {without}") from error
 
 
-def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
+def _of_fit(folder: Path, manifest: bundle.Manifest, file: str = "") -> Path:
+    return folder.parent.parent / bundle.FITS / manifest.fit / file
+
+
+def _read_later(folder: Path, path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays in a file of a version that was opened before. Raises `VersionReplaced` if it was deleted."""
     try:
-        return bundle.read_arrays(folder / name)
+        return bundle.read_arrays(path)
     except (BundleError, StorageError) as error:
         if folder.exists():
             raise
@@ -207,11 +282,12 @@ def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
 
 def read_encoder(folder: Path, manifest: bundle.Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
     """The encoder of a version: the stored one, or one of this description, which has to fit the targets; or None."""
+    place = _of_fit(folder, manifest)
     if described:
-        encoder = load_encoder(folder, manifest.dim, described)
+        encoder = load_encoder(place, manifest.dim, described)
     elif manifest.encoder:
-        with bundle.reading(folder / ENCODER_FILE):
-            encoder = load_encoder(folder)
+        with bundle.reading(place / ENCODER_FILE):
+            encoder = load_encoder(place)
     else:
         return None
     if encoder.dim != manifest.dim:
@@ -237,9 +313,9 @@ def _usable_encoder(
 
 
 def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | None) -> Any:
-    path = folder / name
     if name not in manifest.files:
         return None
+    path = bundle.path_of(folder, name)
     with bundle.reading(path):
         found = read_npy(path)
     if found.ndim != len(shape) or any(size not in (None, got) for size, got in zip(shape, found.shape, strict=True)):
@@ -249,8 +325,8 @@ def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | No
 
 
 def _read_confidence(folder: Path, manifest: bundle.Manifest) -> ConfidenceModel | None:
-    path = folder / bundle.CONFIDENCE
-    if bundle.CONFIDENCE not in manifest.files:
+    path = _of_fit(folder, manifest, bundle.CONFIDENCE)
+    if f"{bundle.FITS}/{manifest.fit}/{bundle.CONFIDENCE}" not in manifest.files:
         return None
     state = bundle.read_arrays(path)
     with bundle.reading(path):
@@ -258,7 +334,7 @@ def _read_confidence(folder: Path, manifest: bundle.Manifest) -> ConfidenceModel
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:
-    path, fitted = folder / bundle.QUERY_TIME, folder / bundle.CORRECTION
+    path, fitted = folder / bundle.QUERY_TIME, _of_fit(folder, manifest, bundle.CORRECTION)
     if bundle.QUERY_TIME not in manifest.files:  # its offsets are stored, and answer without it
         try:
             _check_installed(fitted, manifest, TAKES_NOTHING)

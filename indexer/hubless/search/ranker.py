@@ -12,7 +12,7 @@ import numpy as np
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError
-from hubless.search.engines.base import How, Targets
+from hubless.search.engines.base import How, Searched
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64, check_at_least
 
@@ -42,12 +42,11 @@ class Ranked:
 
 
 class Ranker:
-    """Ranks targets: by their offsets (n,), and by the gate or rescorer of the correction if it has one."""
+    """Ranks targets: by their offsets, and by the gate or rescorer of the correction if it has one."""
 
-    def __init__(self, targets: Targets, offsets: F32, query_time: QueryTime | None = None) -> None:
+    def __init__(self, targets: Searched, query_time: QueryTime | None = None) -> None:
         self.targets = targets
         self.query_time = query_time
-        self.offsets = offsets
         # checked once, as each takes a tenth of a query
         self._switched = isinstance(query_time, Switch)
         self._rescorer: Rescorer | None = None if isinstance(query_time, Gate) else query_time
@@ -97,7 +96,7 @@ class Ranker:
         if strength == 0 or self.query_time is None:
             search = self.targets.find if self._left_out is None else self._search
             scores, rows = search(self.targets.augmented(queries, strength), k, how, matches)
-            offsets = self.offsets[rows]
+            offsets = self.targets.offsets(rows)
             ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
             return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self.query_time, Gate):
@@ -108,7 +107,7 @@ class Ranker:
         """The scores (m, k) of ranked targets by the folded offsets alone, on one scale whatever a gate did."""
         if self.query_time is None:
             return ranked.scores
-        scores: F32 = ranked.similarities - np.float32(strength) * self.offsets[ranked.rows]
+        scores: F32 = ranked.similarities - np.float32(strength) * self.targets.offsets(ranked.rows)
         return scores
 
     def _how(self, parameters: Mapping[str, Any]) -> tuple[How, int]:
@@ -191,5 +190,5 @@ class Ranker:
         return scores[others].reshape(-1, k), rows[others].reshape(-1, k)
 
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
-        offsets = self.offsets[rows]
+        offsets = self.targets.offsets(rows)
         return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)

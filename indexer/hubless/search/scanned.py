@@ -18,13 +18,13 @@ from hubless.vectors.sources import VectorSource
 
 @dataclass(frozen=True)
 class ScannedTargets:
-    """All targets (n, d) and their offsets (n,), read from end to end for each search."""
+    """All targets (n, d) and their offsets `every_offset` (n,), read from end to end for each search."""
 
     source: VectorSource
-    offsets: F32
+    every_offset: F32
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return len(self.every_offset)
 
     @property
     def dim(self) -> int:
@@ -46,18 +46,15 @@ class ScannedTargets:
         return augment_queries(queries, strength)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        scores, rows = top_k(augmented, AugmentedVectors(self.source, self.offsets), k)
+        scores, rows = top_k(augmented, AugmentedVectors(self.source, self.every_offset), k)
         check_scores(scores, rows)
         return scores, rows
 
     def room(self, matches: Matches | None) -> int:
-        return len(self.offsets)
+        return len(self.every_offset)
 
-    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        return np.ones(len(rows), np.bool_)
+    def offsets(self, rows: I64) -> F32:
+        return self.every_offset[rows]
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return self.source.take(np.asarray(rows, np.int64))
-
-    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
-        return False

@@ -7,8 +7,8 @@ from hubless.corrections.traits import NO_TRAITS, TargetTraits
 from hubless.knn import SCORE_TOLERANCE
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
-from hubless.search.engines.base import Targets
 from hubless.search.parts import traits_of
+from hubless.search.segments.targets import Targets
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
@@ -23,16 +23,16 @@ def sample_of(count: int) -> I64:
     return np.unique(np.linspace(0, max(0, count - 1), min(count, SAMPLE)).astype(np.int64))
 
 
-def index_problem(targets: Targets, offsets: F32, count: int) -> str | None:
-    """Return how the index differs from the stored vectors and offsets (n,); None if it does not."""
-    if not count:
+def index_problem(targets: Targets, sampled: I64) -> str | None:
+    """Return how the index differs from stored vectors and offsets of some rows; None if it does not."""
+    if not len(sampled):
         return None
-    vectors = targets.vectors(sample_of(count))
+    vectors = targets.vectors(sampled)
     if not np.isfinite(vectors).all():
         return "the index has vectors that are not finite"
-    found, rows = targets.find(targets.augmented(vectors, 1.0), min(_K, count), targets.defaults, None)
+    found, rows = targets.find(targets.augmented(vectors, 1.0), min(_K, targets.room(None)), targets.defaults, None)
     rows = np.where(rows < 0, 0, rows)
-    expected = np.where(np.isfinite(found), stored_scores(targets, offsets, vectors, rows), found)
+    expected = np.where(np.isfinite(found), stored_scores(targets, vectors, rows), found)
     wrong = np.abs(found - expected) > 10 * SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected))
     if wrong[np.isfinite(found)].any():
         return f"the index gives {wrong.sum()} of {wrong.size} hits another score than their vectors and offsets do"
@@ -53,30 +53,30 @@ def offsets_problem(
     return None
 
 
-def version_problem(targets: Targets, offsets: F32, correction: CentredCorrection | None, count: int) -> str | None:
+def version_problem(targets: Targets, correction: CentredCorrection | None) -> str | None:
     """Return why a version that is about to be published is not sound; None if it is. `correction` gave its offsets."""
-    problem = index_problem(targets, offsets, count)
-    if problem is None and correction is not None and count:
-        rows = sample_of(count)
-        problem = offsets_problem(correction, targets.vectors(rows), offsets[rows])
+    rows = sample_of(len(targets))
+    rows = rows[targets.have_vectors(rows)]
+    problem = index_problem(targets, rows)
+    if problem is None and correction is not None and len(rows):
+        problem = offsets_problem(correction, targets.vectors(rows), targets.offsets(rows))
     return problem
 
 
 def collection_problem(collection: Collection) -> str | None:
     """Return why a version as it was built, or with its writes, is not sound; None if it is."""
-    base, manifest = collection.origin, collection.origin.manifest
-    parts = base.parts
-    if (problem := index_problem(parts.targets, parts.offsets, manifest.count - manifest.vectorless)) is not None:
+    manifest, targets = collection.origin.manifest, collection.parts.targets
+    rows = sample_of(len(targets))
+    rows = rows[targets.have_vectors(rows)]
+    if (problem := index_problem(targets, rows)) is not None:
         return problem
-    ids = base.ids(np.arange(base.count))
+    ids = targets.ids.ids(np.arange(len(targets)))
     if len(set(ids)) != len(ids):
         return f"{len(ids) - len(set(ids))} ids are there twice"
-    rows = sample_of(collection.count)
-    rows = rows[collection.parts.targets.have_vectors(rows)]
     if not collection.parts.is_folded or not len(rows):
         return None
     if any(each and each.column is None for each in (manifest.target_prior, manifest.own_offsets)):
         return None  # it came from a file, and is not kept
     columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
-    vectors, traits = collection.parts.targets.vectors(rows), traits_of(manifest, columns, len(rows))
-    return offsets_problem(collection.correction(), vectors, collection.offsets[rows], traits)
+    vectors, traits = targets.vectors(rows), traits_of(manifest, columns, len(rows))
+    return offsets_problem(collection.correction(), vectors, targets.offsets(rows), traits)

@@ -3,35 +3,30 @@
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from threading import RLock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from hubless.corrections.centred import CentredCorrection
+from hubless.corrections import QueryTime
 from hubless.errors import LogDamaged, VersionReplaced, one_line
 from hubless.forks import in_each_process
 from hubless.search.collection import Collection, open_collection
-from hubless.search.delta.changes import Delta
-from hubless.search.delta.memtable import NewTargets
-from hubless.search.delta.overlay import seqs_of
-from hubless.search.delta.writes import KINDS, Put, Remove, Write
-from hubless.search.parts import traits_of
+from hubless.search.engines.base import StoredVectors
+from hubless.search.parts import Parts, traits_of
+from hubless.search.segments.memory import NewTargets
+from hubless.search.segments.targets import Targets
+from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.catalog import Catalog
 from hubless.store.log import Log
+from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import ArrayVectors
 
 C = TypeVar("C", bound=Collection)
 L = TypeVar("L", bound=Log | None)
-
-
-class State(NamedTuple):
-    """The state of a version with some writes; never changed."""
-
-    changes: Delta
-    collection: Collection
 
 
 class WritableCollection:
@@ -47,15 +42,10 @@ class WritableCollection:
         self.log = log
         self.error: Exception | None = None
         self._noted = 0
-        self._state: State | None = None
         in_each_process(self)
 
     def renew(self) -> None:
         self.changing = RLock()
-
-    @property
-    def changes(self) -> Delta | None:
-        return self._state and self._state.changes
 
     def has_after(self, seq: int) -> bool:
         """Return True if there are writes after a number, by whichever process. Costs 3 µs."""
@@ -94,13 +84,11 @@ class WritableCollection:
 
     def begin(self) -> "Transaction":
         """Writes to come, planned one after another. Hold `changing` until they are adopted or given up."""
-        return Transaction(self, self._state or State(Delta.of(self.base.parts, self.base.filter_cache), self.current))
+        return Transaction(self.base, self.current)
 
     def commit(self, transaction: "Transaction") -> None:
         with self.changing:
-            state = transaction.state()
-            if state.collection is not self.current:
-                self._state, self.current = state, state.collection
+            self.current = transaction.collection()
 
     def _read(self, log: Log) -> bool:
         transaction, schema = self.begin(), self.base.parts.payload_schema
@@ -145,74 +133,101 @@ def open_written(catalog: Catalog, name: str, *, until: int | None = None, **opt
 
 
 class Transaction:
-    """Writes that nobody sees yet. `added` is how many targets stand beside the index, at most."""
+    """Writes that nobody sees yet. `added` is how many targets stand in memory, at most."""
 
-    def __init__(self, living: WritableCollection, state: State) -> None:
-        self._living = living
-        self._state = state
-        self._waiting: list[tuple[int, Write]] = []
-        self._seq = state.collection.seq
+    def __init__(self, base: Collection, collection: Collection) -> None:
+        self._base = base
+        self._collection = collection
+        self._waiting: list[tuple[int, int, Write]] = []
+        self._seq = collection.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
-        self.added = state.changes.count_added
+        self._rows: dict[str | int, int] = {}  # those of ids that were looked up
+        self.added = collection.parts.added
 
     def has(self, wanted: str | int) -> bool:
-        known = self._there.get(wanted)
-        if known is not None:
-            return known
-        return self._state.changes.has(wanted)
+        return self.have([wanted])[0]
+
+    def have(self, wanted: Sequence[str | int]) -> list[bool]:
+        """Return for each id whether a target has it."""
+        rows = self._looked_up([each for each in wanted if each not in self._there])
+        return [self._there[each] if each in self._there else rows[each] >= 0 for each in wanted]
 
     def collection(self) -> Collection:
-        return self.state().collection
+        """The collection with these writes."""
+        if self._waiting:
+            base, targets = self._base, self._changed(self._collection.parts.targets)
+            self._collection = Collection(changed_parts(base.parts, targets, self._seq), base.filter_cache, base)
+            self._waiting, self._there, self._rows = [], {}, {}
+            self.added = self._collection.parts.added
+        return self._collection
 
     def seq_of(self, wanted: str | int) -> int | None:
-        collection = self.collection()
-        [row] = collection.find([wanted])
-        return None if row is None else int(seqs_of(collection.parts, np.array([row]))[0])
+        targets = self.collection().parts.targets
+        rows = targets.ids.rows([wanted])
+        return None if rows[0] < 0 else int(targets.seqs(rows)[0])
 
     def check(self, write: Write) -> None:
         """Raise `InputError` if float16 cannot hold a vector of a write, also one that a later write replaces."""
-        manifest = self._living.base.manifest
+        manifest = self._base.manifest
         if isinstance(write, Put) and manifest.index.precision == "float16":
             comparison(manifest.metric).halved(write.vectors, "vectors")
 
-    def add(self, seq: int, write: Write) -> None:
-        self._waiting.append((seq, write))
+    def add(self, seq: int, write: Write, rank: int = 0) -> None:
+        """Add a write with its number, and the rank of its first target."""
+        self._waiting.append((seq, rank, write))
         self._seq = seq
         self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
         if isinstance(write, Put):
             self.added += len(write.ids)
 
-    def state(self) -> State:
-        if self._waiting:
-            changes = _changed(self._state.changes, self._living.base.correction, self._waiting)
-            base = self._living.base
-            self._state = State(changes, Collection(replace(changes.parts(), seq=self._seq), base.filter_cache, base))
-            self._waiting, self._there = [], {}
-            self.added = changes.count_added
-        return self._state
+    def _looked_up(self, wanted: Sequence[str | int]) -> dict[str | int, int]:
+        """Return the row of each of some ids before the writes that wait. Each is looked up once."""
+        if new := [each for each in wanted if each not in self._rows]:
+            rows = self._collection.parts.ids.rows(new).tolist()
+            self._rows.update(zip(new, rows, strict=True))
+        return self._rows
+
+    def _changed(self, targets: Targets) -> Targets:
+        """The targets after the waiting writes. What comes of them in the end is done once."""
+        last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
+        for number, (_, _, write) in enumerate(self._waiting):
+            for row, wanted in enumerate(write.ids.to_pylist()):
+                last.pop(wanted, None)  # so that it stands in the order of the last writes
+                last[wanted] = None if isinstance(write, Remove) else (number, row)
+        known = self._looked_up(list(last))
+        targets = targets.without(np.array([row for each in last if (row := known[each]) >= 0], np.int64))
+        puts, stamps = [], []
+        for number, (seq, rank, write) in enumerate(self._waiting):
+            if isinstance(write, Put):
+                rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
+                puts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
+                stamps.append(np.stack([np.full(len(rows), seq), rank + rows]))
+        return (
+            targets.with_more(self._new_targets(Put.joined(puts), np.concatenate(stamps, axis=1))) if puts else targets
+        )
+
+    def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
+        manifest, vectors = self._base.manifest, put.vectors
+        if manifest.index.precision == "float16":
+            vectors = comparison(manifest.metric).halved(vectors, "vectors")
+        offsets = np.zeros(len(put.ids), np.float32)
+        if put.there.any():
+            traits = traits_of(manifest, put.payload, len(put.ids))[put.there]
+            given = ArrayVectors(put.vectors[put.there], "vectors")
+            offsets[put.there] = self._base.correction().offsets(given, traits=traits)
+        return NewTargets(vectors, offsets, put.ids, put.payload, put.there, stamps)
 
 
-def _changed(changes: Delta, correction: Callable[[], CentredCorrection], writes: Sequence[tuple[int, Write]]) -> Delta:
-    """The changes after some writes and their numbers. What comes of them in the end is done once."""
-    last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
-    for number, (_, write) in enumerate(writes):
-        for row, wanted in enumerate(write.ids.to_pylist()):
-            last.pop(wanted, None)  # so that it stands in the order of the last writes
-            last[wanted] = None if isinstance(write, Remove) else (number, row)
-    changes = changes.without(last)
-    parts, seqs, ranks = [], [], []
-    for number, (seq, write) in enumerate(writes):
-        if isinstance(write, Put):
-            rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
-            parts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
-            seqs.append(np.full(len(rows), seq))
-            ranks.append(rows)
-    if not parts:
-        return changes
-    put = Put.joined(parts)
-    offsets = np.zeros(len(put.ids), np.float32)
-    if put.there.any():
-        traits = traits_of(changes.base.manifest, put.payload, len(put.ids))[put.there]
-        offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), traits=traits)
-    numbers = np.concatenate(seqs), np.concatenate(ranks)
-    return changes.with_more(NewTargets(put.vectors, offsets, put.ids, put.payload, put.there, *numbers))
+def changed_parts(base: Parts, targets: Targets, seq: int) -> Parts:
+    """Return the parts of a version with other targets, by writes up to `seq`.
+
+    A gate or a rescorer is prepared again for the targets that there are now, with the first query.
+    """
+
+    def prepared() -> QueryTime | None:
+        if base.prepared() is None or not len(targets):
+            return None
+        return base.correction().query_time(StoredVectors(targets, "targets"))
+
+    manifest = base.manifest.model_copy(update={"count": len(targets)})
+    return replace(base, manifest=manifest, targets=targets, prepared=cache(prepared), seq=seq)

@@ -1,5 +1,9 @@
 """One version of a collection on disk: its manifest, and the check of its files against it.
 
+    <collection>/segments/<segment>/   targets: index, offsets, ids, payload; never changed, and named by versions
+    <collection>/fits/<fit>/           the correction and what belongs to it, likewise
+    <collection>/versions/<version>/   the manifest, and what only this version has, such as which rows are gone
+
 The manifest is written last, in one canonical form, with a hash of itself. So a change of any byte is noticed.
 """
 
@@ -7,22 +11,22 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.store.copies import open_plain
 from hubless.store.durable import sync
-from hubless.store.names import CollectionName, Segment
+from hubless.store.names import CollectionName, FileName, is_file_name
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """The only format that is read. From the first release on, older ones stay readable."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
@@ -38,8 +42,13 @@ CONFIDENCE = "confidence.npz"
 BANK_SAMPLE = "bank_sample.npy"
 BASIS = "basis.npy"
 FULL = "full.npy"
+STAMPS = "stamps.npy"
+BARE = "bare.npy"
+GONE = "gone.npz"
 SOURCES = "sources.arrow"
+SEGMENTS, FITS = "segments", "fits"
 
+_MAPPED = (INDEX, IDS, PAYLOAD, FULL)
 _HASH = "manifest_sha256"
 _HASH_LINE = re.compile(rf'^  "{_HASH}": "([0-9a-f]{{64}})",\n', re.MULTILINE)
 _READ_BYTES = 2**20
@@ -48,10 +57,16 @@ LARGEST_WARM = 0.5
 """Share of the machine's memory. To read more would push out what others need."""
 
 
-def index_files(count: int) -> list[str]:
-    """Return the names of the files of an index that is cut into so many, in the order of their targets."""
-    stem, suffix = INDEX.split(".")
-    return [INDEX] if count == 1 else [f"{stem}-{number:03}.{suffix}" for number in range(count)]
+def _checked_path(path: str) -> str:
+    *place, name = path.split("/")
+    inside = not place or (len(place) == 2 and place[0] in (SEGMENTS, FITS) and is_file_name(place[1]))
+    if not inside or not is_file_name(name):
+        raise ValueError(f"{path!r} is no name of a file")
+    return path
+
+
+FilePath = Annotated[str, AfterValidator(_checked_path)]
+"""A file of a version by its name, or that of a segment or a fit by its path, as a manifest of somebody else has it."""
 
 
 class _Record(BaseModel):
@@ -105,18 +120,13 @@ class IndexRecord(_Record):
         description="With keep_full: so many targets that the index of fewer dimensions finds are ranked by the whole "
         "vectors, for 10 hits. null without.",
     )
-    shard_targets: int | None = Field(default=None, description="The most targets in a shard, if that was asked for.")
-    shards: list[int] = Field(default=[], description="Number of targets in each shard; none for one file.")
+    shard_targets: int | None = Field(default=None, description="The most targets in a segment, if that was asked for.")
     engine: EngineRecord | None = Field(default=None, description="Where the vectors are, if not in files; or null.")
 
     @property
     def external(self) -> bool:
         """True if an engine outside holds the vectors. A version without vectors for one has an empty index."""
         return self.engine is not None and bool(self.engine.name)
-
-    @property
-    def files(self) -> list[str]:
-        return [] if self.external else index_files(len(self.shards) or 1)
 
 
 class Hubness(_Record):
@@ -254,6 +264,17 @@ class JobRecord(_Record):
     gates: dict[str, Any] = Field({}, description="What the gates measured, and their bounds.")
 
 
+class SegmentRecord(_Record):
+    """A segment: targets that came together, in a folder of their own."""
+
+    name: FileName
+    index: str = Field(description="Its kind of index: that of the version if it was built, flat if it was written.")
+    count: int = Field(ge=0, description="Its targets, also those that are gone.")
+    bare: int = Field(default=0, ge=0, description="How many of them have no vector.")
+    removed: int = Field(default=0, ge=0, description="How many of them are gone.")
+    seq: int = Field(default=0, ge=0, lt=2**63, description="The last write that it has.")
+
+
 BUILT_WITH = ("hubless", "faiss-cpu", "numpy", "pyarrow")
 """Packages that make each version."""
 
@@ -271,7 +292,7 @@ class Manifest(_Record):
 
     format_version: int
     collection: CollectionName
-    version: Segment
+    version: FileName
     created: str
     count: int = Field(ge=0)
     dim: int = Field(ge=1)
@@ -293,20 +314,25 @@ class Manifest(_Record):
     confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
     dims: int | None = Field(None, description="Dimensions of the stored vectors, or with keep_full of the index.")
     notes: list[str] = []
-    vectorless: int = Field(
-        0, ge=0, description="How many targets, the last ones, have no vector and are not in the index."
-    )
+    vectorless: int = Field(0, ge=0, description="How many targets have no vector, and are not in the index.")
     log_seq: int = Field(0, ge=0, lt=2**63, description="The last write of the collection's log that this version has.")
     frozen: int = Field(
         0, ge=0, description="Targets that came after the fit: their offsets come from the fit as it was."
     )
-    grown: int = Field(0, ge=0, description="Targets that were added to the index after it was trained.")
+    grown: int = Field(0, ge=0, description="Targets that came after the index was trained, in segments of their own.")
     job: JobRecord | None = None
     bank_order: int = Field(
         0, description="Number of the query bank, put over HTTP, that the correction was fitted on."
     )
     provenance: Provenance
-    files: dict[Segment, FileRecord]
+    files: dict[FilePath, FileRecord] = Field(
+        description="By name, or by path from the collection's folder: segments and fits may be those of others, too."
+    )
+    segments: list[SegmentRecord] = Field(min_length=1, description="The targets, in their order.")
+    fit: FileName = Field(description="The folder of the correction.")
+    built: FileName = Field(
+        description="The version in which the targets were put in their order; later ones come behind."
+    )
 
     @property
     def stored_dim(self) -> int:
@@ -329,6 +355,16 @@ class Manifest(_Record):
     def __str__(self) -> str:
         about = f"{self.count:,} targets of {self.dim} dimensions, {self.metric}, {self.correction.name}"
         return f"{self.collection!r} {self.version}: {about}, {self.index.type}"
+
+
+def path_of(folder: Path, file: str) -> Path:
+    """Return the path of a file of a version in a folder, as its manifest names it."""
+    return folder.parent.parent / file if "/" in file else folder / file
+
+
+def segment_path(folder: Path, name: str) -> Path:
+    """Return the folder of a segment of a version."""
+    return folder.parent.parent / SEGMENTS / name
 
 
 @contextmanager
@@ -363,11 +399,14 @@ def record_of(path: Path) -> FileRecord:
 
 
 def seal(folder: Path, manifest: Manifest) -> Manifest:
-    """Make a folder of files a bundle: record the files, sync them, and write the manifest last."""
-    files = {path.name: record_of(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST}
-    complete = manifest.model_copy(update={"files": files})
-    for name in files:
-        sync(folder / name)
+    """Make a folder of files a bundle: record its files beside those of others, sync them, write the manifest last."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)
+    files = {path.relative_to(folder).as_posix(): record_of(path) for path in found}
+    complete = manifest.model_copy(update={"files": {**manifest.files, **files}})
+    for path in found:
+        sync(path)
+    for below in sorted({path.parent for path in found} - {folder}):
+        sync(below)
     path = folder / MANIFEST
     path.write_text(sealed_text(complete.model_dump(mode="json")), "utf-8")
     sync(path)
@@ -403,10 +442,15 @@ def read_manifest(folder: Path) -> Manifest:
         raise BundleDamaged(path, f"field {field}: {first['msg']}") from error
 
 
-def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
-    """Raise `BundleDamaged` naming the first file that is missing, or has another size or (with `hashes`) content."""
+def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Container[str] = ()) -> None:
+    """Raise `BundleDamaged` naming the first file that is missing, or has another size or (with `hashes`) content.
+
+    Files that are `known` were checked already.
+    """
     for name, expected in manifest.files.items():
-        path = folder / name
+        if name in known:
+            continue
+        path = path_of(folder, name)
         with storage_errors(path):
             if not path.is_file():
                 raise BundleDamaged(path, "missing")
@@ -419,17 +463,15 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
 
 def warm(folder: Path, manifest: Manifest) -> None:
     """Read what is mapped into the system's memory, unless that is more than half of the machine's."""
-    mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD, FULL) if name in manifest.files]
-    size = sum(manifest.files[name].size for name in mapped)
+    sizes = {path_of(folder, name): record.size for name, record in manifest.files.items()}
+    mapped = [path for path in sizes if path.name in _MAPPED]
     most = LARGEST_WARM * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if size > most and FULL in mapped:  # a query reads few of its rows
-        size -= manifest.files[FULL].size
-        mapped.remove(FULL)
-    if size > most:
+    if sum(sizes[path] for path in mapped) > most:  # a query reads few rows of whole vectors
+        mapped = [path for path in mapped if path.name != FULL]
+    if sum(sizes[path] for path in mapped) > most:
         return
     room = memoryview(bytearray(_READ_BYTES))
-    for name in mapped:
-        path = folder / name
+    for path in mapped:
         with storage_errors(path), path.open("rb", buffering=0) as file:
             while file.readinto(room):
                 pass

@@ -4,7 +4,9 @@
     <catalog>/<collection>/LOCK                  held while the folder changes
     <catalog>/<collection>/log.sqlite            what was written since, see `hubless.store.log`
     <catalog>/<collection>/scan.json             what the last kept scan found, see `hubless.store.kept_scan`
-    <catalog>/<collection>/versions/<version>/   a bundle, never changed
+    <catalog>/<collection>/versions/<version>/   a bundle, never changed; see `hubless.store.bundle`
+    <catalog>/<collection>/segments/<segment>/   targets that versions name, likewise
+    <catalog>/<collection>/fits/<fit>/           corrections that versions name, likewise
     <catalog>/<collection>/versions/.*           what is being built or deleted, see `hubless.store.locks`
     <catalog>/.collections.lock                  held while an empty collection is created
     <catalog>/.deleted-*                         collections that are being deleted
@@ -39,9 +41,9 @@ from hubless.errors import (
 )
 from hubless.store.address import address_of
 from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases, write_aliases
-from hubless.store.bundle import Manifest, read_manifest, seal, verify
-from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text
-from hubless.store.locks import building, delete, finish, remove_dead, staging_of, unfinished
+from hubless.store.bundle import FITS, SEGMENTS, Manifest, read_manifest, seal, verify
+from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text, sync
+from hubless.store.locks import building, delete, finish, hide, remove, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, LOG_SEEN, WRITTEN, Log
 from hubless.store.names import check_name, is_name
 from hubless.store.notes import Note
@@ -87,18 +89,38 @@ class Staging:
 
     version: str
     folder: Path
-    _home: Path
+    home: Path
+
+    def made(self, kind: str, name: str) -> Path:
+        """Make a folder of a segment or a fit, and return it."""
+        made = self.folder / kind / name
+        with storage_errors(made):
+            made.mkdir(parents=True, exist_ok=True)
+        return made
 
     def publish(self, manifest: Manifest) -> Manifest:
+        """Make the version the current one. Raises `BundleDamaged` if a file is gone that it shares with others."""
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
-            with _changing(self._home):
-                move(self.folder, self._home / VERSIONS / self.version)
-                replace_text(self._home / CURRENT, self.version)
+            with _changing(self.home):
+                for kind in (SEGMENTS, FITS):
+                    for made in sorted((self.folder / kind).glob("*")):
+                        make_folder(self.home / kind)
+                        move(made, self.home / kind / made.name)
+                    with suppress(FileNotFoundError):
+                        (self.folder / kind).rmdir()
+                sync(self.folder)
+                verify(self.home / VERSIONS / self.version, complete, hashes=False, known=_own(complete))
+                move(self.folder, self.home / VERSIONS / self.version)
+                replace_text(self.home / CURRENT, self.version)
                 # before another build becomes current: a lock that is left says that this version never was current
                 finish(self.folder)
-        Note(self._home.parent / CHANGES).raise_by_one()
+        Note(self.home.parent / CHANGES).raise_by_one()
         return complete
+
+
+def _own(manifest: Manifest) -> set[str]:
+    return {name for name in manifest.files if "/" not in name}
 
 
 class Catalog:
@@ -383,9 +405,17 @@ class Catalog:
         home = self.path / name
         with storage_errors(home), _changing(home):
             deleted = superfluous(self._version_ids(name), keep, unfinished(home / VERSIONS) | {self.current(name)})
-            for version in deleted:
-                delete(home / VERSIONS / version)
+            hidden = [hide(home / VERSIONS / version) for version in deleted]
+            _sweep(home)
+            for each in hidden:  # last: as long as one is there, the next change sweeps again
+                remove(each)
         return deleted
+
+    def sweep(self, name: str) -> None:
+        """Delete the segments and fits that no version names. All stay if a manifest is damaged."""
+        home = self.path / name
+        with storage_errors(home), _changing(home):
+            _sweep(home)
 
     def tidy(self, name: str) -> None:
         """Remove what builds left that were killed, as each change of the collection does. Raises `StorageError`."""
@@ -500,8 +530,30 @@ def _changing(home: Path) -> Iterator[None]:
             raise _deleted(home) from error
         if not (home / LOCK).exists():  # while this waited
             raise _deleted(home)
-        remove_dead(home / VERSIONS, _read_current(home))
+        if remove_dead(home / VERSIONS, _read_current(home)):
+            _sweep(home)
         yield
+
+
+def _sweep(home: Path) -> None:
+    """Delete segments and fits of a locked collection: see `Catalog.sweep`."""
+    try:
+        named = {
+            file.rpartition("/")[0]
+            for version in _shown(home / VERSIONS)
+            for file in _files_of(str(home / VERSIONS / version))
+        }
+    except (BundleError, StorageError):
+        return
+    for kind in (SEGMENTS, FITS):
+        for folder in (home / kind).glob("*"):  # also those of which a part was deleted
+            if f"{kind}/{folder.name}" not in named:
+                delete(folder)
+
+
+@lru_cache(maxsize=1024)
+def _files_of(folder: str) -> list[str]:
+    return [*read_manifest(Path(folder)).files]
 
 
 def _deleted(home: Path) -> CollectionNotFound:

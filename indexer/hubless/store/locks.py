@@ -15,25 +15,32 @@ import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 
 from hubless.errors import JobRunning, storage_errors
+from hubless.store.bundle import FITS, SEGMENTS
 from hubless.store.durable import is_locked, locked, make_folder, move, now, replace_text
 
+_LEASE_POLL = 0.1
 _LEASE, _STAGING, _LOCK, _DELETED = ".lease", ".staging-", ".lock", ".deleted-"
 
 
 @contextmanager
-def lease(home: Path, work: str) -> Iterator[None]:
-    """Hold the lease of a collection, for `work`. Raises `JobRunning` naming the job that holds it."""
-    path = home / _LEASE
+def lease(home: Path, work: str, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lease of a collection, for `work`. Raises `JobRunning` naming the job that holds it for too long."""
+    path, ends = home / _LEASE, monotonic() + patience
     with ExitStack() as held:
         with storage_errors(home):
             make_folder(home)
-            try:
-                held.enter_context(locked(path, wait=False))
-            except BlockingIOError:
-                owner = path.read_text("utf-8") or "a job that has just begun"
-                raise JobRunning(home, owner) from None
+            while True:
+                try:
+                    held.enter_context(locked(path, wait=False))
+                    break
+                except BlockingIOError:
+                    if monotonic() >= ends:
+                        owner = path.read_text("utf-8") or "a job that has just begun"
+                        raise JobRunning(home, owner) from None
+                    sleep(_LEASE_POLL)
             since = now().isoformat(timespec="seconds")
             path.write_text(f"{work}, process {os.getpid()} on {platform.node()}, since {since}", "utf-8")
         yield
@@ -59,27 +66,37 @@ def unfinished(versions: Path) -> set[str]:
     return {_version_of(lock) for lock in versions.glob(f"{_STAGING}*{_LOCK}")}
 
 
-def remove_dead(versions: Path, current: str | None) -> None:
-    """Remove what dead builds and deletions left. The collection must be locked."""
+def remove_dead(versions: Path, current: str | None) -> bool:
+    """Remove what dead builds and deletions left; return whether there was any. The collection must be locked."""
+    found = False
     for lock in versions.glob(f"{_STAGING}*{_LOCK}"):
         if is_locked(lock):
             continue
         version = _version_of(lock)
-        _remove(staging_of(versions, version))
+        remove(staging_of(versions, version))
         # killed between the move of its folder and becoming current: nobody has seen this version
         if version != current:
             delete(versions / version)
         lock.unlink()
-    for doomed in versions.glob(f"{_DELETED}*"):
-        _remove(doomed)
+        found = True
+    for kind in (versions.name, SEGMENTS, FITS):
+        for doomed in (versions.parent / kind).glob(f"{_DELETED}*"):
+            remove(doomed)
+            found = True
+    return found
 
 
 def delete(folder: Path) -> None:
-    """Delete a version, if it is there. Hide it first, so that an interrupted deletion leaves no half version."""
+    """Delete a version, a segment or a fit, if it is there."""
+    remove(hide(folder))
+
+
+def hide(folder: Path) -> Path:
+    """Take a version from its place, so that an interrupted deletion leaves no half version. Return where it is."""
     doomed = folder.with_name(_DELETED + folder.name)
     with suppress(FileNotFoundError):
         move(folder, doomed)  # before its files go, also after a power cut
-        _remove(doomed)
+    return doomed
 
 
 def _lock_of(staging: Path) -> Path:
@@ -90,7 +107,8 @@ def _version_of(lock: Path) -> str:
     return lock.stem.removeprefix(_STAGING)
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
+    """Remove a folder that nobody looks for, if it is there."""
     with suppress(FileNotFoundError):
         shutil.rmtree(folder)
 
@@ -118,10 +136,10 @@ def noted_outside(versions: Path) -> dict[str, str]:
 
 
 def orphaned_outside(versions: Path) -> dict[str, str]:
-    """Return the things kept outside for versions that are not there, nor being built."""
+    """Return the things kept outside for segments that are not there, nor being built."""
     living = unfinished(versions)
     return {
         version: kept
         for version, kept in noted_outside(versions).items()
-        if version not in living and not (versions / version).is_dir()
+        if version not in living and not (versions.parent / SEGMENTS / version).is_dir()
     }

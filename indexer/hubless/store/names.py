@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 from hubless.errors import InputError
 
 _COLLECTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_SEGMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_STEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 def is_name(name: object) -> bool:
@@ -16,9 +16,9 @@ def is_name(name: object) -> bool:
     return isinstance(name, str) and _COLLECTION.fullmatch(name) is not None
 
 
-def is_segment(name: object) -> bool:
+def is_file_name(name: object) -> bool:
     """Return True if something can be the name of a version or of its files: one step of a path, and no way up."""
-    return isinstance(name, str) and _SEGMENT.fullmatch(name) is not None
+    return isinstance(name, str) and _STEP.fullmatch(name) is not None
 
 
 def check_name(name: str, parameter: str = "collection") -> None:
@@ -33,13 +33,13 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _checked_segment(name: str) -> str:
-    if not is_segment(name):
+def _checked_file(name: str) -> str:
+    if not is_file_name(name):
         raise ValueError(f"{name!r} is no name of a file")
     return name
 
 
 CollectionName = Annotated[str, AfterValidator(_checked_name)]
 """The name of a collection or an alias, as read from a file of somebody else."""
-Segment = Annotated[str, AfterValidator(_checked_segment)]
+FileName = Annotated[str, AfterValidator(_checked_file)]
 """The name of a version or of its files, as read from a file of somebody else."""

@@ -21,7 +21,7 @@ from hubless.vectors.fetched import fetched_file
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.object_rows import brief, unmasked
-from hubless.vectors.plain_arrow import plain_file
+from hubless.vectors.plain_arrow import plain_file, write_arrow
 
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
 
@@ -144,9 +144,7 @@ def read_ids(path: str | Path) -> pa.Array:
 
 def write_ids(ids: pa.Array, path: Path) -> None:
     """Write unique ids and their sorted order to an Arrow file. Raises `DuplicateIds` naming an id that repeats."""
-    table = pa.table({ID_COLUMN: ids, _ORDER_COLUMN: _order(ids)})
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+    write_arrow(pa.table({ID_COLUMN: ids, _ORDER_COLUMN: _order(ids)}), path)
 
 
 def _numbers(array: pa.Array) -> NDArray[np.int64]:
@@ -206,26 +204,54 @@ class IdTable:
     def type(self) -> str:
         return "string" if self._numbers is None else "int64"
 
+    def part(self, start: int, stop: int) -> "IdTable":
+        """The ids of the rows from one up to another."""
+        whole = start == 0 and stop == len(self.array)
+        return self if whole else IdTable.of(self.array.slice(start, stop - start))
+
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
         if self._numbers is not None:
             numbers: list[str | int] = self._numbers[rows].tolist()
             return numbers
         return [self.array[row].as_py() for row in rows.tolist()]
 
+    def rows(self, wanted: Sequence[Any]) -> NDArray[np.int64]:
+        """The row of each of some ids; −1 for one that is none of them."""
+        if self._numbers is not None and len(self._order) and all(type(each) is int for each in wanted):
+            with suppress(OverflowError):
+                asked = np.array(wanted, np.int64)
+                places = np.minimum(np.searchsorted(self._numbers, asked, sorter=self._order), len(self._order) - 1)
+                found = self._order[places]
+                return np.where(self._numbers[found] == asked, found, -1)
+        return np.array([self._row(each) for each in wanted], np.int64)
+
     def row(self, wanted: str | int) -> int:
+        if (row := self._row(wanted)) < 0:
+            raise PointNotFound(f"no target has the id {wanted!r}")
+        return row
+
+    @property
+    def largest(self) -> str | int | None:
+        """The largest; None without any."""
+        largest: str | int | None = self._id(self._order[-1]) if len(self._order) else None
+        return largest
+
+    def _row(self, wanted: Any) -> int:
         if isinstance(wanted, str if self._numbers is None else int | np.integer) and not isinstance(wanted, bool):
             place = bisect_left(self._order, wanted, key=self._id)
             if place < len(self._order) and self._id(self._order[place]) == wanted:
                 return int(self._order[place])
-        raise PointNotFound(f"no target has the id {wanted!r}")
-
-    def parse(self, text: str) -> str | int:
-        if self._numbers is None:
-            return text
-        with suppress(ValueError):
-            if str(number := int(text)) == text:
-                return number
-        raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")
+        return -1
 
     def _id(self, row: int) -> Any:
         return self.array[int(row)].as_py() if self._numbers is None else int(self._numbers[row])
+
+
+def parsed_id(text: str, kind: str) -> str | int:
+    """Return an id of a type, `int64` or `string`, from its text. Raises `PointNotFound` if it cannot be one."""
+    if kind == "string":
+        return text
+    with suppress(ValueError):
+        if str(number := int(text)) == text:
+            return number
+    raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")

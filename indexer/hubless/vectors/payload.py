@@ -56,9 +56,6 @@ class PayloadRows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def mask(self, filter: Masks) -> NDArray[np.bool_]:
-        """Return a mask (n,) of the rows that a filter selects."""
-
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
@@ -82,6 +79,10 @@ class Payload:
     def open(cls, path: Path) -> "Payload":
         """Return the payload in a file, mapped into memory. Raises `ArrowException` if the file cannot be read."""
         return cls(plain_file(path))  # sound: whatever the file holds, a lookup may not read outside it
+
+    def part(self, start: int, stop: int) -> "Payload":
+        """The payload of the rows from one up to another."""
+        return self if start == 0 and stop == len(self) else Payload(self.table().slice(start, stop - start))
 
     def with_rows(self, more: pa.Table) -> "Payload":
         """Return these rows, and then more. Batches of like size become one, so each is copied rarely."""

@@ -35,6 +35,12 @@ def plain_file(path: Path) -> pa.Table:
     return _sound(pa.ipc.open_stream(content.slice(_MAGIC)).read_all(), content.size)
 
 
+def write_arrow(table: pa.Table, path: Path) -> None:
+    """Write rows to a new file, as `plain_file` reads it."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
 def _sound(table: pa.Table, size: int) -> pa.Table:
     table.validate(full=True)
     for column in table.columns:

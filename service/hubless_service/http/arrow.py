@@ -8,7 +8,7 @@ import pyarrow as pa
 
 import hubless
 from hubless.errors import InputError, UnknownField, names_of, one_line
-from hubless.search.delta.writes import Put
+from hubless.search.writes import Put
 from hubless.vectors.arrays import F32, matrix_of
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide
 from hubless.vectors.free_payload import free_table, is_free

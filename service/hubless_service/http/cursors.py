@@ -9,7 +9,6 @@ import orjson
 import hubless
 from hubless.errors import InputError
 from hubless.filters import Filter
-from hubless.search.delta.overlay import place_of, row_from
 from hubless_service.http.problems import HttpProblem, clip, describe
 
 _DIGEST_BYTES = 9
@@ -26,16 +25,19 @@ class Cursor(NamedTuple):
     def row(self, collection: hubless.Collection) -> int:
         """The row at which the scroll goes on."""
         again = "scroll from the start"
-        if self.version not in (None, collection.version):
+        if self.version not in (None, collection.manifest.built):
             sent = clip(self.version or "")
-            detail = f"The cursor is of version {sent}, and {collection.version} is served: {again}."
+            order = collection.manifest.built
+            detail = f"The cursor is of the order of version {sent}, and that of {order} is served: {again}."
             raise HttpProblem("cursor_expired", detail)
         if self.reached > collection.seq:
             detail = f"The cursor is of write {self.reached}, and {collection.seq} is the last that is served: {again}."
             raise HttpProblem("cursor_expired", detail)
-        if self.rank and not self.seq and self.rank >= collection.origin.count:
-            raise InputError("cursor", _UNCHANGED, f"row {self.rank} of {collection.origin.count}")
-        return row_from(collection.parts, self.seq, self.rank)
+        targets = collection.parts.targets
+        built = [view.segment for view in targets.stored if view.segment.stamps is None]
+        if self.version and built and self.seq == built[0].seq and self.rank >= (count := sum(map(len, built))):
+            raise InputError("cursor", _UNCHANGED, f"row {self.rank} of {count}")
+        return targets.row_from(self.seq, self.rank)
 
 
 _UNCHANGED = "the cursor of an answer, unchanged"
@@ -43,7 +45,8 @@ _UNCHANGED = "the cursor of an answer, unchanged"
 
 def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
     """The cursor that goes on at a row."""
-    content = [collection.version, collection.seq, *place_of(collection.parts, row), _digest(filter)]
+    stamp = collection.parts.targets.stamp(row)
+    content = [collection.manifest.built, collection.seq, *stamp, _digest(filter)]
     return urlsafe_b64encode(orjson.dumps(content)).decode()
 
 

@@ -12,21 +12,24 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
+from typing import Literal, TypeAlias
 
+from hubless.builder.pipeline.compaction import needs_training
 from hubless.errors import HublessError
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
 from hubless.store.query_sample import CountedQueries, counted
-from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, read_status
+from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, flush_here, read_status
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.maintenance")
 
 LOOK_SECONDS = 5.0
 """Between two looks for work: a service that was killed, or another worker, may have left some."""
+Chore: TypeAlias = Work | Literal["flush"]
 SHARE = 0.02
-"""Of the targets: a merge copies all of them, so a large collection waits for more."""
+"""Of the targets: each flush makes a version, so a large collection waits for more."""
 _BUSY_SECONDS, _AFTER_FAILURE = 5.0, 60.0
 _POLL_SECONDS = 0.1
 _MOST_FAILURES = 3
@@ -50,7 +53,7 @@ class Maintainer:
         self._limits = settings.merge_at, settings.max_added
         self._sample = settings.query_sample
         self._on_done = on_done
-        self._not_before = dict[tuple[str, Work], float]()
+        self._not_before = dict[tuple[str, Chore], float]()
         self._failures = Counter[str]()  # of fits in a row, by collection
         self._woken = threading.Event()
         self._stopping = False
@@ -89,16 +92,19 @@ class Maintainer:
                 sleep(_POLL_SECONDS)
                 self._woken.wait(LOOK_SECONDS)
                 continue
-            name, work = ready[0]
-            try:
-                self._note(name, work, self._work(name, work))
-            except Exception:
-                log.exception('collection "%s": %s could not be started', name, work)
-                self._not_before[name, work] = monotonic() + _AFTER_FAILURE
+            self._do(*ready[0])
 
-    def _waiting(self) -> list[tuple[str, Work]]:
-        """Return what is to be done. A fit merges, too, so it comes first."""
-        waiting = list[tuple[str, Work]]()
+    def _do(self, name: str, work: Chore) -> None:
+        try:
+            code = self._flushed(name) if work == "flush" else self._work(name, work)
+            self._note(name, work, code)
+        except Exception:
+            log.exception('collection "%s": %s could not be started', name, work)
+            self._not_before[name, work] = monotonic() + _AFTER_FAILURE
+
+    def _waiting(self) -> list[tuple[str, Chore]]:
+        """Return what is to be done, flushes first."""
+        waiting = list[tuple[str, Chore]]()
         for living in self._served():
             name = living.base.name
             try:
@@ -108,8 +114,25 @@ class Maintainer:
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
             if is_due(living, *self._limits):
+                waiting.insert(0, (name, "flush"))
+            elif self._limits[0] > 0 and living.log is not None and needs_training(living.base.parts):
                 waiting.append((name, "merge"))
         return waiting
+
+    def _flush_meanwhile(self) -> None:
+        """Flush what is to be, while other work runs."""
+        for living in self._served():
+            name = living.base.name
+            if self._not_before.get((name, "flush"), 0.0) <= monotonic() and is_due(living, *self._limits):
+                self._do(name, "flush")
+
+    def _flushed(self, name: str) -> int | None:
+        """Make what was written a segment, here: it costs what was written. Return an exit code."""
+        living = next((each for each in self._served() if each.base.name == name), None)
+        if living is None:
+            return None
+        task = MaintenanceTask(str(self._catalog), name, "merge", self._settings.keep_versions)
+        return flush_here(task, living.current.parts)
 
     def counted(self, name: str, order: BankOrder | None) -> CountedQueries | None:
         """Return how many live queries of a collection count for a bank that waits for them; None for another bank."""
@@ -157,11 +180,12 @@ class Maintainer:
             if self._stopping:
                 process.kill()
                 return None
+            self._flush_meanwhile()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_POLL_SECONDS)
         return process.returncode
 
-    def _note(self, name: str, work: Work, code: int | None) -> None:
+    def _note(self, name: str, work: Chore, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
             return

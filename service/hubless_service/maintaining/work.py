@@ -17,12 +17,13 @@ from typing import Literal, NamedTuple
 from pydantic import ValidationError
 
 from hubless.builder.banks.bank_review import sampled_bank
-from hubless.builder.lifecycle import merge, refit
+from hubless.builder.lifecycle import compact, flush, refit
 from hubless.builder.pipeline.carry import current_parts
 from hubless.corrections import correction as make_correction
 from hubless.corrections.grouped import with_groups
 from hubless.errors import HublessError, InputError, JobRunning
 from hubless.progress import Advance, Steps
+from hubless.search.parts import Parts
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
@@ -168,7 +169,7 @@ def run(task: MaintenanceTask) -> int:
         if task.work == "bank":
             reporter.end(_fitted(task, order, reporter))
         else:
-            reporter.end(merge(task.catalog, task.collection, keep=task.keep, progress=reporter))
+            reporter.end(compact(task.catalog, task.collection, keep=task.keep, progress=reporter))
     except JobRunning:
         return BUSY
     except Exception as error:
@@ -176,6 +177,21 @@ def run(task: MaintenanceTask) -> int:
             traceback.print_exc()
         if order is not None and isinstance(error, InputError):  # it will be wrong the next time, too
             drop_order(task.home, order.number)
+        reporter.end(None, error)
+        return FAILED
+    return 0
+
+
+def flush_here(task: MaintenanceTask, written: Parts) -> int:
+    """Make what was written to a collection, as it is open, a segment of a new version. Return the exit code."""
+    reporter = _Reporter(task, 0)
+    try:
+        reporter.end(flush(Catalog(task.catalog), written, keep=task.keep))
+    except JobRunning:
+        return BUSY
+    except Exception as error:
+        if not isinstance(error, HublessError):
+            traceback.print_exc()
         reporter.end(None, error)
         return FAILED
     return 0

@@ -135,7 +135,7 @@ class LiveVersion:
                 continue
             asked["strength"] = results.strength
             # copies, which do not hold on to the whole batch
-            rows = collection.parts.base_rows(results.ranked.rows[line, :places]).copy()
+            rows = _rows_of_origin(collection, results.ranked.rows[line, :places])
             queries.append(LiveQuery(vector.copy(), asked, rows))
             if results.certainty is not None:
                 sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
@@ -171,7 +171,7 @@ class LiveVersion:
             answers = np.full((len(alike), len(STRENGTHS), K), -1)
             for place, strength in enumerate(STRENGTHS):
                 rows = collection.query(vectors, **(options | {"strength": strength})).rows
-                answers[:, place, : rows.shape[1]] = collection.parts.base_rows(rows)
+                answers[:, place, : rows.shape[1]] = _rows_of_origin(collection, rows)
             with self._lock:
                 self._compared.extend(zip(alike, answers, strict=True))
                 self._ranked += len(alike)
@@ -363,3 +363,8 @@ class LiveHubness:
 
     def _others_wait(self) -> bool:
         return self._stopping.is_set() or bool(self._noted) or self._busy()
+
+
+def _rows_of_origin(collection: hubless.Collection, rows: I64) -> I64:
+    """Return the rows in the version as it was opened; −1 for targets that were written since."""
+    return collection.parts.targets.same_rows(rows, collection.origin.parts.targets)

@@ -268,12 +268,15 @@ class CatalogFollower:
         started = perf_counter()
         # after the start an old version still answers, or nobody waits yet for a collection that is new
         hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
+        before = self._shelf.known(name).living
+        known = None if before is None else before.base.parts
         collection, written = open_with_log(
-            lambda: self._source.open(name, hashes=hashes), lambda: self._source.log(name)
+            lambda: self._source.open(name, hashes=hashes, known=known), lambda: self._source.log(name)
         )
-        if not hashes:  # which would have read the files
-            collection.parts.warm()
-        collection.check_canaries()
+        if known is None or known.manifest.built != collection.manifest.built:  # else little is new
+            if not hashes:  # which would have read the files
+                collection.parts.warm()
+            collection.check_canaries()
         living = WritableCollection(collection, written)
         if follow(living):
             log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.error)

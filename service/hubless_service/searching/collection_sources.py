@@ -12,6 +12,7 @@ from typing import Any
 import hubless
 from hubless.errors import BundleDamaged, HublessError, storage_errors
 from hubless.search.collection import open_collection
+from hubless.search.parts import Parts
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
 from hubless.store.remote.mirror import RemoteCatalog
 
@@ -27,10 +28,13 @@ class CatalogSource(hubless.Catalog):
         """Return the names of all collections that are to be served."""
         return self.collections()
 
-    def open(self, name: str, *, hashes: bool) -> hubless.Collection:
-        """Open the current version. Without `hashes`, only the sizes of files are compared with the manifest."""
+    def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
+        """Open the current version; what it shares with one that is `known` is taken from there.
+
+        Without `hashes`, only the sizes of files are compared with the manifest.
+        """
         encoder = self._encoders.get(name)
-        return open_collection(self.path, name, hashes=hashes, encoder=encoder, lenient=True)
+        return open_collection(self.path, name, hashes=hashes, encoder=encoder, lenient=True, known=known)
 
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
@@ -91,10 +95,10 @@ class RemoteSource(CatalogSource):
         self._look()
         return super().names()
 
-    def open(self, name: str, *, hashes: bool) -> hubless.Collection:
+    def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
         """Open that version. If its files were damaged here, they are brought again."""
         try:
-            return super().open(name, hashes=hashes)
+            return super().open(name, hashes=hashes, known=known)
         except BundleDamaged as error:
             log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
             self._remote.forget(name, self.current(name))

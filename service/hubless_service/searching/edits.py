@@ -11,8 +11,8 @@ import pyarrow as pa
 from hubless.errors import InputError, PointNotFound, PreconditionFailed
 from hubless.filters import Filter, table_of
 from hubless.search.collection import Collection
-from hubless.search.delta.writes import Put, Remove, Write
 from hubless.search.transaction import Transaction
+from hubless.search.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import OF_TARGETS, comparison
 from hubless.vectors.ids import id_array
@@ -98,7 +98,7 @@ def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
 
 def _put(put: Put, mode: str, transaction: Transaction) -> Planned:
     ids = put.ids.to_pylist()
-    there = [transaction.has(wanted) for wanted in ids]
+    there = transaction.have(ids)
     for wanted, known in zip(ids, there, strict=True):
         if mode == "insert" and known:
             raise HttpProblem("point_exists", f"A target has the id {clip(repr(wanted))} already; nothing was stored.")
@@ -129,7 +129,7 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transacti
 
 
 def _delete(ids: Sequence[str | int], transaction: Transaction) -> Planned:
-    found = [wanted for wanted in ids if transaction.has(wanted)]
+    found = [wanted for wanted, there in zip(ids, transaction.have(ids), strict=True) if there]
     return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
 
 

@@ -15,7 +15,6 @@ import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
 from hubless.knn import openmp_threads
-from hubless.search.delta.overlay import seqs_of
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http.requests import LikeTarget, Query
@@ -63,8 +62,8 @@ def scroll_targets(
 
 def read_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
     """Read the targets of some rows."""
-    beside = read_beside(collection, rows, extras)
-    return LoadedTargets(collection.ids(rows), collection.offsets[rows], seqs_of(collection.parts, rows), beside)
+    beside, targets = read_beside(collection, rows, extras), collection.parts.targets
+    return LoadedTargets(collection.ids(rows), targets.offsets(rows), targets.seqs(rows), beside)
 
 
 Observe = Callable[[hubless.Collection, F32, Sequence[Line], dict[str, Any]], None]

@@ -14,9 +14,9 @@ from typing import Any
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
-from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import Transaction, WritableCollection
+from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.log_follower import follow
@@ -185,7 +185,7 @@ class Writer:
                     transaction.check(write)
                     transaction.add(appender.add(write.kind, write.encode()), write)
                 answers.append((task, {"seq": appender.last, **document}))
-            transaction.state()  # what fails here fails before anything is on the disk
+            transaction.collection()  # what fails here fails before anything is on the disk
             appender.commit()
             living.commit(transaction)
         self.on_written(living)

@@ -17,7 +17,7 @@ def catalog(tmp_path):
     return tmp_path
 
 
-def test_service_merges_what_was_written_into_a_new_collection_of_milvus(catalog, milvus, monkeypatch):
+def test_service_merges_what_was_written_beside_the_collection_in_milvus(catalog, milvus, monkeypatch):
     monkeypatch.setattr(maintainer, "LOOK_SECONDS", 0.05)
     stored = writing.model()
     new = [writing.point("new", 1, title="new"), writing.point("target-8", 2), writing.point("more", 3)]
@@ -30,5 +30,7 @@ def test_service_merges_what_was_written_into_a_new_collection_of_milvus(catalog
         until(lambda: client.post("/count").json()["version"] != first)
         merged = open_collection(catalog, NAME)
         assert (merged.parts.added, merged.parts.removed, merged.count) == (0, 0, len(stored))
-        assert merged.manifest.index.engine.name != collection_name(NAME, first)
+        # what was written stands beside the collection in Milvus
+        assert merged.manifest.index.engine.name == collection_name(NAME, first)
+        assert [each.index for each in merged.manifest.segments] == ["milvus", "flat"]
         writing.check(client, stored, merged.correction())

@@ -21,3 +21,11 @@ def catalog(template, tmp_path):
 def folder(catalog):
     (version,) = small.entries(catalog)
     return catalog / "photos" / "versions" / version
+
+
+@pytest.fixture(scope="session")
+def merged(tmp_path_factory):
+    """Two versions in a catalog; the second shares a segment and the fit, and has all kinds of files. Leave it so."""
+    catalog = tmp_path_factory.mktemp("merged") / "catalog"
+    small.merged(catalog, correction="sn")
+    return catalog

@@ -13,7 +13,7 @@ ROWS = np.arange(small.COUNT)
 
 def replace_index(folder, change):
     """Write the index anew with other vectors: `change` takes and gives augmented vectors (n, d')."""
-    path = folder / "index.faiss"
+    path = small.path_of(folder, "index.faiss")
     vectors = change(faiss.read_index(str(path)).reconstruct_n(0, small.COUNT), canary(folder)["rows"])
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(np.ascontiguousarray(vectors))
@@ -71,8 +71,8 @@ def test_other_vectors_in_the_index_are_noticed_behind_right_hashes(catalog, fol
 
 
 def test_other_offsets_than_the_index_has_are_noticed_behind_right_hashes(catalog, folder):
-    offsets = np.load(folder / "offsets.npy")
-    np.save(folder / "offsets.npy", offsets[::-1])
+    path = small.path_of(folder, "offsets.npy")
+    np.save(path, np.load(path)[::-1])
     small.reseal(folder)
     check_noticed(catalog)
 

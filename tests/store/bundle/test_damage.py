@@ -1,3 +1,5 @@
+import re
+import shutil
 from contextlib import suppress
 
 import numpy as np
@@ -8,41 +10,82 @@ import hubless
 from hubless.errors import BundleDamaged, BundleError, PointNotFound, UnsupportedBundle
 from hubless.store.bundle import read_manifest
 
-ARRAYS = ["bank_sample.npy", "canary.npz", "confidence.npz", "correction.npz", "encoder.npy", "occurrence.npy"]
-FILES = [*ARRAYS, "offsets.npy", "encoder.json", "ids.arrow", "index.faiss", "payload.arrow"]
+FIT = ["bank_sample.npy", "confidence.npz", "correction.npz", "encoder.json", "encoder.npy"]
+TARGETS = ["ids.arrow", "index.faiss", "offsets.npy", "payload.arrow"]
+BUILT, WRITTEN = [*TARGETS, "occurrence.npy"], [*TARGETS, "bare.npy", "stamps.npy"]
+SHARED = [*(f"fit/{name}" for name in FIT), *(f"built/{name}" for name in BUILT)]
+FILES = ["canary.npz", "gone.npz", *SHARED, *(f"written/{name}" for name in WRITTEN)]
+COUNTS = {"built": small.COUNT, "written": 3}
 
 
-def refused(catalog, name, **options):
+@pytest.fixture
+def catalog(merged, tmp_path):
+    return shutil.copytree(merged, tmp_path / "catalog")
+
+
+@pytest.fixture
+def folder(catalog):
+    return hubless.Catalog(catalog).folder("photos")
+
+
+def path_of(folder, file):
+    """The path of a file of a version with a built segment, a written one and a fit."""
+    manifest, (kind, _, name) = read_manifest(folder), file.rpartition("/")
+    built, written = manifest.segments
+    places = {"fit": f"fits/{manifest.fit}", "built": f"segments/{built.name}", "written": f"segments/{written.name}"}
+    return folder.parents[1] / places[kind] / name if kind else folder / name
+
+
+def refused(catalog, file, **options):
+    folder = hubless.Catalog(catalog).folder("photos", options.get("version"))
     with pytest.raises(BundleDamaged) as caught:
         hubless.open(catalog, "photos", **options)
-    assert caught.value.path.name == name
+    assert caught.value.path == (folder / file if file == "manifest.json" else path_of(folder, file))
     assert caught.value.code == "bundle_damaged"
     assert "\n" not in str(caught.value)
     return caught.value.problem
 
 
 def test_whole_bundle_has_these_files_and_opens(catalog, folder):
-    assert sorted(file.name for file in folder.iterdir()) == sorted([*FILES, "manifest.json"])
+    paths = [path_of(folder, file) for file in FILES]
+    assert sorted(small.paths(folder)) == sorted(paths)
+    there = {path for path in [*paths, folder / "manifest.json"] for path in path.parent.iterdir()}
+    assert there == {*paths, folder / "manifest.json"}
     small.check_complete(catalog)
-    assert hubless.open(catalog, "photos", hashes=False).count == small.COUNT
+    assert hubless.open(catalog, "photos", hashes=False).count == small.COUNT - 1 + 3
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("change", [-1, 1])
-def test_file_shorter_or_longer_by_a_byte_is_named_with_both_sizes_even_without_hashes(catalog, folder, name, change):
-    data = (folder / name).read_bytes()
-    (folder / name).write_bytes(data[:change] if change < 0 else data + b"\0")
+def test_file_shorter_or_longer_by_a_byte_is_named_with_both_sizes_even_without_hashes(catalog, folder, file, change):
+    path = path_of(folder, file)
+    data = path.read_bytes()
+    path.write_bytes(data[:change] if change < 0 else data + b"\0")
     problem = f"has {len(data) + change} bytes, the manifest says {len(data)}"
-    assert refused(catalog, name, hashes=False) == refused(catalog, name) == problem
+    assert refused(catalog, file, hashes=False) == refused(catalog, file) == problem
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
-def test_flipped_bit_is_noticed_wherever_it_is(catalog, folder, name, place):
-    data = bytearray((folder / name).read_bytes())
+def test_flipped_bit_is_noticed_wherever_it_is(catalog, folder, file, place):
+    path = path_of(folder, file)
+    data = bytearray(path.read_bytes())
     data[round(place * (len(data) - 1))] ^= 1 << round(place * 7)
-    (folder / name).write_bytes(data)
-    assert "hash differs" in refused(catalog, name)
+    path.write_bytes(data)
+    assert "hash differs" in refused(catalog, file)
+
+
+@pytest.mark.parametrize("file", SHARED)
+def test_damage_of_what_versions_share_is_named_by_each_and_the_sweep_leaves_it(catalog, folder, file):
+    path = path_of(folder, file)
+    path.write_bytes(path.read_bytes() + b"\0")
+    home = hubless.Catalog(catalog)
+    for version in home.version_ids("photos"):
+        with pytest.raises(BundleDamaged) as caught:
+            hubless.open(catalog, "photos", version=version)
+        assert caught.value.path == path
+    home.sweep("photos")
+    assert path.exists()
 
 
 def test_flipped_bit_of_the_manifest_is_noticed(folder):
@@ -55,7 +98,7 @@ def test_flipped_bit_of_the_manifest_is_noticed(folder):
         with pytest.raises(BundleError, match=r"manifest\.json"):
             read_manifest(folder)
     path.write_bytes(whole)
-    assert read_manifest(folder).count == small.COUNT
+    assert read_manifest(folder).count == small.COUNT - 1 + 3
 
 
 @pytest.mark.parametrize(
@@ -81,57 +124,123 @@ def test_manifest_that_is_not_to_the_byte_as_it_was_written_is_refused(catalog, 
     refused(catalog, "manifest.json", hashes=False)
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.arrow", "encoder.npy"])
+@pytest.mark.parametrize("file", [*SHARED, "gone.npz", *(f"written/{name}" for name in WRITTEN)])
 @pytest.mark.parametrize("content", [b"", b"x", b"\x93NUMPY\x01\x00\xff\xff{", b"PK\x03\x04", b"\x80\x04N."])
-def test_sealed_file_of_another_kind_is_refused_naming_it(catalog, folder, name, content):
-    (folder / name).write_bytes(content)
+def test_sealed_file_of_another_kind_is_refused_naming_it(catalog, folder, file, content):
+    path_of(folder, file).write_bytes(content)
     small.reseal(folder)
-    refused(catalog, "encoder.json" if name == "encoder.npy" else name)
+    if file == "fit/correction.npz":  # read when it is needed first
+        with pytest.raises(BundleDamaged, match=r"fits/.*/correction\.npz"):
+            hubless.open(catalog, "photos").correction()
+    else:
+        refused(catalog, "fit/encoder.json" if file == "fit/encoder.npy" else file)
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.arrow"])
-def test_sealed_file_of_other_targets_is_refused_naming_both_counts(catalog, folder, name, tmp_path):
-    rows = small.COUNT - 1
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("kind", COUNTS)
+def test_sealed_file_of_other_targets_is_refused_naming_both_counts(catalog, folder, kind, name, tmp_path):
+    rows = COUNTS[kind] - 1
     given = (tmp_path / "other", "photos", small.targets()[:rows], small.query_bank())
-    other = hubless.build(*given, payload=small.payload()[:rows])
-    (folder / name).write_bytes((small.folder(tmp_path / "other", other) / name).read_bytes())
+    other = hubless.build(*given, payload=small.payload()[:rows], correction="none", index="flat")
+    path_of(folder, f"{kind}/{name}").write_bytes(
+        small.path_of(small.folder(tmp_path / "other", other), name).read_bytes()
+    )
     small.reseal(folder)
-    assert refused(catalog, name) == f"holds {rows} targets, the manifest says {small.COUNT}"
+    told = {
+        "offsets.npy": f"has the shape ({rows},), the manifest says {COUNTS[kind]}",
+    }
+    wanted = told.get(name, f"holds {rows} targets, the manifest says {COUNTS[kind]}")
+    assert refused(catalog, f"{kind}/{name}") == wanted
 
 
-def test_ids_with_any_flipped_bit_are_refused_or_safe_to_read_even_without_hashes(catalog, folder):
-    whole = (folder / "ids.arrow").read_bytes()
+@pytest.mark.parametrize(
+    ("file", "array"),
+    [
+        ("built/occurrence.npy", np.zeros((2, small.COUNT - 1), np.int32)),
+        ("built/occurrence.npy", np.zeros(small.COUNT, np.int32)),
+        ("written/stamps.npy", np.zeros((2, 2), np.int64)),
+        ("written/bare.npy", np.zeros(2, np.int64)),
+        ("fit/bank_sample.npy", np.zeros((4, small.DIM + 1), np.float32)),
+    ],
+)
+def test_sealed_array_of_another_shape_is_refused_naming_both(catalog, folder, file, array):
+    np.save(path_of(folder, file), array)
+    small.reseal(folder)
+    assert re.fullmatch(r"has the shape \(.*\), the manifest says [\d×any ]+", refused(catalog, file))
+
+
+@pytest.mark.parametrize("gone", [[], [0, 1], [*range(small.COUNT)]])
+def test_sealed_file_that_leaves_out_more_or_less_targets_than_the_manifest_says_is_refused(catalog, folder, gone):
+    built = read_manifest(folder).segments[0].name
+    mask = np.zeros(small.COUNT, bool)
+    mask[gone] = True
+    np.savez(folder / "gone.npz", **{built: np.packbits(mask, bitorder="little")})
+    small.reseal(folder)
+    assert refused(catalog, "gone.npz") == f"leaves {len(gone)} targets out of segment {built}, not 1"
+
+
+@pytest.mark.parametrize("name", ["another", None])
+def test_sealed_file_of_what_is_gone_that_names_no_segment_of_the_version_is_refused(catalog, folder, name):
+    with np.load(folder / "gone.npz") as arrays:
+        (bits,) = arrays.values()
+    np.savez(folder / "gone.npz", **({} if name is None else {name: bits}))
+    small.reseal(folder)
+    assert "leaves 0 targets out of segment" in refused(catalog, "gone.npz")
+
+
+def test_version_whose_file_of_what_is_gone_is_not_in_the_manifest_is_refused(catalog, folder):
+    (folder / "gone.npz").unlink()
+    small.reseal(folder)
+    assert "leaves 0 targets out of segment" in refused(catalog, "gone.npz")
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_ids_with_any_flipped_bit_are_refused_or_safe_to_read_even_without_hashes(catalog, folder, kind):
+    path = path_of(folder, f"{kind}/ids.arrow")
+    whole = path.read_bytes()
     rng = np.random.default_rng(0)
     refused = 0
     for place, bit in zip(rng.integers(len(whole), size=100), rng.integers(8, size=100), strict=True):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(bit)
-        (folder / "ids.arrow").unlink()  # the old file may still be mapped
-        (folder / "ids.arrow").write_bytes(damaged)
+        path.unlink()  # the old file may still be mapped
+        path.write_bytes(damaged)
         try:
             opened = hubless.open(catalog, "photos", hashes=False)
         except BundleDamaged:
             refused += 1
         else:
             assert all(isinstance(found, str) for found in opened.query(small.query_bank()[0], small.COUNT).ids[0])
-            for wanted in small.IDS:
+            for wanted in [*small.IDS, "one", "two", "three"]:
                 with suppress(PointNotFound):
-                    assert 0 <= opened.point(wanted).row < small.COUNT
+                    assert 0 <= opened.point(wanted).row < opened.count
     assert 10 < refused < 90
 
 
-@pytest.mark.parametrize("name", [*FILES, "manifest.json"])
-def test_missing_file_is_named_though_a_folder_is_in_its_place(catalog, folder, name):
-    (folder / name).unlink()
-    assert refused(catalog, name) == refused(catalog, name, hashes=False) == "missing"
-    if name != "manifest.json":
-        (folder / name).mkdir()
-        assert refused(catalog, name) == "missing"
+@pytest.mark.parametrize("file", [*FILES, "manifest.json"])
+def test_missing_file_is_named_though_a_folder_is_in_its_place(catalog, folder, file):
+    if file == "manifest.json":
+        (folder / file).unlink()
+        for hashes in (True, False):
+            with pytest.raises(BundleDamaged, match=r"manifest\.json: missing"):
+                hubless.open(catalog, "photos", hashes=hashes)
+        return
+    path_of(folder, file).unlink()
+    assert refused(catalog, file) == refused(catalog, file, hashes=False) == "missing"
+    path_of(folder, file).mkdir()
+    assert refused(catalog, file) == "missing"
+
+
+@pytest.mark.parametrize("kind", ["fit", *COUNTS])
+def test_missing_folder_of_a_segment_or_a_fit_is_damage(catalog, folder, kind):
+    shutil.rmtree(path_of(folder, f"{kind}/x").parent)
+    with pytest.raises(BundleDamaged, match="missing"):
+        hubless.open(catalog, "photos")
 
 
 @pytest.mark.parametrize(
     ("version", "problem"),
-    [(3, "made by an older hubless: build it again"), (7, "has format 7, this hubless reads 4: upgrade hubless")],
+    [(4, "made by an older hubless: build it again"), (7, "has format 7, this hubless reads 5: upgrade hubless")],
 )
 def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(catalog, folder, version, problem):
     small.write_sealed(folder, {"format_version": version, "what": {"comes": "later"}})
@@ -145,7 +254,10 @@ def test_other_format_is_refused_with_what_to_do_though_its_content_is_unknown(c
     ("change", "told"),
     [
         *(({"format_version": version}, "does not say its format version") for version in (0, -1, None, "1", 1.0, [1])),
-        *(({field: ...}, field) for field in ("count", "metric", "files", "correction", "provenance")),
+        *(({field: ...}, field) for field in ("count", "metric", "files", "correction", "provenance", "fit", "built")),
+        ({"segments": ...}, "segments"),
+        ({"segments": []}, "segments"),
+        ({"count": small.COUNT}, f"says {small.COUNT} targets, and the segments hold {small.COUNT + 2}"),
         ({"format_version": ...}, "does not say its format version"),
         ({"more": 1}, "more"),
         ({"index": {"type": "magic", "parameters": {}}}, "magic"),
@@ -179,12 +291,13 @@ def read_all(catalog):
     opened.check_canaries()
 
 
-@pytest.mark.parametrize("name", ["offsets.npy", "canary.npz", "correction.npz"])
+@pytest.mark.parametrize("file", [file for file in FILES if file.endswith((".npy", ".npz"))])
 @pytest.mark.parametrize("content", [None, b"", b"PK\x03\x04" + bytes(100), b"\x93NUMPY"])
-def test_arrays_that_are_damaged_or_pickled_are_named_when_they_are_read_and_not_loaded(catalog, folder, name, content):
-    pickled(folder / name) if content is None else (folder / name).write_bytes(content)
+def test_arrays_that_are_damaged_or_pickled_are_named_when_they_are_read_and_not_loaded(catalog, folder, file, content):
+    path = path_of(folder, file)
+    pickled(path) if content is None else path.write_bytes(content)
     small.reseal(folder)
     with pytest.raises(BundleDamaged) as caught:
         read_all(catalog)
-    assert caught.value.path.name == name
+    assert caught.value.path == path_of(folder, "fit/encoder.json" if file == "fit/encoder.npy" else file)
     assert content is not None or "pickled objects" in caught.value.problem

@@ -11,6 +11,7 @@ from support import small
 
 import hubless
 from hubless.errors import BundleDamaged
+from hubless.store.bundle import read_manifest
 
 
 def sha256sum(path):
@@ -71,7 +72,7 @@ def test_manifest_that_is_not_as_it_was_sealed_is_damaged(tmp_path, change):
 def test_manifest_says_what_the_bundle_is(template):
     (version_id,) = small.entries(template)
     manifest = hubless.open(template, "photos").manifest
-    assert (manifest.format_version, manifest.collection, manifest.version) == (4, "photos", version_id)
+    assert (manifest.format_version, manifest.collection, manifest.version) == (5, "photos", version_id)
     assert (manifest.count, manifest.dim, manifest.metric) == (small.COUNT, small.DIM, "cosine")
     assert manifest.correction.name == "sn"
     assert manifest.correction.details["iterations"] == 10
@@ -87,9 +88,27 @@ def test_manifest_says_what_the_bundle_is(template):
 def test_files_stand_in_the_manifest_with_size_and_hash(template):
     manifest = hubless.open(template, "photos").manifest
     folder = small.folder(template, manifest)
-    found = {file.name: (file.stat().st_size, sha256sum(file)) for file in folder.iterdir()}
+    home, shared = folder.parents[1], ("segments", "fits")
+    paths = [path for kind in shared for path in (home / kind).rglob("*") if path.is_file()]
+    found = {path.relative_to(home).as_posix(): path for path in paths} | {path.name: path for path in folder.iterdir()}
     del found["manifest.json"]
-    assert {name: (record.size, record.sha256) for name, record in manifest.files.items()} == found
+    records = {name: (record.size, record.sha256) for name, record in manifest.files.items()}
+    assert records == {name: (path.stat().st_size, sha256sum(path)) for name, path in found.items()}
+
+
+def test_manifest_says_which_segments_and_fit_it_has_and_what_is_gone(merged):
+    catalog = hubless.Catalog(merged)
+    first, second = (catalog.folder("photos", version) for version in catalog.version_ids("photos"))
+    first, second = read_manifest(first), read_manifest(second)
+    of_first = {name: record for name, record in first.files.items() if "/" in name}
+    assert of_first.items() <= second.files.items()
+    assert first.fit == second.fit == first.built == second.built == first.version
+    (built,) = first.segments
+    assert (built.name, built.index, built.count, built.removed) == (first.version, "flat", small.COUNT, 0)
+    again, written = second.segments
+    assert again == built.model_copy(update={"removed": 1})
+    assert (written.name, written.index, written.count, written.bare) == (second.version, "flat", 3, 1)
+    assert (second.count, second.vectorless, second.grown) == (small.COUNT + 2, 1, 3)
 
 
 def test_provenance_names_each_input_with_the_size_and_hash_that_others_compute(tmp_path, inputs):
@@ -113,7 +132,7 @@ def build_with(catalog, correction):
 def test_same_inputs_and_seed_give_the_same_bytes(tmp_path, correction):
     first, second = (build_with(tmp_path, correction) for _ in range(2))
     for name in ("offsets.npy", "index.faiss", "ids.arrow", "canary.npz", "correction.npz"):
-        one, other = (small.folder(tmp_path, manifest) / name for manifest in (first, second))
+        one, other = (small.path_of(small.folder(tmp_path, manifest), name) for manifest in (first, second))
         if name.endswith(".npz"):  # a zip archive bears the time
             with np.load(one) as a, np.load(other) as b:
                 assert {key: a[key].tobytes() for key in a} == {key: b[key].tobytes() for key in b}
@@ -127,7 +146,7 @@ def test_other_seed_holds_out_other_bank_queries(tmp_path):
     first, second = (small.build_full(tmp_path, correction="sn", seed=seed) for seed in (0, 1))
     canaries = [np.load(small.folder(tmp_path, made) / "canary.npz")["queries"] for made in (first, second)]
     assert not np.array_equal(*canaries)
-    offsets = [np.load(small.folder(tmp_path, made) / "offsets.npy") for made in (first, second)]
+    offsets = [np.load(small.path_of(small.folder(tmp_path, made), "offsets.npy")) for made in (first, second)]
     np.testing.assert_array_equal(*offsets)  # they come from all of the bank
     assert (first.provenance.seed, second.provenance.seed) == (0, 1)
 

@@ -6,9 +6,9 @@ from support import shards, small
 
 import hubless
 from hubless.errors import BundleDamaged
-from hubless.store.bundle import read_manifest
+from hubless.store.bundle import read_manifest, segment_path
 
-FILES = ["index-000.faiss", "index-001.faiss", "index-002.faiss"]
+SIZES = [1000, 1000, 900]
 
 
 @pytest.fixture(scope="module")
@@ -23,44 +23,54 @@ def catalog(whole, tmp_path):
     return shutil.copytree(whole, tmp_path / "catalog")
 
 
-def refused(catalog, name, **options):
+def refused(catalog, path, **options):
     with pytest.raises(BundleDamaged) as caught:
         hubless.open(catalog, shards.NAME, **options)
-    assert caught.value.path.name == name
+    assert caught.value.path == path
     return caught.value.problem
 
 
-def sealed(catalog, **index):
+def index_of(catalog, number):
+    """The index of a shard."""
     home = shards.folder(catalog)
-    manifest = read_manifest(home)
-    small.reseal(home, index=manifest.index.model_copy(update=index))
+    return segment_path(home, read_manifest(home).segments[number].name) / "index.faiss"
 
 
-def test_each_shard_is_a_file_and_the_manifest_says_how_many_targets_it_has(whole):
+def test_each_shard_is_a_segment_and_the_manifest_says_how_many_targets_it_has(whole):
     manifest = read_manifest(shards.folder(whole))
-    assert (manifest.index.shards, manifest.index.shard_targets) == ([1000, 1000, 900], 1000)
-    assert manifest.index.files == FILES
-    assert {name for name in manifest.files if name.startswith("index")} == {*FILES}
+    assert ([each.count for each in manifest.segments], manifest.index.shard_targets) == (SIZES, 1000)
+    first, *others = [each.name for each in manifest.segments]
+    assert (first, others) == (manifest.version, [f"{first}-1", f"{first}-2"])
+    indexes = {name for name in manifest.files if name.endswith("index.faiss")}
+    assert indexes == {f"segments/{name}/index.faiss" for name in (first, *others)}
     hubless.open(whole, shards.NAME).check_canaries()
 
 
-def test_bundle_of_as_many_targets_as_a_shard_takes_has_one_file(tmp_path):
+def test_bundle_of_as_many_targets_as_a_shard_takes_has_one_segment(tmp_path):
     one = shards.build(tmp_path, shard_targets=shards.COUNT)
-    assert (one.index.shards, one.index.files) == ([], ["index.faiss"])
+    assert [(each.name, each.count) for each in one.segments] == [(one.version, shards.COUNT)]
 
 
 def test_shard_with_another_number_of_targets_is_named(catalog):
-    home = shards.folder(catalog)
-    shutil.copyfile(home / FILES[2], home / FILES[1])
-    sealed(catalog)
-    assert refused(catalog, FILES[1]) == "holds 900 targets, the manifest says 1000"
+    shutil.copyfile(index_of(catalog, 2), index_of(catalog, 1))
+    small.reseal(shards.folder(catalog))
+    assert refused(catalog, index_of(catalog, 1)) == "holds 900 targets, the manifest says 1000"
 
 
 def test_shards_that_are_not_all_targets_together_are_refused(catalog):
     home = shards.folder(catalog)
-    (home / FILES[2]).unlink()
-    sealed(catalog, shards=[1000, 1000])
-    assert refused(catalog, "manifest.json") == "says 2900 targets, and the shards hold 2000"
+    segments = read_manifest(home).segments
+    small.reseal(home, segments=segments[:2])
+    told = "says 2900 targets, and the segments hold 2000"
+    assert refused(catalog, home / "manifest.json") == told
+
+
+def test_segments_of_two_shards_in_each_others_place_are_noticed(catalog):
+    home = shards.folder(catalog)
+    first, second, last = read_manifest(home).segments
+    small.reseal(home, segments=[second, first, last])
+    with pytest.raises(BundleDamaged, match="canary quer"):
+        hubless.open(catalog, shards.NAME).check_canaries()
 
 
 @pytest.mark.parametrize("made", ["flat", "fastscan"])
@@ -69,11 +79,12 @@ def test_shard_of_another_dimension_or_kind_is_named(catalog, tmp_path, made):
     dim = shards.DIM if made == "fastscan" else shards.DIM + 16
     rows = np.random.default_rng(0).normal(size=(1000, dim)).astype(np.float32)
     hubless.build(other, shards.NAME, rows, rows[:100] + 1, index=made, bank_of_targets=True)
-    shutil.copyfile(shards.folder(other) / "index.faiss", shards.folder(catalog) / FILES[1])
-    sealed(catalog)
+    shutil.copyfile(index_of(other, 0), index_of(catalog, 1))
+    small.reseal(shards.folder(catalog))
+    first = read_manifest(shards.folder(catalog)).segments[0].name
     expected = {
         "flat": "has vectors of 48 dimensions, and not of 32",
-        "fastscan": "is an index IndexRefineFlat of IndexPreTransform of IndexIVFPQFastScan, and index-000.faiss is "
-        "IndexFlatIP",
+        "fastscan": "is an index IndexRefineFlat of IndexPreTransform of IndexIVFPQFastScan, and that of segment "
+        f"{first} is IndexFlatIP",
     }
-    assert refused(catalog, FILES[1]) == expected[made]
+    assert refused(catalog, index_of(catalog, 1)) == expected[made]

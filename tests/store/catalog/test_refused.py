@@ -108,7 +108,7 @@ def test_catalog_that_cannot_be_written_read_or_entered_says_so(shared, tmp_path
     path, other = shared / "catalog", shared / "other"
     for entry in (path, *path.rglob("*")):
         entry.chmod(0o555 if entry.is_dir() else 0o444)
-    file = other / "photos" / "versions" / small.entries(other)[0] / "offsets.npy"
+    file = small.path_of(hubless.Catalog(other).folder("photos"), "offsets.npy")
     file.chmod(0)
     before = small.contents(path)
     (shared / "closed").mkdir(0)

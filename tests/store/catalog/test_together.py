@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 import threading
@@ -78,14 +79,16 @@ def test_build_does_not_remove_what_a_living_build_is_writing(tmp_path):
 def test_version_stays_that_was_current_only_until_its_build_ended(tmp_path):
     """Another build publishes while this one has published, and not yet cleared up."""
     template = small.build(tmp_path / "template")
-    files = small.contents(small.folder(tmp_path / "template", template))
-    del files["manifest.json"]
+    folder = small.folder(tmp_path / "template", template)
     catalog = hubless.Catalog(tmp_path / "catalog")
     with catalog.staging("photos") as first, catalog.staging("photos") as second:
         for staged in (first, second):
-            for name, data in files.items():
-                (staged.folder / name).write_bytes(data)
-            staged.publish(template.model_copy(update={"version": staged.version}))
+            for kind in ("segments", "fits"):
+                shutil.copytree(folder.parents[1] / kind / template.version, staged.folder / kind / staged.version)
+            shutil.copy(folder / "canary.npz", staged.folder)
+            own = {"version": staged.version, "built": staged.version, "fit": staged.version, "files": {}}
+            segments = [template.segments[0].model_copy(update={"name": staged.version})]
+            staged.publish(template.model_copy(update=own | {"segments": segments}))
     assert small.entries(catalog.path) == sorted([first.version, second.version])
     assert small.check_complete(catalog.path).version == second.version
     small.check_complete(catalog.path, first.version)

@@ -1,4 +1,5 @@
 import itertools
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,6 +8,7 @@ from support import small
 import hubless
 from hubless.errors import BundleDamaged, CollectionNotFound, InputError, VersionNotFound
 from hubless.store import catalog as catalogs
+from hubless.store.bundle import read_manifest
 
 NO_NAMES = ["", ".", "..", "../photos", "photos/..", "a/b", "/photos", "a.b", ".hidden", "-a", "_a", "a b", "ä", "a\n"]
 
@@ -17,7 +19,7 @@ def three(tmp_path):
 
 
 def corrupt(catalog, version):
-    path = catalog.path / "photos" / "versions" / version / "offsets.npy"
+    path = small.path_of(catalog.folder("photos", version), "offsets.npy")
     path.write_bytes(path.read_bytes()[:-1] + b"!")
 
 
@@ -91,6 +93,50 @@ def test_prune_keeps_the_newest_and_the_current_version(three):
     assert small.entries(catalog.path) == [ids[0], ids[2]]
     assert catalog.prune("photos", 1) == []
     assert small.check_complete(catalog.path).version == ids[0]
+
+
+def kept(catalog, name="photos"):
+    """The segments and fits that are there."""
+    home = catalog.path / name
+    return {f"{kind}/{path.name}" for kind in ("segments", "fits") for path in (home / kind).iterdir()}
+
+
+def named(catalog, *versions):
+    """The segments and fits that versions name."""
+    manifests = [read_manifest(catalog.folder("photos", version)) for version in versions]
+    return {file.rpartition("/")[0] for manifest in manifests for file in manifest.files if "/" in file}
+
+
+def test_prune_deletes_what_no_version_names_and_keeps_what_another_names(tmp_path):
+    first, second = (made.version for made in small.merged(tmp_path))
+    third = small.build_full(tmp_path, data=1, replace_writes=True).version
+    catalog = hubless.Catalog(tmp_path)
+    assert kept(catalog) == named(catalog, first, second, third)
+    catalog.rollback("photos", second)
+    assert catalog.prune("photos", 1) == [first]
+    assert kept(catalog) == named(catalog, second, third)
+    assert {f"segments/{first}", f"fits/{first}"} < kept(catalog)  # which the second shares
+    small.check_complete(tmp_path)
+    catalog.rollback("photos", third)
+    assert catalog.prune("photos", 1) == [second]
+    assert kept(catalog) == named(catalog, third)
+    assert len(kept(catalog)) == 2
+    small.check_complete(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["prune", "sweep"])
+def test_nothing_that_a_version_with_a_damaged_manifest_may_name_is_deleted(three, change):
+    catalog, ids = three
+    before = kept(catalog)
+    path = catalog.folder("photos", ids[1]) / "manifest.json"
+    whole = path.read_bytes()
+    path.write_text("{")
+    shutil.rmtree(catalog.folder("photos", ids[0]))
+    catalog.prune("photos", 3) if change == "prune" else catalog.sweep("photos")
+    assert kept(catalog) == before
+    path.write_bytes(whole)
+    catalog.sweep("photos")
+    assert kept(catalog) == named(catalog, *ids[1:]) < before
 
 
 @pytest.mark.parametrize("keep", [0, -1, 1.5, "2", True, None])

@@ -1,9 +1,9 @@
+import threading
+
 import pytest
 from support import small
 from support.object_storage import ADDRESS, damaging, failing, late_listing
 
-import hubless
-from hubless.builder import indexing as shards
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
 from hubless.store.bundle import MANIFEST
 from hubless.store.remote import objects
@@ -20,7 +20,7 @@ def built(store, tmp_path):
 
 
 @pytest.fixture
-def other(tmp_path, built):
+def other(tmp_path, store):
     return RemoteCatalog(ADDRESS, tmp_path / "there")
 
 
@@ -28,7 +28,8 @@ def test_pushed_version_is_pulled_byte_for_byte_and_answers(built, other):
     pushed, version = built
     assert other.pull("photos") == version
     assert other.collections() == ["photos"]
-    assert small.contents(other.folder / "photos" / "versions") == small.contents(pushed.folder / "photos" / "versions")
+    for kind in ("fits", "segments", "versions"):
+        assert small.contents(other.folder / "photos" / kind) == small.contents(pushed.folder / "photos" / kind)
     small.check_complete(other.folder)
 
 
@@ -38,7 +39,7 @@ def test_manifest_comes_after_all_files_and_current_last(store, tmp_path):
     RemoteCatalog(ADDRESS, tmp_path / "here").push("photos", made.version, None)
     written = [path.rpartition("/")[2] for method, path in store.faults.asked if method == "PUT"]
     assert written[-2:] == [MANIFEST, "CURRENT"]
-    assert set(written[:-2]) == set(made.files)
+    assert set(written[:-2]) == {file.rpartition("/")[2] for file in made.files}
 
 
 def test_version_without_a_manifest_is_not_there(store, built, other):
@@ -97,6 +98,22 @@ def test_interrupted_pull_goes_on_where_it_was(store, built, other, monkeypatch)
     small.check_complete(other.folder)
 
 
+def test_version_that_is_pruned_while_it_is_pulled_gives_way_to_the_next(store, built, other):
+    pushed, version = built
+    newer = small.build_full(pushed.folder, data=1)
+
+    def replace(method, path, query, respond, start_response):
+        if method == "GET" and path.endswith("canary.npz"):
+            store.faults.clear()
+            pushed.push("photos", newer.version, pushed.tag("photos"))
+            assert pushed.prune("photos", 1) == [version]
+
+    store.faults.add(replace)
+    assert other.pull("photos") == newer.version
+    assert small.entries(other.folder) == [newer.version]
+    small.check_complete(other.folder)
+
+
 def test_damaged_file_is_refused_and_comes_again_with_the_next_pull(store, built, other, monkeypatch):
     monkeypatch.setattr(objects, "CHUNK", 1000)  # S3 sends no checksum with a part
     store.faults.add(damaging(1, "index.faiss"))
@@ -119,9 +136,11 @@ def test_current_that_names_no_version_is_refused_and_rollback_mends_it(store, b
     assert other.rollback("photos", version) == other.pull("photos") == version
 
 
-def test_file_that_is_lost_here_is_pulled_again(built, other):
+@pytest.mark.parametrize("name", ["index.faiss", "encoder.json", "canary.npz", MANIFEST])
+def test_file_that_is_lost_here_is_pulled_again(built, other, name):
     version = other.pull("photos")
-    (other.folder / "photos" / "versions" / version / "index.faiss").unlink()
+    folder = other.folder / "photos" / "versions" / version
+    (folder / name if name == MANIFEST else small.path_of(folder, name)).unlink()
     other.pull("photos")
     small.check_complete(other.folder)
 
@@ -144,22 +163,79 @@ def test_unknown_collection_is_not_found_and_an_unknown_bucket_is_named(built, t
         RemoteCatalog("s3://nobody-has-it/c", tmp_path / "x").pull("photos")
 
 
-def test_files_that_a_version_here_has_are_not_pulled_again(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "SHARD_LEAST", 8)
-    here, there = (RemoteCatalog(ADDRESS, tmp_path / name) for name in ("here", "there"))
-    first = small.build_full(here.folder, shard_targets=16)
+@pytest.fixture
+def merged(store, tmp_path):
+    """Two versions of which the second names the segment and the fit of the first, which is at the address."""
+    first, second = small.merged(tmp_path / "here")
+    here = RemoteCatalog(ADDRESS, tmp_path / "here")
     here.push("photos", first.version, None)
-    there.pull("photos")
-    index = hubless.open(here.folder, "photos")
-    index.remove(["target-39"])
-    second = index.save(here.folder, "photos")
-    assert second.index.shards == [16, 16, 7]
-    here.push("photos", second.version, here.tag("photos"))
-    damaged = there.folder / "photos" / "versions" / first.version / "index-001.faiss"
-    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
     store.faults.clear()
-    assert there.pull("photos") == second.version
-    came = {path.rpartition("/")[2] for method, path in store.faults.asked if method == "GET"}
-    assert "index-000.faiss" not in came
-    assert {"index-001.faiss", "index-002.faiss"} <= came
-    small.check_complete(there.folder)
+    return here, first, second
+
+
+def asked(store, method):
+    """The files that were sent or fetched, by path from the collection's folder."""
+    paths = [path.partition("/photos/")[2] for verb, path in store.faults.asked if verb == method]
+    return {path for path in paths if not path.endswith((MANIFEST, "CURRENT")) and "." in path.rpartition("/")[2]}
+
+
+def new_of(first, second):
+    own = {f"versions/{second.version}/{file}" for file in second.files if "/" not in file}
+    return own | {file for file in second.files if "/" in file} - {*first.files}
+
+
+def test_push_brings_only_what_is_not_there(store, merged):
+    here, first, second = merged
+    here.push("photos", second.version, here.tag("photos"))
+    assert asked(store, "PUT") == new_of(first, second)
+
+
+def test_pull_brings_only_what_is_not_here(store, merged, other):
+    here, first, second = merged
+    other.pull("photos")
+    here.push("photos", second.version, here.tag("photos"))
+    store.faults.clear()
+    assert other.pull("photos") == second.version
+    assert asked(store, "GET") == new_of(first, second)
+    small.check_complete(other.folder)
+
+
+@pytest.mark.parametrize("end", [b"", b"x"])
+def test_segment_that_is_not_whole_here_is_pulled_again_with_the_next_version(store, merged, other, end):
+    here, first, second = merged
+    other.pull("photos")
+    damaged = other.folder / "photos" / "segments" / first.version / "index.faiss"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + end)
+    here.push("photos", second.version, here.tag("photos"))
+    store.faults.clear()
+    other.pull("photos")
+    assert asked(store, "GET") - new_of(first, second) == {file for file in first.files if file.startswith("segments/")}
+    small.check_complete(other.folder)
+
+
+def test_prune_of_the_copies_waits_for_a_pull_and_spares_what_it_brought(store, merged, other):
+    here, _, second = merged
+    other.pull("photos")
+    here.push("photos", second.version, here.tag("photos"))
+    pruning = threading.Thread(target=other.catalog.prune, args=("photos", 1))
+
+    def prune(method, path, query, respond, start_response):
+        if path.endswith("canary.npz") and not pruning.ident:  # which comes after the segments
+            pruning.start()
+            pruning.join(0.2)
+
+    store.faults.add(prune)
+    assert other.pull("photos") == second.version
+    pruning.join()
+    assert small.entries(other.folder) == [second.version]
+    small.check_complete(other.folder)
+
+
+def test_collection_without_one_of_its_versions_is_whole_again_after_a_pull(merged, other):
+    here, first, second = merged
+    here.push("photos", second.version, here.tag("photos"))
+    other.pull("photos", first.version)
+    other.forget("photos", second.version)  # with what the first has, too
+    assert other.pull("photos", first.version) == second.version
+    for version in (first.version, second.version):
+        small.check_complete(other.folder, version)

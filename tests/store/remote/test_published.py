@@ -26,7 +26,8 @@ def made(tmp_path_factory):
 @pytest.fixture
 def there(store, made):
     folder, versions = made
-    store.put_folder(folder / "photos" / "versions", f"{HOME}/versions")
+    for kind in ("fits", "segments", "versions"):
+        store.put_folder(folder / "photos" / kind, f"{HOME}/{kind}")
     store.put(f"{HOME}/CURRENT", versions[-1].encode())
     store.faults.clear()
     return versions
@@ -55,7 +56,7 @@ def test_roll_back_takes_the_version_before_or_a_named_one(remote, there):
 
 
 def test_roll_back_to_a_version_that_lacks_a_file_changes_nothing(remote, there, store):
-    store.client().delete_object(Bucket="hubless", Key=f"{HOME}/versions/{there[0]}/offsets.npy")
+    store.client().delete_object(Bucket="hubless", Key=f"{HOME}/segments/{there[0]}/offsets.npy")
     with pytest.raises(BundleDamaged, match=r"offsets.npy: is not there"):
         remote.rollback("photos", there[0])
     assert remote.current("photos") == there[2]
@@ -133,6 +134,38 @@ def test_prune_deletes_all_but_the_newest_and_the_current(remote, there, store):
         remote.prune("photos", 0)
 
 
+@pytest.fixture
+def merged(store, tmp_path):
+    """Two versions that share a segment and a fit, both at the address."""
+    made = small.merged(tmp_path / "here")
+    for version in made:
+        here = hubless.RemoteCatalog(ADDRESS, tmp_path / "here")
+        here.push("photos", version.version, here.tag("photos"))
+    store.faults.clear()
+    return made
+
+
+def test_prune_leaves_what_another_version_names_and_deletes_what_none_does(merged, store, tmp_path):
+    first, second = merged
+    remote = hubless.RemoteCatalog(ADDRESS, tmp_path / "there")
+    store.put(f"{HOME}/segments/20200101T000000000000-000000/ids.arrow", b"left by a push")
+    store.put(f"{HOME}/fits/29990101T000000000000-000000/correction.npz", b"of a push that goes on")
+    assert remote.prune("photos", 1) == [first.version]
+    shared = {f"{HOME}/{file}" for file in second.files if "/" in file}
+    kept = {key for key in store.objects() if key.startswith((f"{HOME}/segments/", f"{HOME}/fits/"))}
+    assert kept == shared | {f"{HOME}/fits/29990101T000000000000-000000/correction.npz"}
+    remote.pull("photos")
+    small.check_complete(remote.folder)
+
+
+def test_prune_deletes_no_segment_while_a_manifest_cannot_be_read(merged, store, tmp_path):
+    first, second = merged
+    store.put(f"{HOME}/segments/20200101T000000000000-000000/ids.arrow", b"left by a push")
+    store.put(f"{HOME}/versions/{second.version}/{MANIFEST}", b"{}")
+    assert hubless.RemoteCatalog(ADDRESS, tmp_path / "there").prune("photos", 1) == [first.version]
+    assert {f"{HOME}/{file}" for file in first.files if "/" in file} < store.objects().keys()
+
+
 def test_prune_leaves_versions_newer_than_the_current_one(remote, there):
     remote.rollback("photos", there[0])
     assert remote.prune("photos", 1) == []
@@ -149,8 +182,9 @@ def test_prune_leaves_a_version_that_becomes_current_at_that_moment(remote, ther
     assert hubless.open(ADDRESS, "photos").version == there[0]
 
 
-def test_prune_that_was_interrupted_hides_the_version_and_is_finished_later(remote, there, store):
-    store.faults.add(failing(1000, f"{there[0]}/offsets.npy", method="DELETE"))
+@pytest.mark.parametrize("where", ["versions/{}/canary.npz", "segments/{}/offsets.npy", "fits/{}/correction.npz"])
+def test_prune_that_was_interrupted_hides_the_version_and_is_finished_later(remote, there, store, where):
+    store.faults.add(failing(1000, where.format(there[0]), method="DELETE"))
     with pytest.raises(StorageError):
         remote.prune("photos", 2)
     assert remote.version_ids("photos") == there[1:]

@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import IndexOrder, IndexResult, build_index, write_whole
+from hubless.builder.indexing import IndexOrder, IndexResult, Place, build_index, in_segments, segment_name
 from hubless.builder.inputs import Contents, fit_index_basis
 from hubless.builder.pipeline.checkpoints import Checkpoints
+from hubless.builder.pipeline.written_files import segment_record, write_fit, write_segment
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
@@ -25,10 +26,11 @@ from hubless.knn import INDEXES, augment, cheapest_setting, recall_curve
 from hubless.measures.confidence.model import ConfidenceModel
 from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores
-from hubless.search.engines.base import StoredTargets
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import Content, Engine, engine
-from hubless.search.engines.full import Embedded, FullTargets
+from hubless.search.engines.full import ReducedIndex
+from hubless.search.segments.segment import Segment, SegmentIds
+from hubless.search.segments.targets import Targets
 from hubless.store import bundle
 from hubless.store.bundle import (
     FORMAT_VERSION,
@@ -38,6 +40,7 @@ from hubless.store.bundle import (
     Manifest,
     Measured,
     Provenance,
+    SegmentRecord,
 )
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.locks import forget_outside, note_outside, noted_outside, orphaned_outside
@@ -45,18 +48,19 @@ from hubless.store.remote.mirror import RemoteCatalog
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
-from hubless.vectors.npy import write_array
+from hubless.vectors.ids import IdTable
+from hubless.vectors.payload import Payload
 
 
 @dataclass(frozen=True, kw_only=True)
 class VersionDraft:
-    """All parts of a version but its contents. `about` has fields of its manifest.
+    """All parts of a version but its contents: its targets have no ids yet. `about` has fields of its manifest.
 
-    `held_back` are rows of targets whose offset stood alone, and is held back.
+    The last `vectorless` targets have no vector. `held_back` are rows of targets whose offset stood alone, and is held
+    back.
     """
 
-    targets: StoredTargets
-    offsets: F32
+    targets: Targets
     correction: CentredCorrection
     query_time: QueryTime | None = None
     occurrence: NDArray[np.integer[Any]] | None = None
@@ -66,50 +70,86 @@ class VersionDraft:
     basis: Basis | None = None
     index: IndexRecord
     measured: Measured | None = None
-    trained: bool = True
+    vectorless: int = 0
     held_back: I64 | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def extended(self, count: int) -> "VersionDraft":
-        more = count - len(self.offsets)
-        occurrence = None if self.occurrence is None else np.pad(self.occurrence, ((0, 0), (0, more)))
-        return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
+    @property
+    def count(self) -> int:
+        """The number of targets, n."""
+        return len(self.targets) + self.vectorless
 
-    def write(self, folder: Path) -> None:
-        pivot, basis = self.targets.pivot, self.basis
-        if isinstance(self.targets, FullTargets):
-            pivot, basis = self.targets.index.pivot, self.targets.basis
-        arrays = {
-            bundle.OFFSETS: self.offsets,
-            bundle.PIVOT: pivot,
-            bundle.BANK_SAMPLE: self.bank_sample,
-            bundle.OCCURRENCE: self.occurrence,
-            bundle.BASIS: None if basis is None else basis.directions,
-        }
-        for name, array in arrays.items():
-            if array is not None:
-                write_array(folder / name, array)
-        np.savez(folder / bundle.CORRECTION, allow_pickle=False, **self.correction.state())
+    def filled(
+        self, ids: Callable[[int, int], SegmentIds], payload: Callable[[int, int], Payload] | None, seq: int = 0
+    ) -> Targets:
+        """Return the targets with their ids and payload: each is a function of the first row, and the one after."""
+        segments, start, views = list[Segment](), 0, self.targets.stored
+        for number, view in enumerate(views):
+            known, bare = view.segment, self.vectorless if number == len(views) - 1 else 0
+            stop = start + len(known) + bare
+            segments.append(
+                replace(
+                    known,
+                    offsets=np.pad(known.offsets, (0, bare)),
+                    ids=ids(start, stop),
+                    payload=None if payload is None else payload(start, stop),
+                    bare=np.arange(len(known), len(known) + bare),
+                    occurrence=self._occurrence(start, stop),
+                    seq=seq,
+                )
+            )
+            start = stop
+        return Targets.of(segments, self.targets.dim)
+
+    def _occurrence(self, start: int, stop: int) -> NDArray[np.integer[Any]] | None:
+        if self.occurrence is None:
+            return None
+        return np.pad(self.occurrence, ((0, 0), (0, self.count - self.occurrence.shape[1])))[:, start:stop]
+
+    def write(self, staged: Staging, contents: Contents, *, seq: int = 0, fit: bool = True) -> list[SegmentRecord]:
+        """Write all files of the version but the manifest. The ids and the payload lie in its folder already.
+
+        It has all writes up to `seq`. Without `fit` it names that of another version.
+        """
+        folder, views = staged.folder, self.targets.stored
+        names = [segment_name(staged.version, number) for number in range(len(views))]
+        places = [staged.made(bundle.SEGMENTS, name) for name in names]
+        held = [folder / name for name in (bundle.IDS, bundle.PAYLOAD) if (folder / name).exists()]
+        if len(views) == 1:
+            held = [path.replace(places[0] / path.name) for path in held]
+        ids = IdTable.open(held[0])
+        payload = Payload.open(held[1]) if len(held) > 1 else None
+        targets = self.filled(ids.part, None if payload is None else payload.part, seq)
+        for place, view in zip(places, targets.stored, strict=True):
+            write_segment(place, view.segment)
+        if len(views) > 1:
+            for path in held:
+                path.unlink()
+        if fit:
+            made = staged.made(bundle.FITS, staged.version)
+            write_fit(made, self.correction, self.confidence, self.bank_sample, self.basis, contents.encoder)
         np.savez(folder / bundle.CANARY, allow_pickle=False, **self.canary)
-        if self.confidence is not None:
-            np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **self.confidence.state())
         if self.query_time is not None:
             np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **self.query_time.arrays())
+        return [segment_record(name, view, self.index.type) for name, view in zip(names, targets.stored, strict=True)]
 
     def manifest(
         self, contents: Contents, inputs: Mapping[str, InputRecord], collection: str, version: str, **more: Any
     ) -> Manifest:
         """Return the manifest, without the record of the files. `more` fields come on top of those of `about`."""
         fields = {**self.about, **more}
-        dims = fields.pop("dims", None) if self.basis is None else self.basis.kept
-        if isinstance(self.targets, FullTargets):
-            dims = self.targets.basis.kept
+        index, dims = self.targets.first.index, fields.pop("dims", None)
+        if isinstance(index, ReducedIndex):
+            dims = index.basis.kept
+        elif self.basis is not None:
+            dims = self.basis.kept
+        fields.setdefault("segments", [SegmentRecord(name=version, index=self.index.type, count=self.count)])
         return Manifest(
             format_version=FORMAT_VERSION,
             collection=collection,
             version=version,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            count=len(self.offsets),
+            count=self.count,
             dim=self.targets.dim - comparison(fields["metric"]).lifted if self.basis is None else self.basis.dim,
             dims=dims,
             index=self.index,
@@ -121,9 +161,10 @@ class VersionDraft:
             provenance=Provenance(
                 inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions(fields["correction"].name)
             ),
-            files={},
-            vectorless=len(self.offsets) - self.targets.room(None),
-            **fields,
+            files=fields.pop("files", {}),
+            built=version,
+            vectorless=self.vectorless,
+            **{"fit": version, **fields},
         )
 
 
@@ -132,16 +173,12 @@ def confidence_record(model: ConfidenceModel | None) -> ConfidenceRecord | None:
     return None if model is None else ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs)
 
 
-def empty_draft(
-    dim: int, correction: CentredCorrection, sample: F32 | None, path: Path, about: Mapping[str, Any]
-) -> VersionDraft:
-    """Return a version without vectors of d dimensions, to be written to. Write its index."""
+def empty_draft(dim: int, correction: CentredCorrection, sample: F32 | None, about: Mapping[str, Any]) -> VersionDraft:
+    """Return a version without vectors of d dimensions, to be written to."""
     kind = INDEXES["flat"]
     index = kind.new(0, augment.augmented_dim(dim), 0, None)
-    write_whole(index, path)
     return VersionDraft(
-        targets=IndexedTargets(kind, index, dim, {}),
-        offsets=np.empty(0, np.float32),
+        targets=in_segments([FaissIndex(kind, index, dim, {})], np.empty(0, np.float32)),
         correction=correction,
         bank_sample=sample,
         canary={
@@ -166,7 +203,7 @@ def _versions(correction: str) -> dict[str, str]:
 log = logging.getLogger("hubless.engines")
 
 
-Place: TypeAlias = Callable[[IndexOrder, Steps], IndexResult[Any]]
+Placing: TypeAlias = Callable[[IndexOrder, Steps], IndexResult]
 """Takes the vectors of one version: indexes them, and chooses the search parameters by the answers."""
 
 
@@ -175,14 +212,14 @@ class Workbench:
     """The recipe of a version, the place of its vectors, the steps to report, and what a killed build has kept."""
 
     recipe: Recipe
-    place: Place
+    place: Placing
     steps: Steps
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
 
-def in_index(path: Path | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult[Embedded]:
-    """Build a Faiss index in a file; without a path in memory."""
-    return build_index(order, path, steps, fit_index_basis(recipe, order.targets, order.bank))
+def in_index(place: Place | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult:
+    """Build Faiss indexes in files; without a place in memory."""
+    return build_index(order, place, steps, fit_index_basis(recipe, order.targets, order.bank))
 
 
 @contextmanager
@@ -199,9 +236,11 @@ def drafting(
 
 
 @contextmanager
-def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Place]:
+def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Placing]:
     if recipe.engine == FAISS:
-        yield partial(in_index, staged.folder / bundle.INDEX, recipe)
+        yield partial(
+            in_index, lambda number: staged.made(bundle.SEGMENTS, segment_name(staged.version, number)), recipe
+        )
         return
     versions, found = staged.folder.parent, engine(recipe.engine)
     name = found.reserve(collection, staged.version)
@@ -209,7 +248,7 @@ def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Place
     try:
         yield InEngine(found, recipe.engine, name, collection, staged).put
     finally:
-        if not (versions / staged.version).is_dir():
+        if not (staged.home / bundle.SEGMENTS / staged.version).is_dir():
             _clear(versions, staged.version)
 
 
@@ -223,24 +262,26 @@ class InEngine:
     collection: str
     staged: Staging
 
-    def put(self, order: IndexOrder, steps: Steps) -> IndexResult[StoredTargets]:
+    def put(self, order: IndexOrder, steps: Steps) -> IndexResult:
         answers, aims = order.answers, order.aims
         folder, version = self.staged.folder, self.staged.version
         note_outside(folder.parent, version, f"{self.engine_name} {self.name}")
         content = Content(self.collection, version, folder, order.targets, order.offsets)
-        targets, record, notes = self.engine.store(self.name, content, order.index, steps)
+        index, record, notes = self.engine.store(self.name, content, order.index, steps)
+        targets = in_segments([index], order.offsets)
         steps.step(f"tuning the {record.kind} index")
 
         def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
-            return targets.find(queries, k, parameters, None)
+            return index.find(queries, k, parameters, None)
 
-        exact = stored_scores(targets, order.offsets, answers.queries, answers.rows)
-        curve = recall_curve(search, targets.ladder(), targets.augmented(answers.queries, 1.0), exact)
+        exact = stored_scores(targets, answers.queries, answers.rows)
+        curve = recall_curve(search, index.ladder(), targets.augmented(answers.queries, 1.0), exact)
         setting = cheapest_setting(curve, aims)
         if setting.recall < aims.recall:
             reached = f"index {record.kind} of {self.engine_name} reaches {setting.recall:.4f}"
             notes = [*notes, f"a recall of {aims.recall:g} is not reached: {reached}"]
-        return IndexResult(targets.tuned(setting.parameters), curve, setting, list(notes), record)
+        tuned = in_segments([index.tuned(setting.parameters)], order.offsets)
+        return IndexResult(tuned, curve, setting, list(notes), record)
 
 
 def follow(manifest: Manifest) -> None:

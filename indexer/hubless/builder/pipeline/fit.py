@@ -86,7 +86,7 @@ def fit_version(
         strength = 1.0 if chosen is None else chosen.strength
     if vectors.bank_given:
         steps.step("fitting the model of confidence")
-        ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
+        ranker = Ranker(draft.targets, draft.query_time)
         draft = replace(draft, confidence=confidence_of(ranker, bank, pairs, strength, vectors.calibrated))
     of_given = _notes_of_given(vectors, recipe.metric) if given else []
     about = {
@@ -136,10 +136,9 @@ def index_version(
         metric=recipe.metric,
     )
     placed = bench.place(order, bench.steps)
-    ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
+    ranker = Ranker(placed.targets, corrected.query_time)
     return VersionDraft(
         targets=placed.targets,
-        offsets=corrected.offsets,
         correction=corrected.correction,
         query_time=corrected.query_time,
         occurrence=hubness.occurrence,
@@ -162,13 +161,13 @@ def _check_live(vectors: BuildVectors, metric: str) -> None:
 
 def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> ChosenStrength:
     steps.step("choosing the strength")
-    ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
+    ranker = Ranker(draft.targets, draft.query_time)
     queries = in_memory(sample(live_queries, MOST_LIVE))
     if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
         queries = queries[:MOST_RESCORED]
-    k = min(K_OCCURRENCE, len(draft.offsets))
+    k = min(K_OCCURRENCE, len(draft.targets))
     answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
-    chosen = most_even(answers, len(draft.offsets))
+    chosen = most_even(answers, len(draft.targets))
     for warning in warnings(chosen):
         log.warning(warning)
     return chosen

@@ -171,7 +171,7 @@ class HubnessCounts:
                 every = -(-len(queries) // MOST_RESCORED)
                 queries, raw = queries[::every], raw[::every]
             targets = ScannedTargets(corrected.targets, corrected.offsets)
-            rows = Ranker(targets, corrected.offsets, query_time).rank(queries, raw.shape[1], 1.0, {}).rows
+            rows = Ranker(targets, query_time).rank(queries, raw.shape[1], 1.0, {}).rows
         occurrence = [measures.k_occurrence(each, len(corrected.offsets)) for each in (raw, rows)]
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_out, narrow_notes
@@ -24,27 +25,31 @@ from hubless.builder.inputs import (
     input_record,
     read_source,
 )
-from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
+from hubless.builder.pipeline.carry import CARRIED, TARGETS, NextTargets, carry_over, current_parts, measured_again
 from hubless.builder.pipeline.checkpoints import Checkpoints
+from hubless.builder.pipeline.compaction import BEHIND, needs_training
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
-from hubless.builder.reindex.source_files import same, write_table
+from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
-from hubless.encoders import load_encoder
+from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
 from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
 from hubless.search.engines.base import StoredVectors
-from hubless.search.parts import Parts
+from hubless.search.parts import Parts, traits_of
+from hubless.search.segments.memory import NewTargets
 from hubless.search.soundness import version_problem
+from hubless.search.transaction import changed_parts
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
@@ -53,7 +58,8 @@ from hubless.store.locks import lease
 from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import OF_QUERIES, side_of
+from hubless.vectors.comparing import OF_QUERIES, comparison, side_of
+from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
 
 log = logging.getLogger("hubless.banks")
@@ -196,23 +202,33 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
                         check_dim(encoder.dim, dim, "encoder", "targets")
                 basis = _first_basis(plan) if before is None else before.basis
                 rows = job_targets(before, plan.rows, job.metric, encoder, staged.folder, basis)
-                rows.contents.write(staged.folder)
-                write_table(plan.rows.table, staged.folder / bundle.SOURCES)
+                write_arrow(plan.rows.table, staged.folder / bundle.SOURCES)
                 if not rows.count_with_vector:
                     raise InputError(TARGETS, "at least one target", "none")
+                grown = _grown(plan, rows, encoder, staged.folder)
+                if grown is None:
+                    rows.contents.write(staged.folder)
                 make = _fit if plan.refit or before is None else _carry
-                draft, why = make(plan, rows, bench, staged.folder, basis)
+                draft, why = make(plan, rows, bench, staged.folder, basis) if grown is None else _added(plan, grown)
             steps.step("measuring the gates")
-            results = measure_gates(plan, draft, rows.contents.ids, before)
-            record = _record(plan, draft, [*plan.why, *why], results)
-            inputs = _inputs(plan, record.banks)
-            made = draft.manifest(
-                rows.contents, inputs, job.collection, staged.version, log_seq=plan.seq, seed=job.seed, job=record
-            )
+            ids = rows.contents.ids if grown is None else grown.ids.array
+            results = measure_gates(plan, draft, ids, before)
+            record = _record(plan, draft, [*plan.why, *why], results, grown=grown is not None)
+            more: dict[str, Any] = {"log_seq": plan.seq, "job": record}
+            inputs, name = _inputs(plan, record.banks), job.collection
+            made = draft.manifest(rows.contents, inputs, name, staged.version, seed=job.seed, **more)
             if not all(each.passed for each in results):
                 return Outcome(plan, made, gates=results)
             steps.step("writing")
-            draft.write(staged.folder)
+            if grown is None:
+                records = draft.write(staged, rows.contents, seq=plan.seq)
+                made = made.model_copy(update={"segments": records})
+            else:
+                about = {name: draft.about[name] for name in ("bank", "notes", "bank_order")}
+                if "encoder" in plan.banks:
+                    more |= write_refitted(grown, staged)
+                more |= {"measured": draft.measured, "provenance": made.provenance, **about}
+                made = write_flushed(grown, staged, **more)
             _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
         _check_base(plan)
         return Outcome(plan, staged.publish(made), True, results)
@@ -258,37 +274,80 @@ def _fit(
         basis=basis,
     )
     draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, hold_back=is_thinned(plan))
-    return naming_held_back(draft.extended(rows.count), rows.contents.ids), opened_bank.notes
+    return naming_held_back(replace(draft, vectorless=len(rows.bare)), rows.contents.ids), opened_bank.notes
 
 
 def _grouping(plan: Plan, column: str, payload: pa.Table | None) -> Grouping:
     return checked_grouping(column, group_names(payload, column, "payload"), bank_groups(plan, column))
 
 
-def _carry(
-    plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
-) -> tuple[VersionDraft, list[str]]:
-    """Keep the fitted correction: new rows get their offsets from it. Return the version, and why it was trained."""
-    before, grow = rows.parts, not plan.retrain
-    draft = carry_over(
-        rows,
-        bench,
-        folder,
-        # the collection follows a log, and so has no folder of its own
-        file=plan.catalog.folder(plan.job.collection, before.manifest.version) / bundle.INDEX,
-        grow=grow,
-        measuring=_measuring(plan, basis),
+def _grown(plan: Plan, rows: NextTargets, encoder: Encoder | None, folder: Path) -> Parts | None:
+    """Return the collection with what the files brought and without what left them, in the indexes that it has.
+
+    None if the correction is to be fitted anew, or the index trained, or the payload has columns that it did not have.
+    """
+    before = rows.before
+    if before is None or plan.refit or plan.retrain or before.manifest.index.external:
+        return None
+    schema = None if rows.payload is None else rows.payload.schema
+    if schema != before.payload_schema or not len(before.targets.stored[0].segment):
+        return None
+    stay = np.concatenate([rows.kept, rows.bare])
+    targets = before.targets.without(np.setdiff1d(np.arange(len(before.targets)), stay))
+    if rows.put is not None:
+        first, count = len(rows.kept), rows.put.shape[0]
+        vectors = in_memory(rows.put)
+        if before.manifest.index.precision == "float16":
+            vectors = comparison(before.manifest.metric).halved(vectors, TARGETS)
+        payload = None if rows.payload is None else rows.payload.slice(first, count).combine_chunks()
+        offsets = before.correction().offsets(rows.put, traits=traits_of(before.manifest, payload, count))
+        stamps = np.stack([np.full(count, plan.seq), targets.next_rank(plan.seq) + np.arange(count)])
+        ids = rows.contents.ids.slice(first, count)
+        targets = targets.with_more(NewTargets(vectors, offsets, ids, payload, np.ones(count, np.bool_), stamps))
+    base = replace(before, manifest=before.manifest.model_copy(update={"count": len(before.targets)}), encoder=encoder)
+    grown = changed_parts(base, targets, plan.seq)
+    return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
+
+
+def _added(plan: Plan, grown: Parts) -> tuple[VersionDraft, list[str]]:
+    """Describe a version whose rows came into segments of their own, for the gates. It is measured if they ask."""
+    before = grown.manifest
+    about = {name: getattr(before, name) for name in CARRIED}
+    frozen = min(len(grown.targets), before.frozen + grown.added)
+    draft = VersionDraft(
+        targets=grown.targets,
+        correction=grown.correction(),
+        query_time=grown.prepared(),
+        canary={},
+        index=before.index,
+        measured=before.measured,
+        about=about | {"frozen": frozen},
+        basis=grown.basis,
     )
-    bank = _bank_now(before, draft)
+    if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
+        draft = replace(draft, measured=measured_again(grown, _measuring(plan, grown.basis)))
+    notes, bank = _noted(grown, StoredVectors(grown.targets, TARGETS), frozen)
+    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), []
+
+
+def _noted(before: Parts, targets: VectorSource, frozen: int) -> tuple[list[str], BankRecord | None]:
+    bank = _bank_now(before, targets)
     notes = [] if bank is None else narrow_notes(bank)
     for each in notes:
         log.warning(each)
-    if frozen := draft.about["frozen"]:
-        came = f"{frozen:,} of {rows.count:,} targets came after the fit of the correction"
+    if frozen:
+        came = f"{frozen:,} of {targets.shape[0]:,} targets came after the fit of the correction"
         notes = [*notes, f"{came}, which gave them their offsets"]
-    missed = "the index missed its recall with the rows that were added, and was trained anew"
-    why = [missed] if grow and draft.trained and not before.manifest.index.external else []
-    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), why
+    return notes, bank
+
+
+def _carry(
+    plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
+) -> tuple[VersionDraft, list[str]]:
+    """Keep the fitted correction: new rows get their offsets from it. The index is trained anew."""
+    draft = carry_over(rows, bench, folder, measuring=_measuring(plan, basis))
+    notes, bank = _noted(rows.parts, StoredVectors(draft.targets, TARGETS), draft.about["frozen"])
+    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), []
 
 
 def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
@@ -303,13 +362,11 @@ def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
     return MeasuringQueries(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
 
 
-def _bank_now(before: Parts, draft: VersionDraft) -> BankRecord | None:
+def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
     known, queries = before.manifest.bank, before.bank_sample
     if known is None or queries is None:
         return known
-    found = coverage(
-        queries, in_memory(sample(StoredVectors(draft.targets, TARGETS), COVERED)), metric=before.manifest.metric
-    )
+    found = coverage(queries, in_memory(sample(targets, COVERED)), metric=before.manifest.metric)
     return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
 
 
@@ -317,7 +374,7 @@ def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
     plain = draft.query_time is None and made.target_prior is None and made.own_offsets is None and made.fit_by is None
     correction = draft.correction if plain else None
-    problem = version_problem(draft.targets, draft.offsets, correction, made.count - made.vectorless)
+    problem = version_problem(draft.targets, correction)
     if problem is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
@@ -334,7 +391,7 @@ def _check_base(plan: Plan) -> None:
             raise PreconditionFailed(f"version {current} of {name!r} became current while the job ran: run it again")
 
 
-def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateResult]) -> JobRecord:
+def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
     kept, banks = None if plan.refit or plan.base is None else plan.base.job, plan.banks
     if kept is not None:
         banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
@@ -345,7 +402,7 @@ def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateR
         index=plan.index,
         fitted=datetime.now(UTC).isoformat(timespec="seconds") if kept is None else kept.fitted,
         offsets="fitted" if kept is None else "kept",
-        built="trained" if draft.trained else "grown",
+        built="grown" if grown else "trained",
         why=why,
         **plan.rows.counts,
         written=plan.writes,

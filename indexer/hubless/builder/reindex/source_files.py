@@ -322,11 +322,5 @@ def _with_gone(
 
 
 def read_table(path: Path) -> pa.Table:
-    """Return the table of `write_table`, mapped into memory."""
+    """Return the table of `hubless.vectors.plain_arrow.write_arrow`, mapped into memory."""
     return plain_file(path)
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write ids, files and digests of the targets of files to a new file."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)

@@ -1,4 +1,4 @@
-"""The seam between a ranker and an engine: augmented queries over n targets."""
+"""The seams: between a segment and an engine, which holds its vectors, and between a ranker and its targets."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import NotFinite
 from hubless.knn.base import Precision
+from hubless.search.bitmap import Bitmap
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 
@@ -31,7 +32,41 @@ class Kind(Protocol):
         """Raise `InputError` for an unknown search parameter or a wrong value."""
 
 
-class Targets(Protocol):
+class VectorIndex(Protocol):
+    """The vectors of a segment, with their offsets folded in: those of its first rows, in their order."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors, d."""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of index that search parameters are for."""
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """Search parameters of a query that brings none."""
+
+    @property
+    def compares_all(self) -> bool:
+        """Return True if `find` can compare with every vector."""
+
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+        """The k best rows for augmented queries, of all or of some: scores (m, k) and rows (m, k), best first."""
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        """The stored vectors of some rows, (r, d)."""
+
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
+        """Return True if several threads can work on one query, with the default parameters or compared with all."""
+
+    def walks(self, only: Bitmap | None) -> bool:
+        """Return True if a search with default parameters goes by the index, and does not compare with all."""
+
+
+class Searched(Protocol):
     """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
 
     def __len__(self) -> int: ...
@@ -64,57 +99,15 @@ class Targets(Protocol):
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
 
-    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Return a mask (r,) of the rows that have a vector."""
-
-    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
-        """Return True if several threads can work on one query, with the default parameters or compared with all."""
-
-
-class StoredTargets(Targets, Protocol):
-    """The targets of a version, as they were built: those that have a vector come first."""
-
-    @property
-    def pivot(self) -> F32 | None:
-        """With which offsets are folded, (d,); None for none."""
-
-
-class TargetsOver:
-    """Targets that are kept as those of another source of targets, and searched with the same parameters."""
-
-    @property
-    def like(self) -> StoredTargets:
-        raise NotImplementedError
-
-    @property
-    def kind(self) -> Kind:
-        return self.like.kind
-
-    @property
-    def dim(self) -> int:
-        return self.like.dim
-
-    @property
-    def pivot(self) -> F32 | None:
-        return self.like.pivot
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return self.like.defaults
-
-    @property
-    def compares_all(self) -> bool:
-        return self.like.compares_all
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        return self.like.augmented(queries, strength)
+    def offsets(self, rows: I64) -> F32:
+        """The offsets of some rows, in their shape."""
 
 
 @dataclass(frozen=True)
 class StoredVectors:
     """The stored vectors of targets, as a source."""
 
-    targets: Targets
+    targets: Searched
     name: str
 
     @property

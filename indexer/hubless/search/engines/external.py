@@ -15,21 +15,21 @@ import pyarrow as pa
 
 from hubless.errors import NoEngine
 from hubless.progress import Steps
-from hubless.search.engines.base import StoredTargets
-from hubless.store.bundle import EngineRecord, Manifest
+from hubless.search.engines.base import VectorIndex
+from hubless.store.bundle import EngineRecord, Manifest, SegmentRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
 
 GROUP = "hubless.engines"
 
 
-class ExternalTargets(StoredTargets, Protocol):
-    """The targets of a version, held and searched by another server."""
+class ExternalIndex(VectorIndex, Protocol):
+    """The vectors of a segment, held and searched by another server."""
 
     def ladder(self) -> Sequence[dict[str, Any]]:
         """Search parameters to try, from the cheapest to the most thorough."""
 
-    def tuned(self, defaults: Mapping[str, Any]) -> "ExternalTargets":
+    def tuned(self, defaults: Mapping[str, Any]) -> "ExternalIndex":
         """Return the same with other default parameters."""
 
 
@@ -45,9 +45,9 @@ class Content:
 
 
 class Stored(NamedTuple):
-    """The targets of a version in an engine, the record that `open` finds them by, and notes for the manifest."""
+    """The vectors of a version in an engine, the record that `open` finds them by, and notes for the manifest."""
 
-    targets: ExternalTargets
+    vectors: ExternalIndex
     record: EngineRecord
     notes: list[str]
 
@@ -68,8 +68,11 @@ class Engine(Protocol):
     def store(self, name: str, content: Content, index: str, steps: Steps) -> Stored:
         """Store and index the targets of a version under a reserved name, or raise `InputError` if it cannot."""
 
-    def open(self, manifest: Manifest, schema: pa.Schema | None) -> ExternalTargets:
-        """Return the stored targets of a version, whose payload has this schema, ready to be searched."""
+    def open(self, manifest: Manifest, segment: SegmentRecord, schema: pa.Schema | None) -> ExternalIndex:
+        """Return the stored vectors of a segment, whose payload has this schema, ready to be searched.
+
+        Its name is the version that stored them.
+        """
 
     def publish(self, record: EngineRecord) -> None:
         """Note that a version has become current. Log if that fails: no query depends on it."""

@@ -4,7 +4,7 @@ The index holds the products of targets and directions, not brought to length 1:
 near that with the whole vector, and the offsets of the whole vectors serve both.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from mmap import ACCESS_READ, MADV_RANDOM, MADV_SEQUENTIAL, mmap
 from pathlib import Path
@@ -13,14 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
 from hubless.knn import IndexType, SearchParameters
 from hubless.knn.augment import AugmentedVectors, augment_queries
 from hubless.measures.confidence.model import DEPTH
-from hubless.search.engines.base import How, TargetsOver, check_scores
-from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.sharded import OwnTargets
-from hubless.search.matches import Matches
+from hubless.search.bitmap import Bitmap
+from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.embedded import FaissIndex
+from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.npy import read_header
@@ -50,6 +51,16 @@ class FullVectors(ArrayRows):
         mapped.madvise(MADV_RANDOM)  # or each row that is looked at brings its neighbours from the disk
         return cls(array, mapped=mapped)
 
+    @classmethod
+    def open_checked(cls, path: Path, shape: tuple[int, int], precision: str) -> "FullVectors":
+        """Return those in a file of a version. Raises `BundleDamaged` if they are not what its manifest says."""
+        with reading(path):
+            full = cls.open(path)
+        if full.array.shape != shape or full.array.dtype != np.dtype(precision):
+            found = f"{full.array.dtype} {full.array.shape}"
+            raise BundleDamaged(path, f"has {found}, the manifest says {precision} {shape}")
+        return full
+
     def blocks(self, rows: int) -> Iterator[F32]:
         if self.mapped is None:
             yield from super().blocks(rows)
@@ -65,10 +76,10 @@ class FullVectors(ArrayRows):
 
 
 @dataclass(frozen=True, eq=False)
-class FullTargets(TargetsOver):
-    """Targets (n, d) in an index of k dimensions, with the whole vectors of those that have one, and offsets (n,)."""
+class ReducedIndex:
+    """Whole vectors (n, d) with offsets (n,), beside an index of k dimensions that finds candidates."""
 
-    index: OwnTargets
+    index: FaissIndex
     full: VectorSource
     offsets: F32
     basis: Basis
@@ -78,36 +89,30 @@ class FullTargets(TargetsOver):
         return len(self.index)
 
     @property
-    def like(self) -> IndexedTargets:
-        return self.shards[0]
-
-    @property
     def kind(self) -> IndexType:
         return self.index.kind
 
     @property
-    def shards(self) -> Sequence[IndexedTargets]:
-        return shards_of(self.index)
+    def defaults(self) -> Mapping[str, Any]:
+        return self.index.defaults
+
+    @property
+    def compares_all(self) -> bool:
+        return True
 
     @property
     def dim(self) -> int:
         return self.basis.dim
 
-    @property
-    def pivot(self) -> None:
-        return None
-
-    def tuned(self, defaults: Mapping[str, Any]) -> "FullTargets":
+    def tuned(self, defaults: Mapping[str, Any]) -> "ReducedIndex":
         return replace(self, index=self.index.tuned(defaults))
 
-    def augmented(self, queries: F32, strength: float) -> F32:
-        return augment_queries(queries, strength)
-
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
         if how is None:
-            return self._exact(augmented, k, matches)
+            return self._exact(augmented, k, only)
         wanted = max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
-        _, rows = self.index.find(self._reduced(augmented), min(wanted, self.room(matches)), how, matches)
+        room = len(self) if only is None else only.count
+        _, rows = self.index.find(self._reduced(augmented), min(wanted, room), how, only)
         scores = self.scores(augmented, rows)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
@@ -125,44 +130,26 @@ class FullTargets(TargetsOver):
             found[some] = np.matmul(full, queries[some])[..., 0]
         return found - augmented[:, self.dim, np.newaxis] * self.offsets[rows]
 
-    def room(self, matches: Matches | None) -> int:
-        return self.index.room(matches)
-
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        numbers, there = np.asarray(rows, np.int64), self.have_vectors(rows)
-        if there.all():
-            return self.full.take(numbers)
-        found = np.zeros((len(numbers), self.dim), np.float32)
-        found[there] = self.full.take(numbers[there])
-        return found
+        return self.full.take(np.asarray(rows, np.int64))
 
-    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        return self.index.have_vectors(rows)
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
+        return self.index.is_shared(only, exact=exact)
 
-    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
-        return self.index.is_shared(matches, exact=exact)
+    def walks(self, only: Bitmap | None) -> bool:
+        return self.index.walks(only)
 
     def _reduced(self, augmented: F32) -> F32:
-        strengths = augmented[:, self.dim, np.newaxis]
-        queries = augmented[:, : self.dim] @ self.basis.directions
-        if (pivot := self.index.pivot) is not None:
-            queries -= strengths * pivot
-        reduced = augment_queries(queries, 0.0)
-        reduced[:, self.basis.kept : self.basis.kept + 2] = strengths
+        reduced = augment_queries(augmented[:, : self.dim] @ self.basis.directions, 0.0)
+        reduced[:, self.basis.kept : self.basis.kept + 2] = augmented[:, self.dim, np.newaxis]
         return reduced
 
-    def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
-        rows = np.arange(self.full.shape[0]) if matches is None else matches.rows
-        rows = rows[: self.room(matches)]  # those without a vector come last
-        full = self.full if matches is None else TakenVectors(self.full, rows, self.full.name)
+    def _exact(self, augmented: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
+        rows = np.arange(len(self)) if only is None else only.rows
+        full = self.full if only is None else TakenVectors(self.full, rows, self.full.name)
         scores, found = top_k(augmented, AugmentedVectors(full, self.offsets[rows]), k)
         check_scores(scores, found)
         return scores, rows[found]
 
 
-Embedded: TypeAlias = OwnTargets | FullTargets
-
-
-def shards_of(targets: Embedded) -> Sequence[IndexedTargets]:
-    """Return the shards of an index; the index itself if it has none."""
-    return [targets] if isinstance(targets, IndexedTargets) else targets.shards
+Embedded: TypeAlias = FaissIndex | ReducedIndex

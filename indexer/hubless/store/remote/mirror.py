@@ -5,7 +5,7 @@ it was. What is pulled is checked against the manifest before it gets its name.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,29 +18,49 @@ from hubless.errors import (
     CollectionNotFound,
     InputError,
     PreconditionFailed,
+    StorageError,
     VersionNotFound,
     storage_errors,
 )
 from hubless.store.address import address_of, copy_folder
 from hubless.store.aliases import ALIASES, Alias, Table
-from hubless.store.bundle import MANIFEST, FileRecord, Manifest, read_manifest, record_of, verify
+from hubless.store.bundle import (
+    FITS,
+    MANIFEST,
+    SEGMENTS,
+    FileRecord,
+    Manifest,
+    path_of,
+    read_manifest,
+    record_of,
+    verify,
+)
 from hubless.store.catalog import (
     CURRENT,
+    LOCK,
     VERSIONS,
     Catalog,
     VersionInfo,
     superfluous,
     version_before,
 )
-from hubless.store.durable import link, locked, make_folder, move, replace_text
+from hubless.store.durable import locked, make_folder, move, replace_text
 from hubless.store.locks import forget_outside, noted_outside
-from hubless.store.names import check_name, is_name, is_segment
+from hubless.store.log import Log
+from hubless.store.names import check_name, is_file_name, is_name
 from hubless.store.remote.objects import Objects
 
 PULLING = ".pulling-"
 
 
 TRIES = 8
+
+
+class _Copies(Catalog):
+    """Copies of versions. There is no log beside them, whatever writes they have."""
+
+    def log(self, name: str, until: int | None = None) -> Log:
+        return super().log(name, 0)
 
 
 class RemoteCatalog:
@@ -56,7 +76,7 @@ class RemoteCatalog:
             raise InputError("catalog", "an address that begins with s3://, gs:// or az://", address)
         self.address = found
         self.objects = Objects(found)
-        self.catalog = Catalog(folder or copy_folder(found, "read"))
+        self.catalog = _Copies(folder or copy_folder(found, "read"))
         self.folder = self.catalog.path
 
     def collections(self) -> list[str]:
@@ -67,7 +87,7 @@ class RemoteCatalog:
     def current(self, name: str) -> str:
         """Return the id of the current version. Raises `CollectionNotFound`; `BundleDamaged` if it is no id."""
         current = self._named_current(name)
-        if not is_segment(current):
+        if not is_file_name(current):
             raise BundleDamaged(Path(f"{self.address}/{name}/{CURRENT}"), f"names no version: {current[:80]!r}")
         return current
 
@@ -94,19 +114,30 @@ class RemoteCatalog:
 
         Raises `CollectionNotFound`, `VersionNotFound`; `BundleError` for a damaged version.
         """
-        current = self.current(name)
+        while True:
+            current = self.current(name)
+            if version is not None and not self.is_complete(name, version):
+                raise self._no_version(name, version)
+            try:
+                self._bring(name, current, version)
+            except (BundleError, StorageError):
+                # another version may have become current meanwhile, and this one been pruned
+                if self.current(name) == current:
+                    raise
+            else:
+                return current
+
+    def _bring(self, name: str, current: str, version: str | None) -> None:
         home = self.folder / name
-        if version is not None and not self.is_complete(name, version):
-            raise self._no_version(name, version)
         with storage_errors(home):
             make_folder(home / VERSIONS)
-            for wanted in (current, version):
-                if wanted is not None and not _is_here(home / VERSIONS / wanted):
-                    self._pull_version(name, wanted)
-            replace_text(home / CURRENT, current)
-            for left in (home / VERSIONS).glob(f"{PULLING}*"):  # of versions that are not wanted any more
-                shutil.rmtree(left, ignore_errors=True)
-        return current
+            with locked(home / LOCK):  # so that nobody deletes segments whose version is still to come
+                for wanted in (current, version):
+                    if wanted is not None and not _is_here(home / VERSIONS / wanted):
+                        self._pull_version(name, wanted)
+                replace_text(home / CURRENT, current)
+                for left in home.glob(f"*/{PULLING}*"):  # of versions that are not wanted any more
+                    shutil.rmtree(left, ignore_errors=True)
 
     def pull_aliases(self) -> None:
         found = self.objects.read(ALIASES)
@@ -128,51 +159,66 @@ class RemoteCatalog:
         folder = self.folder / name / VERSIONS / version
         manifest = read_manifest(folder)
         verify(folder, manifest)
-        there = f"{name}/{VERSIONS}/{version}"
         for file, record in manifest.files.items():
-            if self.objects.size(f"{there}/{file}") != record.size:
-                self.objects.put(f"{there}/{file}", folder / file)
-        self.objects.put(f"{there}/{MANIFEST}", folder / MANIFEST)
+            if self.objects.size(key := _key(name, version, file)) != record.size:
+                self.objects.put(key, path_of(folder, file))
+        self.objects.put(_key(name, version, MANIFEST), folder / MANIFEST)
         self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
 
     def forget(self, name: str, version: str | None = None) -> None:
-        """Remove a collection from the folder, or a version of it. Whoever has its files open keeps them."""
+        """Remove a collection from the folder, or a version with its segments. Who has its files open keeps them."""
         home = self.folder / name
+        if version is not None:
+            with suppress(BundleError):
+                for file in read_manifest(home / VERSIONS / version).files:
+                    if "/" in file:
+                        shutil.rmtree((home / file).parent, ignore_errors=True)
         shutil.rmtree(home if version is None else home / VERSIONS / version, ignore_errors=True)
 
     def is_complete(self, name: str, version: str) -> bool:
-        return is_segment(version) and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
+        return is_file_name(version) and self.objects.size(_key(name, version, MANIFEST)) is not None
 
     def manifest(self, name: str, version: str) -> Manifest:
         """Read the manifest of a version. Raises `BundleError` if there is none, or it is damaged."""
         with TemporaryDirectory() as folder:
-            return self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder))
+            return self._pull_manifest(name, version, Path(folder))
 
     def _no_version(self, name: str, version: str) -> VersionNotFound:
         return VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
 
     def _pull_version(self, name: str, version: str) -> None:
-        there, versions = f"{name}/{VERSIONS}/{version}", self.folder / name / VERSIONS
-        staging = versions / f"{PULLING}{version}"
+        """Bring a version, with those of its segments and its fit that are not here."""
+        home = self.folder / name
+        staging = home / VERSIONS / f"{PULLING}{version}"
         make_folder(staging)
-        manifest = self._pull_manifest(there, staging)
-        held = _held(versions)
+        manifest = self._pull_manifest(name, version, staging)
+        folders: dict[str, dict[str, FileRecord]] = {}
         for file, record in manifest.files.items():
-            if record in held and not (staging / file).exists() and record_of(held[record]) == record:
-                link(held[record], staging / file)
-            self.objects.fetch(f"{there}/{file}", staging / file, record.size)
-        try:
-            verify(staging, manifest)
-        except BundleDamaged as error:
-            error.path.unlink(missing_ok=True)  # the next pull brings this file again
-            raise BundleDamaged(error.path, f"{error.problem}, as it came from {self.address}") from error
-        shutil.rmtree(versions / version, ignore_errors=True)
-        move(staging, versions / version)
+            place, _, _ = file.rpartition("/")
+            folders.setdefault(place, {})[file] = record
+        own = folders.pop("", {})
+        for place, files in folders.items():
+            if not all(_has(home / file, record) for file, record in files.items()):
+                made = (home / place).with_name(f"{PULLING}{Path(place).name}")
+                make_folder(made)
+                self._fetch(name, version, files, made)
+                _put(made, home / place)
+        self._fetch(name, version, own, staging)
+        _put(staging, home / VERSIONS / version)
 
-    def _pull_manifest(self, there: str, staging: Path) -> Manifest:
-        content = self.objects.read(f"{there}/{MANIFEST}")
+    def _fetch(self, name: str, version: str, files: Mapping[str, FileRecord], folder: Path) -> None:
+        """Bring files of a version into a folder. Raises `BundleDamaged` for one that is not what its manifest says."""
+        for file, record in files.items():
+            path = folder / Path(file).name
+            self.objects.fetch(_key(name, version, file), path, record.size)
+            if record_of(path) != record:
+                path.unlink()  # the next pull brings this file again
+                raise BundleDamaged(path, f"its hash differs from that of its manifest, as it came from {self.address}")
+
+    def _pull_manifest(self, name: str, version: str, staging: Path) -> Manifest:
+        content = self.objects.read(_key(name, version, MANIFEST))
         if content is None:
-            raise BundleDamaged(Path(f"{self.address}/{there}"), "has no manifest")
+            raise BundleDamaged(Path(f"{self.address}/{name}/{VERSIONS}/{version}"), "has no manifest")
         (staging / MANIFEST).write_bytes(content)
         return read_manifest(staging)
 
@@ -221,7 +267,23 @@ class RemoteCatalog:
         for version in self.objects.names(f"{name}/{VERSIONS}"):  # what interrupted prunes left
             if version < oldest:
                 self._remove_version(name, version)
+        self._sweep(name, current, [version for version in known if version not in deleted])
         return deleted
+
+    def _sweep(self, name: str, current: str, versions: Sequence[str]) -> None:
+        """Remove segments and fits that no version names, if they are older than the current one.
+
+        Newer ones may be those of a version that is being pushed.
+        """
+        try:
+            named = {file.rpartition("/")[0] for each in versions for file in self.manifest(name, each).files}
+        except BundleError:
+            return
+        for kind in (SEGMENTS, FITS):
+            for folder in self.objects.names(f"{name}/{kind}"):
+                if f"{kind}/{folder}" not in named and folder < current:
+                    for file in self.objects.names(f"{name}/{kind}/{folder}"):
+                        self.objects.remove(f"{name}/{kind}/{folder}/{file}")
 
     def _table(self) -> tuple[Table, str | None]:
         tag = self.objects.tag(ALIASES)
@@ -245,13 +307,13 @@ class RemoteCatalog:
         if not self.is_complete(name, version):
             raise self._no_version(name, version)
         for file, record in self.manifest(name, version).files.items():
-            key = f"{name}/{VERSIONS}/{version}/{file}"
+            key = _key(name, version, file)
             if (size := self.objects.size(key)) != record.size:
                 came = "is not there" if size is None else f"has {size} bytes, and not {record.size}"
                 raise BundleDamaged(Path(f"{self.address}/{key}"), came)
 
     def _take_out(self, name: str, version: str) -> bool:
-        key = f"{name}/{VERSIONS}/{version}/{MANIFEST}"
+        key = _key(name, version, MANIFEST)
         manifest = self.objects.read(key)
         self.objects.remove(key)
         if self.current(name) == version and manifest is not None:
@@ -266,14 +328,18 @@ class RemoteCatalog:
             self.objects.remove(f"{there}/{file}")
 
 
-def _held(versions: Path) -> dict[FileRecord, Path]:
-    """Return the files of the versions that are here, such as shards that a later version has too."""
-    held: dict[FileRecord, Path] = {}
-    for folder in versions.iterdir():
-        if not folder.name.startswith("."):
-            with suppress(BundleError):
-                held |= {record: folder / file for file, record in read_manifest(folder).files.items()}
-    return {record: path for record, path in held.items() if path.is_file()}
+def _key(name: str, version: str, file: str) -> str:
+    """Return the key of a file of a version, as its manifest names it."""
+    return f"{name}/{file}" if "/" in file else f"{name}/{VERSIONS}/{version}/{file}"
+
+
+def _has(path: Path, record: FileRecord) -> bool:
+    return path.is_file() and path.stat().st_size == record.size and record_of(path) == record
+
+
+def _put(made: Path, place: Path) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    move(made, place)
 
 
 def _is_here(folder: Path) -> bool:
@@ -299,7 +365,7 @@ class Working:
             self._remote.push(self._name, self.catalog.current(self._name), self._tag)
             versions = self.catalog.path / self._name / VERSIONS
             for version in noted_outside(versions):  # the others are at the address still
-                if (versions / version).is_dir():
+                if (versions.parent / SEGMENTS / version).is_dir():
                     forget_outside(versions, version)
             self.catalog.prune(self._name, 1)
 

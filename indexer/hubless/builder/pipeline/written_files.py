@@ -1,0 +1,94 @@
+"""The files of a version: those of its segments, of its fit, and which rows are gone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.builder.indexing import kept_full, write_whole
+from hubless.corrections.centred import CentredCorrection
+from hubless.encoders import Encoder
+from hubless.measures.confidence.model import ConfidenceModel
+from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import ReducedIndex
+from hubless.search.segments.segment import Segment, SegmentView
+from hubless.store import bundle
+from hubless.store.bundle import SegmentRecord
+from hubless.vectors.arrays import F32
+from hubless.vectors.basis import Basis
+from hubless.vectors.ids import write_ids
+from hubless.vectors.npy import write_array
+from hubless.vectors.plain_arrow import write_arrow
+
+
+def write_segment(folder: Path, segment: Segment) -> None:
+    """Write the files of a segment that are not in its folder yet."""
+    index = segment.index
+    arrays: dict[str, NDArray[Any] | None] = {
+        bundle.OFFSETS: segment.offsets,
+        bundle.OCCURRENCE: segment.occurrence,
+        bundle.STAMPS: segment.stamps,
+        bundle.BARE: segment.bare if len(segment.bare) and len(index) == len(segment) else None,
+    }
+    inner = index.index if isinstance(index, ReducedIndex) else index
+    if isinstance(index, ReducedIndex):
+        arrays[bundle.BASIS] = index.basis.directions
+        if not (folder / bundle.FULL).exists():
+            kept_full(index.full, index.kind.precision, folder)
+    if isinstance(inner, FaissIndex):
+        arrays[bundle.PIVOT] = inner.pivot
+        if not (folder / bundle.INDEX).exists():
+            write_whole(inner.index, folder / bundle.INDEX)
+    for name, array in arrays.items():
+        if array is not None:
+            write_array(folder / name, array)
+    if not (folder / bundle.IDS).exists():
+        write_ids(segment.ids.array, folder / bundle.IDS)
+    if segment.payload is not None and not (folder / bundle.PAYLOAD).exists():
+        write_arrow(segment.payload.table(), folder / bundle.PAYLOAD)
+
+
+def segment_record(name: str, view: SegmentView, kind: str) -> SegmentRecord:
+    """Return what a manifest says of a segment."""
+    segment = view.segment
+    return SegmentRecord(
+        name=name,
+        index=kind,
+        count=len(segment),
+        bare=len(segment.bare),
+        removed=len(view.gone),
+        seq=segment.seq if segment.stamps is None else int(segment.stamps[0].max(initial=0)),
+    )
+
+
+def write_gone(folder: Path, views: Sequence[tuple[str, SegmentView]]) -> None:
+    """Write the rows that are gone of segments, by their names; nothing if all are there."""
+    bits = {}
+    for name, view in views:
+        if len(view.gone):
+            mask = np.zeros(len(view.segment), np.bool_)
+            mask[view.gone] = True
+            bits[name] = np.packbits(mask, bitorder="little")
+    if bits:
+        np.savez(folder / bundle.GONE, allow_pickle=False, **bits)
+
+
+def write_fit(
+    folder: Path,
+    correction: CentredCorrection,
+    confidence: ConfidenceModel | None,
+    bank_sample: F32 | None,
+    basis: Basis | None,
+    encoder: Encoder | None,
+) -> None:
+    """Write the fitted correction and what belongs to it."""
+    np.savez(folder / bundle.CORRECTION, allow_pickle=False, **correction.state())
+    if confidence is not None:
+        np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **confidence.state())
+    for name, array in ((bundle.BANK_SAMPLE, bank_sample), (bundle.BASIS, None if basis is None else basis.directions)):
+        if array is not None:
+            write_array(folder / name, array)
+    if encoder is not None:
+        encoder.save(folder)

@@ -1,0 +1,230 @@
+"""The segment in memory: what was written since the others were made. Rows come at its end, and are never moved.
+
+To replace a target costs a row, whatever else there is. Once more rows are gone than left, the others move together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import faiss
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hubless.knn import INDEXES, IndexType
+from hubless.knn.augment import augment_targets, augmented_dim
+from hubless.search.bitmap import Bitmap
+from hubless.search.engines.base import How, check_scores
+from hubless.search.segments.segment import Segment, SegmentView
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.payload import Payload
+
+FEWEST_GONE = 1024
+"""Rows that may be gone however few are left."""
+_LEAST_ROOM = 64
+_FEW = 0.25
+"""Up to this share of the rows it costs less to copy them than to look at all."""
+_TOGETHER = 64
+"""Queries whose scores are in memory at a time."""
+
+
+class GrowingRows:
+    """Rows (a, …), never changed: `with_rows` gives another, in the same memory, which is taken for twice as many."""
+
+    def __init__(self, rows: NDArray[Any], room: NDArray[Any] | None = None, used: list[int] | None = None) -> None:
+        self.rows = rows
+        self._room = rows if room is None else room
+        # how many rows of the room belong to somebody
+        self._used = [len(rows)] if used is None else used
+
+    def with_rows(self, more: NDArray[Any]) -> "GrowingRows":
+        count, room, used = len(self.rows) + len(more), self._room, self._used
+        if used[0] != len(self.rows) or count > len(room):
+            room, used = np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype), [0]
+            room[: len(self.rows)] = self.rows
+        room[len(self.rows) : count] = more
+        used[0] = count
+        return GrowingRows(room[:count], room, used)
+
+
+class MemoryIds:
+    """The ids of s rows, never changed: `with_more` gives another, which shares the memory of this one."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+        self._count = 0
+        self._names: list[str | int] = []
+        self._previous: list[int] = []  # the row that the id of each row had before
+        self._latest: dict[str | int, int] = {}  # the last row of each id
+        self.largest: str | int | None = None
+
+    def with_more(self, ids: Sequence[str | int]) -> "MemoryIds":
+        grown = MemoryIds(self._kind)
+        if len(self._names) == self._count:
+            vars(grown).update(vars(self))
+        else:  # others have grown from this already
+            grown._extend(self._names[: self._count])
+        grown._extend(ids)
+        grown._count = self._count + len(ids)
+        grown.largest = max([*ids, *([] if self.largest is None else [self.largest])], default=None)
+        return grown
+
+    @property
+    def array(self) -> pa.Array:
+        return pa.array(self._names[: self._count], self._kind)
+
+    def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
+        return [self._names[row] for row in rows.tolist()]
+
+    def rows(self, wanted: Sequence[Any]) -> I64:
+        """The last row that each id had, whether or not it is gone; −1 for none."""
+        return np.array([self._row(each) for each in wanted], np.int64)
+
+    def _row(self, wanted: Any) -> int:
+        row = -1 if isinstance(wanted, bool) else self._latest.get(wanted, -1)
+        while row >= self._count:
+            row = self._previous[row]
+        return row
+
+    def _extend(self, ids: Sequence[str | int]) -> None:
+        for wanted in ids:
+            # in this order, as others read meanwhile
+            self._previous.append(self._latest.get(wanted, -1))
+            self._names.append(wanted)
+            self._latest[wanted] = len(self._names) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryIndex:
+    """Vectors of d dimensions in memory, with their offsets `folded` in, (s, d'). A query is compared with each."""
+
+    dim: int
+    folded: GrowingRows
+
+    def __len__(self) -> int:
+        return len(self.folded.rows)
+
+    @property
+    def kind(self) -> IndexType:
+        return INDEXES["flat"]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def compares_all(self) -> bool:
+        return True
+
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+        scores, rows = self._best(augmented, k, only)
+        check_scores(scores, rows)
+        return scores, rows
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        return np.ascontiguousarray(self.folded.rows[rows, : self.dim])
+
+    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
+        return False
+
+    def walks(self, only: Bitmap | None) -> bool:
+        return False
+
+    def _best(self, augmented: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
+        folded = self.folded.rows
+        if only is None or only.count <= _FEW * len(folded):
+            rows = None if only is None else only.rows
+            chosen = folded if rows is None else folded[rows]
+            scores, found = faiss.knn(augmented, chosen, k, faiss.METRIC_INNER_PRODUCT)
+            return scores, found if rows is None else rows[found]
+        hidden = ~only.mask
+        parts = [
+            _masked_best(augmented[start : start + _TOGETHER] @ folded.T, hidden, k)
+            for start in range(0, len(augmented), _TOGETHER)
+        ]
+        return np.concatenate([scores for scores, _ in parts]), np.concatenate([rows for _, rows in parts])
+
+
+def _masked_best(scores: F32, hidden: NDArray[Any], k: int) -> tuple[F32, I64]:
+    finite = np.isfinite(scores).all()  # the mask must not hide that a score does not fit float32
+    scores[:, hidden] = -np.inf
+    rows = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    found = np.take_along_axis(scores, rows, axis=1)
+    order = np.argsort(-found, axis=1, kind="stable")
+    best = np.take_along_axis(found, order, axis=1)
+    if not finite:
+        best = np.full_like(best, np.nan)
+    return best, np.take_along_axis(rows, order, axis=1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class NewTargets:
+    """Targets to add: vectors (a, d) as they are compared, offsets, ids, payload in the types of the others.
+
+    Vector and offset of those without `has_vector` are 0. `stamps` (2, a) say which write put each, and in which row
+    of it.
+    """
+
+    vectors: F32
+    offsets: F32
+    ids: pa.Array
+    payload: pa.Table | None
+    has_vector: NDArray[np.bool_]
+    stamps: I64
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """A `segment` that grows: `with_more` gives another, in the same memory."""
+
+    segment: Segment
+    _offsets: GrowingRows
+    _stamps: GrowingRows
+
+    @classmethod
+    def empty(cls, dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memory":
+        """No rows, of d dimensions."""
+        segment = Segment(
+            index=MemoryIndex(dim, GrowingRows(np.empty((0, augmented_dim(dim)), np.float32))),
+            offsets=np.empty(0, np.float32),
+            ids=MemoryIds(id_type),
+            payload=None if schema is None else Payload(schema.empty_table()),
+            stamps=np.empty((2, 0), np.int64),
+        )
+        return cls(segment, GrowingRows(segment.offsets), GrowingRows(np.empty((0, 2), np.int64)))
+
+    def with_more(self, more: NewTargets) -> "Memory":
+        before = self.segment
+        index, ids, payload = before.index, before.ids, before.payload
+        if not (isinstance(index, MemoryIndex) and isinstance(ids, MemoryIds)):
+            raise TypeError("not in memory")
+        folded = augment_targets(more.vectors, more.offsets)
+        offsets, stamps = self._offsets.with_rows(more.offsets), self._stamps.with_rows(more.stamps.T)
+        segment = Segment(
+            index=MemoryIndex(index.dim, index.folded.with_rows(folded)),
+            offsets=offsets.rows,
+            ids=ids.with_more(more.ids.to_pylist()),
+            payload=None if payload is None or more.payload is None else payload.with_rows(more.payload),
+            bare=np.concatenate([before.bare, len(before) + np.flatnonzero(~more.has_vector)]),
+            stamps=stamps.rows.T,
+        )
+        return Memory(segment, offsets, stamps)
+
+    def moved_together(self, view: SegmentView) -> "Memory":
+        """The rows of a view of it, in memory of their own."""
+        left, before = view.left, self.segment
+        ids, payload, kind = before.ids, before.payload, before.index
+        if not (isinstance(ids, MemoryIds) and isinstance(kind, MemoryIndex)):
+            raise TypeError("not in memory")
+        folded, stamps = GrowingRows(kind.folded.rows[left]), GrowingRows(before.stamps_of(left).T.copy())
+        offsets = GrowingRows(before.offsets[left])
+        segment = Segment(
+            index=MemoryIndex(kind.dim, folded),
+            offsets=offsets.rows,
+            ids=MemoryIds(ids.array.type).with_more(ids.ids(left)),
+            payload=None if payload is None else Payload(payload.table().take(pa.array(left)).combine_chunks()),
+            bare=np.flatnonzero(~before.have_vectors[left]),
+            stamps=stamps.rows.T,
+        )
+        return Memory(segment, offsets, stamps)

@@ -1,0 +1,131 @@
+"""The index is trained anew while others write to the collection, and flush what they wrote."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import small
+from support.segments import sizes
+
+import hubless
+from hubless.builder import lifecycle
+from hubless.builder.pipeline.compaction import Rebuilt
+from hubless.search.transaction import open_written
+from hubless.search.writes import Put, Remove
+
+NAME = "photos"
+TEXT = pa.large_string()
+
+
+@pytest.fixture(params=["fastscan", "hnsw", "flat_fp16"])
+def home(request, tmp_path):
+    """A catalog with a collection of 700 targets, of an index that can be trained."""
+    payload = [{"title": f"title {row}"} for row in range(700)]
+    ids = [f"target-{row}" for row in range(700)]
+    options = {"ids": ids, "payload": payload, "correction": "csls", "parameters": {"k": 3}, "index": request.param}
+    hubless.build(tmp_path, NAME, small.vectors(700, 0), small.query_bank(), **options)
+    return hubless.Catalog(tmp_path)
+
+
+def put(home, ids, seed):
+    vectors = small.vectors(len(ids), seed)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    payload = pa.table({"title": pa.array([f"new {each}" for each in ids], pa.string())})
+    schema = hubless.open(home.path, NAME).parts.payload_schema
+    small.record(home.log(NAME), Put(vectors, pa.array(ids, TEXT), payload.cast(schema)))
+
+
+def remove(home, ids):
+    small.record(home.log(NAME), Remove(pa.array(ids, TEXT)))
+
+
+def flush(home):
+    made = lifecycle.flush(home, open_written(home, NAME).current.parts)
+    assert made is not None
+    return made
+
+
+def stored(home):
+    """What the collection holds: id → vector, offset and payload; and its exact answers."""
+    opened = hubless.open(home.path, NAME)
+    rows = np.arange(opened.count)
+    vectors, payload = opened.vectors(rows), opened.payload(rows)
+    held = zip(opened.ids(rows), vectors.tolist(), opened.offsets.tolist(), payload, strict=True)
+    found = opened.query(
+        small.query_bank(), 10, parameters={"exact": True} if opened.manifest.index.type != "flat" else {}
+    )
+    return {each[0]: each[1:] for each in held}, found
+
+
+def assert_same(home, before):
+    (held, found), (known, answer) = stored(home), before
+    assert held == known
+    np.testing.assert_allclose(found.scores, answer.scores, atol=2e-3)
+    opened = hubless.open(home.path, NAME)
+    opened.check_canaries()
+    targets = opened.parts.targets
+    stamps = [targets.stamp(row) for row in range(len(targets))]
+    assert stamps == sorted(set(stamps))
+    assert [targets.row_from(*stamp) for stamp in stamps] == list(range(len(targets)))
+
+
+def meanwhile(monkeypatch, work):
+    """Do some work once the index was trained, and before its version is published."""
+    of = Rebuilt.of
+
+    def trained(*given, **options):
+        made = of(*given, **options)
+        work()
+        return made
+
+    monkeypatch.setattr(Rebuilt, "of", trained)
+
+
+def test_nothing_is_trained_until_it_is_due(home):
+    put(home, [f"new-{row}" for row in range(70)], 5)
+    assert sizes(flush(home)) == [700, 70]
+    assert lifecycle.compact(home.path, NAME) is None
+    put(home, [f"more-{row}" for row in range(10)], 6)
+    flushed, before = flush(home), stored(home)
+    made = lifecycle.compact(home.path, NAME)
+    assert (flushed.grown, made.grown, sizes(made)) == (80, 0, [780])
+    assert [each.seq for each in made.segments] == [flushed.log_seq]  # the number of a point never falls
+    assert (made.built, made.fit, made.log_seq) == (made.version, flushed.fit, 2)
+    assert_same(home, before)
+    assert lifecycle.compact(home.path, NAME) is None
+
+
+def test_writes_that_are_flushed_while_it_is_trained_are_in_the_version(home, monkeypatch):
+    put(home, [f"new-{row}" for row in range(90)], 5)
+    flush(home)
+    before = []
+
+    def work():
+        put(home, ["target-3", "new-4", "other"], 7)
+        remove(home, ["target-9", "new-8", *(f"target-{row}" for row in range(100, 120))])
+        flush(home)
+        put(home, ["last"], 8)  # stays in the log
+        before.append(stored(home))
+
+    meanwhile(monkeypatch, work)
+    made = lifecycle.compact(home.path, NAME)
+    assert (sizes(made), [each.removed for each in made.segments]) == ([790, 3], [24, 0])
+    assert (made.grown, made.count, made.log_seq) == (3, 769, 3)
+    assert_same(home, before[0])
+    assert hubless.open(home.path, NAME).seq == 4
+    assert sizes(flush(home)) == [790, 3, 1]
+
+
+def test_version_of_another_fit_is_not_replaced(home, monkeypatch):
+    put(home, [f"new-{row}" for row in range(90)], 5)
+    flush(home)
+    meanwhile(monkeypatch, lambda: hubless.refit(home.path, NAME, small.vectors(50, 9), progress=False))
+    assert lifecycle.compact(home.path, NAME) is None
+    assert hubless.open(home.path, NAME).manifest.bank.queries == 50
+
+
+def test_what_another_flush_has_written_is_not_flushed_again(home):
+    put(home, ["one"], 5)
+    written = open_written(home, NAME).current.parts
+    flush(home)
+    assert lifecycle.flush(home, written) is None
+    assert sizes(hubless.open(home.path, NAME).manifest) == [700, 1]

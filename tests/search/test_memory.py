@@ -1,0 +1,149 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hubless.knn.augment import augment_queries
+from hubless.search.bitmap import Bitmap
+from hubless.search.segments.memory import FEWEST_GONE, GrowingRows, Memory, MemoryIds, NewTargets
+from hubless.search.segments.segment import SegmentView
+from hubless.search.segments.targets import Targets
+
+DIM = 4
+SCHEMA = pa.schema([("n", pa.int64())])
+LETTERS = "abcdefgh"
+
+
+def nothing():
+    return Memory.empty(DIM, pa.large_string(), SCHEMA)
+
+
+def new(ids, arrived, without=()):
+    has_vector = np.array([wanted not in without for wanted in ids], np.bool_)
+    vectors = np.array([vector_of(wanted, arrived) for wanted in ids], np.float32).reshape(len(ids), DIM)
+    vectors[~has_vector] = 0
+    table = pa.table([pa.array(range(arrived, arrived + len(ids)), pa.int64())], SCHEMA)
+    stamps = np.stack([np.full(len(ids), arrived), np.arange(len(ids))])
+    return NewTargets(vectors, vectors[:, 0], pa.array([*ids], pa.large_string()), table, has_vector, stamps)
+
+
+def vector_of(wanted, arrived):
+    return np.random.default_rng([ord(wanted), arrived]).normal(size=DIM)
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 30),
+        st.lists(st.sampled_from(LETTERS), max_size=4, unique=True),
+        st.sampled_from(["put", "remove", "move together"]),
+    ),
+    max_size=25,
+)
+
+
+@settings(deadline=None)
+@given(STEPS)
+def test_every_one_keeps_its_targets_whatever_others_grow_from_it(steps):
+    empty = nothing()
+    made = [(empty, SegmentView(empty.segment), {}, 0)]
+    for base, ids, step in steps:
+        memory, view, model, arrived = made[base % len(made)]
+        if step == "move together":
+            memory = memory.moved_together(view)
+            view = SegmentView(memory.segment)
+            assert len(memory.segment) == len(model)
+        else:
+            rows = memory.segment.ids.rows(ids)
+            rows = rows[rows >= 0]
+            view = view.without(rows[view.has(rows)])
+            model = {wanted: value for wanted, value in model.items() if wanted not in ids}
+        if step == "put":
+            memory = memory.with_more(new(ids, arrived, without="h"))
+            view = SegmentView(memory.segment, view.gone)
+            model |= {wanted: (arrived, rank) for rank, wanted in enumerate(ids)}
+            arrived += len(ids)
+        made.append((memory, view, model, arrived))
+    for _, view, model, _ in made:
+        check(view, model)
+
+
+def check(view, model):
+    segment, left = view.segment, view.left
+    assert segment.ids.ids(left) == [*model]
+    assert segment.ids.array.take(pa.array(left)).to_pylist() == [*model]
+    assert segment.stamps_of(left).T.tolist() == [list(stamp) for stamp in model.values()]
+    assert segment.payload.take(left) == [{"n": seq + rank} for seq, rank in model.values()]
+    assert [segment.have_vectors[row] for row in left] == [wanted != "h" for wanted in model]
+    for row, (wanted, (arrived, _)) in zip(left, model.items(), strict=True):
+        expected = np.zeros(DIM, np.float32) if wanted == "h" else vector_of(wanted, arrived).astype(np.float32)
+        np.testing.assert_array_equal(segment.index.vectors(np.array([row]))[0], expected)
+        assert segment.offsets[row] == expected[0]
+    searched = np.arange(len(segment)) if view.searched is None else view.searched.rows
+    assert segment.ids.ids(searched) == [wanted for wanted in model if wanted != "h"]
+    rows = segment.ids.rows(LETTERS)
+    known = {wanted: row for wanted, row in zip(LETTERS, rows, strict=True) if row >= 0 and view.has(row[np.newaxis])}
+    assert known == dict(zip(model, left, strict=True))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 90)), max_size=20))
+def test_rows_that_grow_share_memory_and_stay_as_they_are(steps):
+    made = [(GrowingRows(np.empty((0, 2), np.int64)), np.empty((0, 2), np.int64))]
+    for number, (base, count) in enumerate(steps):
+        grown, known = made[base % len(made)]
+        more = np.full((count, 2), number)
+        made.append((grown.with_rows(more), np.concatenate([known, more])))
+    for grown, known in made:
+        np.testing.assert_array_equal(grown.rows, known)
+
+
+def test_rows_that_come_one_by_one_are_copied_each_time_that_they_are_twice_as_many():
+    grown, places = GrowingRows(np.empty((0, 3))), set()
+    for row in range(5000):
+        grown = grown.with_rows(np.full((1, 3), row))
+        places.add(grown.rows.__array_interface__["data"][0])
+    assert len(places) <= 8
+    np.testing.assert_array_equal(grown.rows[:, 0], np.arange(5000))
+
+
+def test_ids_know_the_last_row_of_each_and_the_largest():
+    first = MemoryIds(pa.int64()).with_more([7, 3])
+    second, other = first.with_more([3, 9]), first.with_more([5])
+    assert first.rows([7, 3, 9, 5]).tolist() == [0, 1, -1, -1]
+    assert second.rows([7, 3, 9, 5]).tolist() == [0, 2, 3, -1]
+    assert other.rows([7, 3, 9, 5]).tolist() == [0, 1, -1, 2]
+    assert [each.largest for each in (MemoryIds(pa.int64()), first, second, other)] == [None, 7, 9, 7]
+    assert second.array.equals(pa.array([7, 3, 3, 9]))
+    assert MemoryIds(pa.int64()).with_more([1, 0]).rows([True, False, "1", 1]).tolist() == [-1, -1, -1, 0]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.6, 1.0])
+def test_best_of_some_rows_are_those_of_a_sort(share):
+    rng = np.random.default_rng(0)
+    memory = nothing()
+    for start in range(0, 200, 4):
+        memory = memory.with_more(new([chr(200 + start + i) for i in range(4)], start))
+    rows = np.sort(rng.choice(200, int(200 * share), replace=False))
+    queries = augment_queries(rng.normal(size=(130, DIM)).astype(np.float32), 1.0)
+    only = Bitmap(np.isin(np.arange(200), rows))
+    scores, found = memory.segment.index.find(queries, 7, None, only)
+    segment = memory.segment
+    exact = (queries[:, :DIM] @ segment.index.vectors(np.arange(200)).T - segment.offsets)[:, rows]
+    expected = np.argsort(-exact, axis=1, kind="stable")[:, :7]
+    np.testing.assert_array_equal(found, rows[expected])
+    np.testing.assert_allclose(scores, np.take_along_axis(exact, expected, axis=1), rtol=1e-4, atol=1e-6)
+
+
+def test_replacing_one_target_again_and_again_copies_the_others_rarely():
+    memory = nothing()
+    targets = Targets.of([memory.segment], DIM).with_more(new(LETTERS, 0))
+    memories, most = set(), 0
+    for turn in range(3000):
+        targets = targets.without(targets.ids.rows(["a"])).with_more(new("a", 8 + turn))
+        memories.add(targets.memory.segment.index.folded.rows.__array_interface__["data"][0])
+        most = max(most, len(targets.written.segment))
+    assert len(memories) < 25
+    assert most < FEWEST_GONE + 20
+    assert len(targets.written.segment.payload.batches) < 15
+    assert targets.ids.array.to_pylist() == [*LETTERS[1:], "a"]

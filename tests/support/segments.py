@@ -1,0 +1,36 @@
+"""Targets in segments, and their files."""
+
+import numpy as np
+
+from hubless.search.bitmap import Bitmap
+from hubless.search.matches import Matches
+from hubless.store import bundle
+
+
+def chosen(targets, mask):
+    """The targets that a mask (n,) of rows selects, as if a filter had found them."""
+    places = np.zeros(targets.numbers.total, np.bool_)
+    places[targets.numbers.places(np.flatnonzero(mask))] = True
+    found, searched = [], []
+    for view, start in zip(targets.views, targets.numbers.starts, strict=True):
+        left, with_vector = view.matching(None, Bitmap(places[start : start + len(view.segment)]))
+        found.append(left)
+        searched.append(with_vector)
+    return Matches(targets.numbers, found, searched, None)
+
+
+def unnamed(manifest):
+    """The records of the files of a version that was built, by names that those of any other have, too."""
+    return {name.replace(manifest.version, "VERSION"): record for name, record in manifest.files.items()}
+
+
+def files_of(catalog, name):
+    """All files of segments and fits of a collection: which file on the disk each is, and when it was written."""
+    home = catalog / name
+    found = [file for kind in (bundle.SEGMENTS, bundle.FITS) for file in (home / kind).rglob("*") if file.is_file()]
+    return {str(file.relative_to(home)): (file.stat().st_ino, file.stat().st_mtime_ns) for file in found}
+
+
+def sizes(manifest):
+    """How many rows each segment has, those that are gone too."""
+    return [each.count for each in manifest.segments]
