@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import thread_time
+from typing import cast
 
 import faiss
 import numpy as np
@@ -24,6 +25,7 @@ from hubless.knn.augment import centre
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.ivf import list_count
 from hubless.progress import Silent
+from hubless.search.engines.embedded import FaissIndex
 from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, REPEATS = 512, 2000, 1000, 10, 50, 31
@@ -46,14 +48,15 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
     """Build an index of vectors with these offsets, tuned to their ranking."""
     ((_, rows),) = rankings(queries, source, K, offsets)
     path = Path(folder) / f"{kind}.{int(offsets.any())}"
+    path.mkdir()
     answers = ExactAnswers(queries, rows)
     order = IndexOrder(targets=source, offsets=offsets, bank=bank, answers=answers, aims=Aims(), index=kind)
-    built = build_index(order, path, Silent())
-    strength = float(offsets.any())
+    built = build_index(order, lambda _: path, Silent())
+    strength, index = float(offsets.any()), cast(FaissIndex, built.targets.first.index)
 
     def ask(query, parameters):
         # augmenting the query is a part of the cost
-        built.targets.approximate(built.targets.augmented(query, strength), K, parameters)
+        index.approximate(built.targets.augmented(query, strength), K, parameters)
 
     return Side(ask, around(built.curve))
 

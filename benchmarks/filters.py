@@ -23,7 +23,8 @@ from hubless.knn import Aims
 from hubless.knn.augment import centre
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
-from hubless.search.matches import Matches, find_matches
+from hubless.search.bitmap import Bitmap
+from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import as_source
@@ -69,13 +70,12 @@ def measured(count, kinds, shares):
     lines = []
     for name in kinds:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "index.faiss"
             asked = ExactAnswers(queries, rows)
             order = IndexOrder(
                 targets=source, offsets=offsets, bank=bank_source, answers=asked, aims=Aims(0.99), index=name
             )
-            built = build_index(order, path, Silent())
-            ranker = Ranker(built.targets, offsets)
+            built = build_index(order, lambda _, folder=folder: Path(folder), Silent())
+            ranker = Ranker(built.targets)
         for which, share, mask in masks(targets, queries, shares):
             line = {"targets": count, "kind": name, "filter": which, "share": share}
             line |= ask(ranker, raw, queries, mask, exact)
@@ -86,9 +86,10 @@ def measured(count, kinds, shares):
 
 def ask(ranker, raw, queries, mask, exact):
     """Return recall, and times beside search without a filter and raw flat search."""
-    matches = Matches(mask)
+    targets, bits = ranker.targets, Bitmap(mask)
+    matches = Matches(targets.numbers, [bits], [bits], None)
     k = min(K, matches.count)
-    selected = faiss.SearchParameters(sel=matches.selector)
+    selected = faiss.SearchParameters(sel=bits.selector)
     singles = [queries[i : i + 1] for i in range(SINGLES)]
     sides = {
         "filtered": lambda: [ranker.rank(query, k, 1.0, {}, matches) for query in singles],
@@ -168,11 +169,11 @@ def evaluated(count):
     """Return milliseconds for each filter, from its JSON to the bitmap."""
     with tempfile.TemporaryDirectory() as folder:
         payload = payload_of(count, Path(folder) / "payload.arrow")
-        found = {name: find_matches(parse_filter(each, payload.schema), payload) for name, each in FILTERS.items()}
         sides = {
-            name: lambda each=each: find_matches(parse_filter(each, payload.schema), payload)
+            name: lambda each=each: Bitmap(payload.mask(parse_filter(each, payload.schema)))
             for name, each in FILTERS.items()
         }
+        found = {name: side() for name, side in sides.items()}
         seconds = harness.medians(harness.interleaved(sides, 5, thread_time))
     return [
         {"rows": count, "filter": name, "matches": found[name].count, "ms": 1000 * seconds[name]} for name in FILTERS

@@ -20,7 +20,7 @@ from benchmarks.index_recipes import DIM, GRAPHS, QUERIES, K, open_folder
 from hubless import CORRECTIONS
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, agreement, make_index, openmp_threads
-from hubless.knn.augment import AugmentedVectors, Columns, augment_queries, centre, pivot_of
+from hubless.knn.augment import AugmentedVectors, Columns, augment_queries, centre, pivot_of, pivoted
 from hubless.progress import Silent
 from hubless.vectors.sources import as_source
 
@@ -111,14 +111,14 @@ def measured(name, data, graph, sides):
         ((_, rows),) = rankings(queries, source, K, values)
         for kind in kinds:
             steered = pivot if kind == "fastscan" and label == FOLDED else None
-            vectors, asked = folded(values, steered), augment_queries(queries, 1.0, steered)
+            vectors, asked = folded(values, steered), asking(queries, steered)
             exact = -np.sort(-np.einsum("md,mkd->mk", asked, vectors.take(rows.ravel()).reshape(*rows.shape, -1)))
             start = thread_time()
             index = None  # the memory of the last one is free before the next one is built
             index = make_index(kinds[kind], vectors, 0, Silent(), Columns(*2 * targets.shape[1:]))
             add(f"{kind}, {label}", kind, index, asked, exact, thread_time() - start)
             if kind == "fastscan":
-                start, asked = thread_time(), augment_queries(bank, 1.0, steered)
+                start, asked = thread_time(), asking(bank, steered)
                 _, lists = kinds[kind].search(index, asked, LIST, {"k_factor": LIST_FACTOR})
                 took = thread_time() - start
     start = thread_time()
@@ -191,6 +191,11 @@ def tables(result):
         before = named(line)
         rows.append([size, line["index"], *times, f"{line['best']:.3f}"])
     return [[COLUMNS, *rows]]
+
+
+def asking(queries, pivot):
+    augmented = augment_queries(queries, 1.0)
+    return augmented if pivot is None else pivoted(augmented, pivot)
 
 
 def main():

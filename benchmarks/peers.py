@@ -214,7 +214,7 @@ class Data:
         hubless.build(self.catalog, "peers", targets, bank, metric="dot", progress=False)
         offsets = hubless.open(self.catalog, "peers").offsets
         ((_, self.rows),) = rankings(self.queries, as_source(targets, "targets"), K, offsets)
-        self.folded = augment_queries(self.queries, 1.0, None)
+        self.folded = augment_queries(self.queries, 1.0)
         folded = np.zeros((count, self.folded.shape[1]), np.float32)
         folded[:, :DIM], folded[:, DIM] = targets, -offsets
         self.plain, self.augmented, self.vectors = (

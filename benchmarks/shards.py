@@ -1,7 +1,7 @@
-"""Shards of one collection beside one index: `python -m benchmarks.shards [--targets 200000] [--shards 1 2 4 8]`.
+"""Several trained segments of one collection beside one: `python -m benchmarks.shards [--targets 200000]`.
 
-The same targets in one file and in several, each tuned for a recall@10 of 0.99. `peak` is the memory of the build,
-`merge` the processor time of a merge of 1,000 targets, and the bytes that it writes.
+The same targets in one index and in several (`--shards 1 2 4 8`), each tuned for a recall@10 of 0.99. `peak` is the
+memory of the build.
 """
 
 import argparse
@@ -18,20 +18,19 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing import ExactAnswers, IndexGrowth, IndexOrder, build_index, grown_index, index_paths
+from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index, in_segments
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
 from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
 from hubless.knn.augment import centre
 from hubless.progress import Silent
-from hubless.search.engines.full import shards_of
-from hubless.search.engines.sharded import embedded
+from hubless.search.engines.embedded import FaissIndex
 from hubless.vectors.sources import ArrayVectors, as_source
 
-DIM, BANK, QUERIES, K, MORE = 512, 256, 200, 10, 1000
+DIM, BANK, QUERIES, K = 512, 256, 200, 10
 SINGLES, BATCH, REPEATS, SECONDS = 20, 100, 5, 0.02
 RECALL = 0.99
-COLUMNS = ("shards", "recall@10", "single ms", "all threads ×", "build s", "peak MB", "merge s", "merge MB")
+COLUMNS = ("shards", "recall@10", "single ms", "all threads ×", "build s", "peak MB")
 
 
 def prepare(folder, count):
@@ -80,7 +79,6 @@ def measuring():
 def build(folder, shards, kind):
     """Build the index of all targets in so many shards."""
     count, path = opened(folder).shape[0], path_of(folder, shards)
-    path.parent.mkdir(exist_ok=True)
     wanted, bank = (
         ExactAnswers(stored(folder, "queries"), stored(folder, "best")),
         as_source(stored(folder, "bank"), "bank"),
@@ -96,12 +94,13 @@ def build(folder, shards, kind):
             index=kind,
             shard_targets=most,
         )
-        made = build_index(order, path, Silent())
-    if made.targets.pivot is not None:
-        np.save(path.with_suffix(".npy"), made.targets.pivot)
-    sizes = [file.stat().st_size for file in index_paths(path, shards)]
+        made = build_index(order, lambda number: place_of(path, number), Silent())
+    index = made.targets.first.index
+    if isinstance(index, FaissIndex) and index.pivot is not None:
+        np.save(path / "pivot.npy", index.pivot)
+    sizes = [file.stat().st_size for file in path.glob("*/index.faiss")]
     return {
-        "shards": len(shards_of(made.targets)),
+        "shards": len(made.targets.stored),
         "parameters": made.setting.parameters,
         "recall": made.setting.recall,
         "file_bytes": max(sizes),
@@ -110,15 +109,22 @@ def build(folder, shards, kind):
 
 
 def path_of(folder, shards):
-    return folder / f"cut-{shards}" / "index.faiss"
+    return folder / f"cut-{shards}"
+
+
+def place_of(path, number):
+    place = path / f"{number:03}"
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def targets_of(folder, shards, kind, parameters):
     """Open an index that `build` wrote."""
     path = path_of(folder, shards)
-    pivot = path.with_suffix(".npy")
-    indexes = [read_index(file) for file in index_paths(path, shards)]
-    return embedded(INDEXES[kind], indexes, DIM, parameters, np.load(pivot) if pivot.exists() else None)
+    pivot = np.load(path / "pivot.npy") if (path / "pivot.npy").exists() else None
+    indexes = [read_index(file) for file in sorted(path.glob("*/index.faiss"))]
+    every = [FaissIndex(INDEXES[kind], index, DIM, parameters, pivot) for index in indexes]
+    return in_segments(every, stored(folder, "offsets"))
 
 
 def resident(folder, shards, kind, parameters):
@@ -130,30 +136,12 @@ def resident(folder, shards, kind, parameters):
     return harness.status("RssAnon") - before
 
 
-def merge(folder, shards, kind, parameters):
-    """Add some targets, and take away as many that stand at the end; what is written is deleted again."""
-    targets, offsets = targets_of(folder, shards, kind, parameters), stored(folder, "offsets")
-    path = folder / "merged" / "index.faiss"
-    path.parent.mkdir()
-    more = as_source(harness.low_rank(MORE, DIM, 3), "more")
-    rows = IndexGrowth(targets, path_of(folder, shards), np.arange(len(offsets) - MORE), more, offsets)
-    with measuring() as found:
-        made = grown_index(rows, max(len(shard) for shard in shards_of(targets)), path, Silent())
-    files = index_paths(path, len(shards_of(made)))
-    found["bytes"] = sum(file.stat().st_size for file in files if file.stat().st_nlink == 1)
-    for file in files:
-        file.unlink()
-    path.parent.rmdir()
-    return found
-
-
 def once_built(folder, shards, kind):
-    """Return what `build`, `resident` and `merge` measured, of an earlier run if it left its files."""
-    kept = path_of(folder, shards).with_name(f"{kind}.json")
+    """Return what `build` and `resident` measured, of an earlier run if it left its files."""
+    kept = path_of(folder, shards) / f"{kind}.json"
     if not kept.exists():
         found = in_child(build, folder, shards, kind)
         found["resident"] = in_child(resident, folder, shards, kind, found["parameters"])
-        found["merge"] = in_child(merge, folder, shards, kind, found["parameters"])
         kept.write_text(json.dumps(found))
     return json.loads(kept.read_text())
 
@@ -210,8 +198,6 @@ def rows(built):
             f"{each['shared_ms'] / first['shared_ms']:.2f}",
             f"{each['processor_seconds']:.0f}",
             f"{each['peak'] / 1e6:,.0f}",
-            f"{each['merge']['processor_seconds']:.1f}",
-            f"{each['merge']['bytes'] / 1e6:,.0f}",
         ]
 
 

@@ -25,7 +25,8 @@ from benchmarks.http_goals import DIM, QUERIES, build
 from benchmarks.http_service import PACKAGES, PATH, hubless_service
 from benchmarks.load import BINARY, request_of
 from benchmarks.open_load import offer
-from hubless.store.bundle import MANIFEST, read_manifest
+from hubless.builder.indexing import segment_name
+from hubless.store.bundle import FITS, MANIFEST, SEGMENTS, read_manifest, segment_path
 
 LARGE, SMALL = "large", "small"
 SIDES = {"in memory": True, "not in memory": False}
@@ -47,7 +48,18 @@ def two_versions(source, catalog, name):
             for path in folder.iterdir():
                 if path.name != MANIFEST:
                     shutil.copyfile(path, staging.folder / path.name)
-            staging.publish(manifest.model_copy(update={"version": staging.version}))
+            named = {"version": staging.version, "fit": staging.version, "built": staging.version}
+            shutil.copytree(
+                folder.parents[1] / FITS / manifest.fit, staging.made(FITS, staging.version), dirs_exist_ok=True
+            )
+            records = [
+                each.model_copy(update={"name": segment_name(staging.version, number)})
+                for number, each in enumerate(manifest.segments)
+            ]
+            for record, each in zip(records, manifest.segments, strict=True):
+                place = staging.made(SEGMENTS, record.name)
+                shutil.copytree(segment_path(folder, each.name), place, dirs_exist_ok=True)
+            staging.publish(manifest.model_copy(update={**named, "segments": records, "files": {}}))
     target.rollback(name)
 
 
@@ -72,7 +84,9 @@ def change(catalog, name, *, cached):
     """Make the version current that is not; what it is, and when that was."""
     store = hubless.Catalog(catalog)
     (other,) = set(store.version_ids(name)) - {store.current(name)}
-    harness.read_or_forget(store.folder(name, other), cached=cached)
+    folder = store.folder(name, other)
+    for each in read_manifest(folder).segments:
+        harness.read_or_forget(segment_path(folder, each.name), cached=cached)
     moment = perf_counter()
     store.rollback(name, other)
     return other, moment
