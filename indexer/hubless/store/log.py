@@ -382,7 +382,9 @@ class Appender:
         self._connection.execute("DELETE FROM writes WHERE seq <= ?", [seq])
         self._connection.execute("UPDATE cut SET seq = max(seq, ?)", [seq])
         self._connection.execute("COMMIT")
-        self._connection.execute("VACUUM")
+        sizes = [self._connection.execute(f"PRAGMA {each}").fetchone()[0] for each in ("freelist_count", "page_count")]
+        if sizes[0] > sizes[1] / 2:  # else it would write more than it frees
+            self._connection.execute("VACUUM")
         _checkpoint(self._connection)
 
     def _begin(self) -> None:
