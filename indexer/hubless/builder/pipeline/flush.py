@@ -1,8 +1,8 @@
 """A flush: what was written becomes a flat segment on disk. The other segments stay as they are, and are named again.
 
-Segments that were written before and are not larger than twice the new rows go into it. So each row is written a few
-times in its life, however large the collection, and there are few segments. Flat segments are exact: nothing is
-trained, tuned or measured.
+Segments that were written before and are not larger than the new one go into it. So each row is written a few times in
+its life, however large the collection, and there are few segments. Flat segments are exact: nothing is trained, tuned
+or measured.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,6 @@ from hubless.vectors.payload import Payload
 from hubless.vectors.sources import HeldVectors
 
 FLAT_KIND = "flat"
-_ABSORBED = 2
-"""A segment that was written is joined with new ones of which there are half as many."""
 WASTED = 1 / 5
 """With a larger share of its targets gone, a flat segment is written anew."""
 
@@ -62,7 +60,7 @@ def _joins(view: SegmentView, count: int, most: int | None) -> bool:
     index = view.segment.index
     if not _is_flat(view) or len(view) + count > most_in_a_shard(INDEXES[FLAT_KIND], augmented_dim(index.dim), most):
         return False
-    return _is_wasteful(view) or (count > 0 and len(view) <= _ABSORBED * count)
+    return _is_wasteful(view) or (count > 0 and len(view) <= count)
 
 
 def _is_wasteful(view: SegmentView) -> bool:
