@@ -35,7 +35,7 @@ from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_
 _STATUS, LOCK = ".work.json", ".work.lock"
 
 Work = Literal["merge", "bank"]
-NICER = 10
+NICER = 19
 BUSY, FAILED = 75, 70
 """Exit codes: another job changes the collection; the status says why it failed."""
 _REPORT_SECONDS = 0.25
