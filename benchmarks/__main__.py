@@ -15,6 +15,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "opening": (["--targets", "50000"], ["--targets", "400000"]),
     "swap": (["--large", "50000", "--rounds", "1"], ["--large", "400000"]),
     "shards": (["--targets", "20000"], ["--targets", "400000"]),
+    "segments": (["--part", "merge", "pull", "calls"], []),
     "filters": ([], ["--targets", "20000", "100000"]),
     "overload": (["--targets", "20000", "--seconds", "3"], ["--targets", "400000"]),
     "peers": (["--targets", "20000", "--seconds", "2", "--rounds", "1"], []),
