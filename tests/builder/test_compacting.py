@@ -1,5 +1,7 @@
 """The index is trained anew while others write to the collection, and flush what they wrote."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,8 +9,9 @@ from support import small
 from support.segments import sizes
 
 import hubless
-from hubless.builder import lifecycle
+from hubless.builder import indexing, lifecycle
 from hubless.builder.pipeline.compaction import Rebuilt
+from hubless.knn import aims
 from hubless.search.transaction import open_written
 from hubless.search.writes import Put, Remove
 
@@ -129,3 +132,32 @@ def test_what_another_flush_has_written_is_not_flushed_again(home):
     flush(home)
     assert lifecycle.flush(home, written) is None
     assert sizes(hubless.open(home.path, NAME).manifest) == [700, 1]
+
+
+def test_collection_that_stays_flat_because_nothing_else_finds_enough_is_trained_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(aims, "FLAT_BYTES", 1)
+    tuned, kinds = indexing._tuned, []
+
+    def missing(made, order, steps):
+        candidate = tuned(made, order, steps)
+        kinds.append(made[0].kind.name)
+        if kinds[-1] == "flat":
+            return candidate
+        return replace(candidate, setting=replace(candidate.setting, recall=0.1))
+
+    monkeypatch.setattr(indexing, "_tuned", missing)
+    lifecycle.create(
+        tmp_path, NAME, dim=small.DIM, metric="cosine", id_type="string", payload_schema={"title": "string"}
+    )
+    home = hubless.Catalog(tmp_path)
+    put(home, [f"target-{row}" for row in range(700)], 3)
+    flush(home)
+    made = lifecycle.compact(tmp_path, NAME)
+    assert (made.index.type, sizes(made), kinds) == ("flat", [700], ["fastscan", "flat"])
+    assert lifecycle.compact(tmp_path, NAME) is None
+    put(home, [f"more-{row}" for row in range(60)], 4)
+    flush(home)
+    assert lifecycle.compact(tmp_path, NAME) is None
+    put(home, [f"again-{row}" for row in range(60)], 5)
+    flush(home)
+    assert sizes(lifecycle.compact(tmp_path, NAME)) == [820]

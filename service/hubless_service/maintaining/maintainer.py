@@ -111,12 +111,12 @@ class Maintainer:
                 order = None if living.log is None else read_order(self._catalog / name)
                 if order and order.fit and (order.sampled is None or self._are_asked(name, order)):
                     waiting.append((name, "bank"))
+                if is_due(living, *self._limits):
+                    waiting.insert(0, (name, "flush"))
+                elif self._limits[0] > 0 and living.log is not None and needs_training(living.base.parts):
+                    waiting.append((name, "merge"))
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
-            if is_due(living, *self._limits):
-                waiting.insert(0, (name, "flush"))
-            elif self._limits[0] > 0 and living.log is not None and needs_training(living.base.parts):
-                waiting.append((name, "merge"))
         return waiting
 
     def _flush_meanwhile(self) -> None:

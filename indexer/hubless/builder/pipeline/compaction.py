@@ -35,19 +35,26 @@ _RANKS = 2**34
 def needs_training(parts: Parts) -> bool:
     """Return whether the index is to be trained anew: too many of its targets are gone, or came behind it."""
     manifest, targets = parts.manifest, parts.targets
-    built = [view for view in targets.stored if view.segment.stamps is None]
-    trained, count = sum(len(view.segment) for view in built), len(targets)
-    written = count - sum(map(len, built))
+    built, count = [view for view in targets.stored if view.segment.stamps is None], len(targets)
     if not count:
         return False
-    gone = sum(len(view.gone) for view in built)
-    if manifest.index.type == FLAT_KIND and not manifest.keep_full:
-        recipe = StoredRecipe.of(manifest)
-        kinds, _ = kinds_to_try(recipe.index, INDEXES, count, augmented_dim(targets.dim), recipe.aims)
-        larger = recipe.index == AUTO and kinds[0].name != FLAT_KIND
-        return larger or (len(built) > 1 and gone > WASTED * trained)  # a single one is written anew by a flush
+    trained, gone = sum(len(view.segment) for view in built), sum(len(view.gone) for view in built)
     wasted = min(WASTED * trained, MOST_TOLD) if manifest.index.external else WASTED * trained
-    return gone > wasted or written > BEHIND * count
+    flat = manifest.index.type == FLAT_KIND and not manifest.keep_full
+    if gone > wasted and not (flat and len(built) == 1):  # that one is written anew by a flush
+        return True
+    behind = count - sum(map(len, built)) > BEHIND * count
+    return behind and (not flat or _is_outgrown(parts))
+
+
+def _is_outgrown(parts: Parts) -> bool:
+    """Return whether another kind than flat is to be tried for so many targets. The build may choose flat again."""
+    recipe = StoredRecipe.of(parts.manifest)
+    if recipe.index != AUTO:
+        return False
+    aims = replace(recipe.aims, memory=None)
+    kinds, _ = kinds_to_try(AUTO, INDEXES, len(parts.targets), augmented_dim(parts.targets.dim), aims)
+    return kinds[0].name != FLAT_KIND
 
 
 @dataclass(frozen=True, eq=False)
