@@ -1,7 +1,7 @@
 """The targets that meet a filter, and a cache of them."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +27,8 @@ class Numbering(Protocol):
 
     def rows(self, places: I64) -> I64: ...
 
+    def parted(self, rows: I64) -> Iterator[tuple[int, I64, I64]]: ...
+
 
 class Matches:
     """The targets, of n, that meet a filter. `searched` are, of each segment, those that a search can find."""
@@ -41,7 +43,7 @@ class Matches:
 
     @property
     def total(self) -> int:
-        """N."""
+        """The number of targets, n."""
         return self.numbers.count
 
     @property
@@ -56,12 +58,9 @@ class Matches:
 
     def hold(self, rows: I64) -> NDArray[np.bool_]:
         """Return which of some rows match."""
-        places = self.numbers.places(rows)
-        numbers = np.searchsorted(self.numbers.starts, places, side="right") - 1
         found = np.zeros(len(rows), np.bool_)
-        for number in np.unique(numbers).tolist():
-            here = numbers == number
-            found[here] = self._found[number].hold(places[here] - self.numbers.starts[number])
+        for number, here, inside in self.numbers.parted(rows):
+            found[here] = self._found[number].hold(inside)
         return found
 
     def page(self, start: int, limit: int) -> I64:

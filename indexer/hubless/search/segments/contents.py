@@ -1,6 +1,7 @@
 """The ids and the payload of targets in segments."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,26 +17,24 @@ from hubless.vectors.ids import parsed_id
 RowNumbers: TypeAlias = NDArray[np.integer]
 
 
-def parted(
-    views: Sequence[SegmentView], numbers: Numbers, rows: Sequence[int] | RowNumbers
-) -> Iterator[tuple[Segment, I64, I64]]:
-    """Yield each segment that has some of the rows, their places among those given, and their rows in it."""
-    places = numbers.places(np.asarray(rows, np.int64))
-    found = np.searchsorted(numbers.starts, places, side="right") - 1
-    for number in np.unique(found).tolist():
-        here = np.flatnonzero(found == number)
-        yield views[number].segment, here, places[here] - numbers.starts[number]
+@dataclass(frozen=True, eq=False)
+class _Contents:
+    """What n targets bring, row by row in their order."""
 
-
-class TargetIds:
-    """The ids of n targets."""
-
-    def __init__(self, views: Sequence[SegmentView], numbers: Numbers) -> None:
-        self._views = views
-        self._numbers = numbers
+    _views: Sequence[SegmentView]
+    _numbers: Numbers
 
     def __len__(self) -> int:
         return self._numbers.count
+
+    def _parted(self, rows: Sequence[int] | RowNumbers) -> Iterator[tuple[Segment, I64, I64]]:
+        """Yield each segment that has some of the rows, their places among those given, and their rows in it."""
+        for number, here, inside in self._numbers.parted(np.asarray(rows, np.int64)):
+            yield self._views[number].segment, here, inside
+
+
+class TargetIds(_Contents):
+    """The ids of n targets."""
 
     @property
     def type(self) -> str:
@@ -67,7 +66,7 @@ class TargetIds:
         if (places < self._numbers.starts[1]).all():
             return self._views[0].segment.ids.ids(places)
         found: list[Any] = [None] * len(rows)
-        for segment, here, inside in parted(self._views, self._numbers, rows):
+        for segment, here, inside in self._parted(rows):
             for place, each in zip(here.tolist(), segment.ids.ids(inside), strict=True):
                 found[place] = each
         return found
@@ -100,15 +99,8 @@ class TargetIds:
         return parsed_id(text, self.type)
 
 
-class TargetPayload:
+class TargetPayload(_Contents):
     """The payload of n targets, row by row in their order."""
-
-    def __init__(self, views: Sequence[SegmentView], numbers: Numbers) -> None:
-        self._views = views
-        self._numbers = numbers
-
-    def __len__(self) -> int:
-        return self._numbers.count
 
     @property
     def schema(self) -> pa.Schema:
@@ -118,7 +110,7 @@ class TargetPayload:
     def take(self, rows: Sequence[int] | RowNumbers, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Some rows, in this order, all columns or some."""
         found: list[Any] = [None] * len(rows)
-        for segment, here, inside in parted(self._views, self._numbers, rows):
+        for segment, here, inside in self._parted(rows):
             for place, each in zip(here.tolist(), payload_of(segment).take(inside, columns), strict=True):
                 found[place] = each
         return found

@@ -1,6 +1,6 @@
 """Numbers of the rows that are left of some segments. A *place* is a row of all of them, with what is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -47,6 +47,14 @@ class Numbers:
             return places
         before = np.searchsorted(self.gone, places)
         return np.where(self.gone[np.minimum(before, len(self.gone) - 1)] == places, -1, places - before)
+
+    def parted(self, rows: I64) -> Iterator[tuple[int, I64, I64]]:
+        """Yield the number of each segment that has some of the rows, their places among those given, and in it."""
+        places = self.places(rows)
+        found = np.searchsorted(self.starts, places, side="right") - 1
+        for number in np.unique(found).tolist():
+            here = np.flatnonzero(found == number)
+            yield number, here, places[here] - self.starts[number]
 
     def row_from(self, place: int) -> int:
         """Return the number of the first row at a place or after it."""

@@ -140,11 +140,6 @@ class SegmentView:
         mask[gone] = mask[bare] = False
         return Bitmap(mask, None, gone)
 
-    @property
-    def room(self) -> int:
-        """Count the targets that a search can find."""
-        return len(self.segment.index) if self.searched is None else self.searched.count
-
     def matching(self, filter: Masks, found: Bitmap) -> tuple[Bitmap, Bitmap]:
         """Return the rows that a filter `found` and that are left, and of these the ones that a search can find."""
         left = found.without_rows(self.gone)

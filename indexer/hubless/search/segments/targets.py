@@ -16,7 +16,7 @@ from hubless.knn.augment import augment_queries
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.matches import Matches, MatchesCache
-from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload, parted
+from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.numbers import Numbers
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
@@ -54,16 +54,14 @@ class Targets:
     _stored: StoredSegments
 
     @classmethod
-    def of(cls, segments: Sequence[Segment], dim: int, gone: Sequence[I64] = (), *, filter_cache: int = 0) -> "Targets":
+    def of(cls, segments: Sequence[Segment], dim: int, gone: Sequence[I64] = ()) -> "Targets":
         """Segments, and an empty one in memory. `gone` are the rows of each that are gone; none without."""
         known = segments[0]
         schema = None if known.payload is None else known.payload.schema
         memory = Memory.empty(dim, known.ids.array.type, schema)
         missing = gone or [NO_ROWS] * len(segments)
         views = [SegmentView(segment, rows) for segment, rows in zip(segments, missing, strict=True)]
-        return cls(
-            (*views, SegmentView(memory.segment)), memory, MatchesCache(filter_cache), StoredSegments(tuple(segments))
-        )
+        return cls((*views, SegmentView(memory.segment)), memory, MatchesCache(0), StoredSegments(tuple(segments)))
 
     def __len__(self) -> int:
         return self.numbers.count
@@ -284,8 +282,8 @@ class Targets:
         if len(self.stored) == 1 and not len(self.written.segment):
             return of(self.first, self.numbers.places(wanted))
         found = np.empty((len(wanted), *empty.shape[1:]), empty.dtype)
-        for segment, here, inside in parted(self.views, self.numbers, wanted):
-            found[here] = of(segment, inside)
+        for number, here, inside in self.numbers.parted(wanted):
+            found[here] = of(self.views[number].segment, inside)
         return found
 
     # changing
@@ -294,11 +292,9 @@ class Targets:
         """Return the same without some rows."""
         if not len(rows):
             return self
-        places, starts = self.numbers.places(rows), self.numbers.starts
-        numbers = np.searchsorted(starts, places, side="right") - 1
         views = list(self.views)
-        for number in np.unique(numbers).tolist():
-            views[number] = views[number].without(places[numbers == number] - starts[number])
+        for number, _, inside in self.numbers.parted(rows):
+            views[number] = views[number].without(inside)
         gone = len(views[-1].gone)
         if gone > FEWEST_GONE and 2 * gone > len(views[-1].segment):
             memory = self.memory.moved_together(views[-1])
