@@ -1,23 +1,20 @@
 """Targets without an index, compared one and all: for measuring a correction before there is an index."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.reductions import top_k
-from hubless.knn import INDEXES, IndexType
 from hubless.knn.augment import AugmentedVectors, augment_queries
-from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.base import Exact, How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
 
 
 @dataclass(frozen=True)
-class ScannedTargets:
+class ScannedTargets(Exact):
     """All targets (n, d) and their offsets `every_offset` (n,), read from end to end for each search."""
 
     source: VectorSource
@@ -29,18 +26,6 @@ class ScannedTargets:
     @property
     def dim(self) -> int:
         return self.source.shape[1]
-
-    @property
-    def kind(self) -> IndexType:
-        return INDEXES["flat"]
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return {}
-
-    @property
-    def compares_all(self) -> bool:
-        return True
 
     def augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import NotFinite
+from hubless.knn import INDEXES, IndexType
 from hubless.knn.base import Precision
 from hubless.search.bitmap import Bitmap
 from hubless.search.matches import Matches
@@ -64,6 +65,22 @@ class VectorIndex(Protocol):
 
     def walks(self, only: Bitmap | None) -> bool:
         """Return True if a search with default parameters goes by the index, and does not compare with all."""
+
+
+class Exact:
+    """What compares each query with all, and so has no search parameters."""
+
+    @property
+    def kind(self) -> IndexType:
+        return INDEXES["flat"]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def compares_all(self) -> bool:
+        return True
 
 
 class Searched(Protocol):

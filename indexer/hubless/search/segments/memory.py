@@ -3,7 +3,7 @@
 To replace a target costs a row, whatever else there is. Once more rows are gone than left, the others move together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.knn import INDEXES, IndexType
 from hubless.knn.augment import augment_targets, augmented_dim
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.base import Exact, How, check_scores
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.payload import Payload
@@ -96,7 +95,7 @@ class MemoryIds:
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryIndex:
+class MemoryIndex(Exact):
     """Vectors of d dimensions in memory, with their offsets `folded` in, (s, d'). A query is compared with each."""
 
     dim: int
@@ -104,18 +103,6 @@ class MemoryIndex:
 
     def __len__(self) -> int:
         return len(self.folded.rows)
-
-    @property
-    def kind(self) -> IndexType:
-        return INDEXES["flat"]
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return {}
-
-    @property
-    def compares_all(self) -> bool:
-        return True
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
         scores, rows = self._best(augmented, k, only)
