@@ -9,7 +9,7 @@ from hubless.builder.indexing import segment_name
 from hubless.builder.pipeline.carry import CARRIED, NextTargets, carry_over
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.flush import FLAT_KIND, WASTED, carried_files, joined
-from hubless.builder.pipeline.written_files import segment_record, write_gone, write_segment
+from hubless.builder.pipeline.written_files import segment_record, write_gone, write_query_time, write_segment
 from hubless.builder.recipe import StoredRecipe
 from hubless.knn import INDEXES, kinds_to_try
 from hubless.knn.aims import AUTO
@@ -110,9 +110,7 @@ class Rebuilt:
             link(folder / bundle.SOURCES, staged.folder / bundle.SOURCES)
         targets = Targets.of([view.segment for _, view in views], now.targets.dim, [view.gone for _, view in views])
         if self.draft.query_time is not None and not targets.is_as_built:
-            query_time = now.correction().query_time(StoredVectors(targets, "targets"))
-            if query_time is not None:
-                np.savez(staged.folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
+            write_query_time(staged.folder, now.correction().query_time(StoredVectors(targets, "targets")))
         more = {
             "segments": [segment_record(name, view, kinds.get(name, FLAT_KIND)) for name, view in views],
             "count": len(targets),

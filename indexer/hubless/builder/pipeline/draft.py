@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hubless.builder.indexing import IndexOrder, IndexResult, Place, build_index, in_segments, segment_name
 from hubless.builder.inputs import Contents, fit_index_basis
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.written_files import segment_record, write_fit, write_segment
+from hubless.builder.pipeline.written_files import segment_record, write_fit, write_query_time, write_segment
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
@@ -129,8 +129,7 @@ class VersionDraft:
             made = staged.made(bundle.FITS, staged.version)
             write_fit(made, self.correction, self.confidence, self.bank_sample, self.basis, contents.encoder)
         np.savez(folder / bundle.CANARY, allow_pickle=False, **self.canary)
-        if self.query_time is not None:
-            np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **self.query_time.arrays())
+        write_query_time(folder, self.query_time)
         return [segment_record(name, view, self.index.type) for name, view in zip(names, targets.stored, strict=True)]
 
     def manifest(

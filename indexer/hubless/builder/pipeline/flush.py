@@ -15,7 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.indexing import most_in_a_shard, segment_name
-from hubless.builder.pipeline.written_files import segment_record, write_fit, write_gone, write_segment
+from hubless.builder.pipeline.written_files import (
+    segment_record,
+    write_fit,
+    write_gone,
+    write_query_time,
+    write_segment,
+)
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.knn.index_files import make_index
@@ -124,8 +130,7 @@ def write_flushed(parts: Parts, staged: Staging, *, here: bool = True, **more: A
                 link(folder / file, staged.folder / file)
     else:
         np.savez(staged.folder / bundle.CANARY, allow_pickle=False, **parts.canary())
-    if (query_time := parts.prepared()) is not None:
-        np.savez(staged.folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
+    write_query_time(staged.folder, parts.prepared())
     kinds, total = {each.name: each.index for each in before.segments}, sum(len(view) for _, view in views)
     other = FLAT_KIND if here else before.index.type
     fields = {

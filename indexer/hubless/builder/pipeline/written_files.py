@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.indexing import kept_full, write_whole
+from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
 from hubless.measures.confidence.model import ConfidenceModel
@@ -73,6 +74,12 @@ def write_gone(folder: Path, views: Sequence[tuple[str, SegmentView]]) -> None:
             bits[name] = np.packbits(mask, bitorder="little")
     if bits:
         np.savez(folder / bundle.GONE, allow_pickle=False, **bits)
+
+
+def write_query_time(folder: Path, query_time: QueryTime | None) -> None:
+    """Write what the correction does with a query beyond the offsets; nothing if that is nothing."""
+    if query_time is not None:
+        np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
 
 
 def write_fit(
