@@ -45,11 +45,12 @@ from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFa
 from hubless.kernels.devices import on_device
 from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
+from hubless.search.collection import Collection
 from hubless.search.engines.base import StoredVectors
-from hubless.search.parts import Parts, traits_of
-from hubless.search.segments.memory import NewTargets
+from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem
-from hubless.search.transaction import changed_parts
+from hubless.search.transaction import Transaction
+from hubless.search.writes import Put, Remove
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
@@ -58,7 +59,7 @@ from hubless.store.locks import lease
 from hubless.store.remote.mirror import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import Basis
-from hubless.vectors.comparing import OF_QUERIES, comparison, side_of
+from hubless.vectors.comparing import OF_QUERIES, side_of
 from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
 
@@ -205,7 +206,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
                 write_arrow(plan.rows.table, staged.folder / bundle.SOURCES)
                 if not rows.count_with_vector:
                     raise InputError(TARGETS, "at least one target", "none")
-                grown = _grown(plan, rows, encoder, staged.folder)
+                grown = _grown(plan, rows, encoder)
                 if grown is None:
                     rows.contents.write(staged.folder)
                 make = _fit if plan.refit or before is None else _carry
@@ -281,7 +282,7 @@ def _grouping(plan: Plan, column: str, payload: pa.Table | None) -> Grouping:
     return checked_grouping(column, group_names(payload, column, "payload"), bank_groups(plan, column))
 
 
-def _grown(plan: Plan, rows: NextTargets, encoder: Encoder | None, folder: Path) -> Parts | None:
+def _grown(plan: Plan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
     """Return the collection with what the files brought and without what left them, in the indexes that it has.
 
     None if the correction is to be fitted anew, or the index trained, or the payload has columns that it did not have.
@@ -292,20 +293,17 @@ def _grown(plan: Plan, rows: NextTargets, encoder: Encoder | None, folder: Path)
     schema = None if rows.payload is None else rows.payload.schema
     if schema != before.payload_schema or not len(before.targets.stored[0].segment):
         return None
-    stay = np.concatenate([rows.kept, rows.bare])
-    targets = before.targets.without(np.setdiff1d(np.arange(len(before.targets)), stay))
+    base = Collection(replace(before, encoder=encoder))
+    transaction = Transaction(base, base)
+    leaving = np.setdiff1d(np.arange(len(before.targets)), np.concatenate([rows.kept, rows.bare]))
+    if len(leaving):
+        transaction.add(plan.seq, Remove(before.ids.array.take(pa.array(leaving))))
     if rows.put is not None:
         first, count = len(rows.kept), rows.put.shape[0]
-        vectors = in_memory(rows.put)
-        if before.manifest.index.precision == "float16":
-            vectors = comparison(before.manifest.metric).halved(vectors, TARGETS)
         payload = None if rows.payload is None else rows.payload.slice(first, count).combine_chunks()
-        offsets = before.correction().offsets(rows.put, traits=traits_of(before.manifest, payload, count))
-        stamps = np.stack([np.full(count, plan.seq), targets.next_rank(plan.seq) + np.arange(count)])
-        ids = rows.contents.ids.slice(first, count)
-        targets = targets.with_more(NewTargets(vectors, offsets, ids, payload, np.ones(count, np.bool_), stamps))
-    base = replace(before, manifest=before.manifest.model_copy(update={"count": len(before.targets)}), encoder=encoder)
-    grown = changed_parts(base, targets, plan.seq)
+        put = Put(in_memory(rows.put), rows.contents.ids.slice(first, count), payload)
+        transaction.add(plan.seq, put, before.targets.next_rank(plan.seq))
+    grown = replace(transaction.collection().parts, seq=plan.seq)
     return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
 
 
