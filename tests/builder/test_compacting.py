@@ -141,9 +141,8 @@ def test_collection_that_stays_flat_because_nothing_else_finds_enough_is_trained
     def missing(made, order, steps):
         candidate = tuned(made, order, steps)
         kinds.append(made[0].kind.name)
-        if kinds[-1] == "flat":
-            return candidate
-        return replace(candidate, setting=replace(candidate.setting, recall=0.1))
+        found = candidate.setting if kinds[-1] == "flat" else replace(candidate.setting, recall=0.1)
+        return replace(candidate, setting=found)
 
     monkeypatch.setattr(indexing, "_tuned", missing)
     lifecycle.create(
@@ -154,10 +153,8 @@ def test_collection_that_stays_flat_because_nothing_else_finds_enough_is_trained
     flush(home)
     made = lifecycle.compact(tmp_path, NAME)
     assert (made.index.type, sizes(made), kinds) == ("flat", [700], ["fastscan", "flat"])
-    assert lifecycle.compact(tmp_path, NAME) is None
-    put(home, [f"more-{row}" for row in range(60)], 4)
-    flush(home)
-    assert lifecycle.compact(tmp_path, NAME) is None
-    put(home, [f"again-{row}" for row in range(60)], 5)
-    flush(home)
+    for name in ("more", "again"):
+        assert lifecycle.compact(tmp_path, NAME) is None
+        put(home, [f"{name}-{row}" for row in range(60)], 4)
+        flush(home)
     assert sizes(lifecycle.compact(tmp_path, NAME)) == [820]

@@ -68,7 +68,7 @@ class VectorIndex(Protocol):
 
 
 class Exact:
-    """What compares each query with all, and so has no search parameters."""
+    """Compares each query with all, and so has no search parameters."""
 
     @property
     def kind(self) -> IndexType:

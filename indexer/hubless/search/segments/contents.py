@@ -19,7 +19,7 @@ RowNumbers: TypeAlias = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class _Contents:
-    """What n targets bring, row by row in their order."""
+    """Something of n targets, row by row in their order."""
 
     _views: Sequence[SegmentView]
     _numbers: Numbers
