@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from hubless.lab.experiments.tune import tune as tune
     from hubless.lab.matrices import SimilarityMatrices as SimilarityMatrices
     from hubless.lab.scan.scanning import scan as scan
+    from hubless.measures.confidence.cut import Cut as Cut
+    from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut
+    from hubless.measures.confidence.guarantee import guaranteed_cut as guaranteed_cut
     from hubless.search.collection import Collection as Collection
     from hubless.search.results import Explanation as Explanation
     from hubless.search.results import Hit as Hit
@@ -47,7 +50,9 @@ _PLACES = {
     "CORRECTIONS": "corrections.CORRECTIONS",
     "Catalog": "store.catalog.Catalog",
     "Collection": "search.collection.Collection",
+    "Cut": "measures.confidence.cut.Cut",
     "Explanation": "search.results.Explanation",
+    "GuaranteedCut": "measures.confidence.guarantee.GuaranteedCut",
     "Hit": "search.results.Hit",
     "HublessError": "errors.HublessError",
     "Index": "builder.index.Index",
@@ -67,6 +72,7 @@ _PLACES = {
     "correct": "builder.correct.correct",
     "diagnose": "lab.diagnose.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
+    "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
     "merge": "builder.lifecycle.merge",
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",

@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 293_000,
+    "library": 295_000,
     "service": 68_000,
-    "tests": 447_000,
-    "words": 35_550,
+    "tests": 450_500,
+    "words": 35_650,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,

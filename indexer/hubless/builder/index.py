@@ -226,7 +226,7 @@ class Index(Collection):
             rows = calibrating_rows(relevant, KnownItems(self.count, parts.ids), known_queries(items))
             labelled = np.flatnonzero([len(right) for right in rows])[:MOST_PAIRS]
             pairs = LabelledPairs(asked[labelled], [rows[query] for query in labelled])
-            model = parts.confidence.calibrate(answers_of(parts.ranker, pairs, self.strength), self.strength)
+            model = parts.confidence.calibrated_by(answers_of(parts.ranker, pairs, self.strength), self.strength)
             record = {"confidence": confidence_record(model)}
             for known in (self, self._opened_whole):
                 manifest = known.manifest.model_copy(update=record)

@@ -41,7 +41,7 @@ from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Sen
 from hubless.errors import HublessError, InputError, StorageError, UnknownField, names_of, storage_errors
 from hubless.kernels import sharding
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
-from hubless.measures.confidence.model import ConfidenceModel
+from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.search.parts import prior_of
 from hubless.store import bundle
@@ -305,7 +305,7 @@ class BuildVectors:
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
     relevant: list[I64] | None = None
-    calibrated: ConfidenceModel | None = None
+    calibrated: Cut | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
 
     @property

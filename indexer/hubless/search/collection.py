@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
-from hubless.measures.confidence.model import DEPTH
+from hubless.measures.confidence.level import DEPTH
 from hubless.search import canaries
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts

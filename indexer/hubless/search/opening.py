@@ -25,7 +25,7 @@ from hubless.errors import (
 )
 from hubless.knn import INDEXES, index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
-from hubless.measures.confidence.model import ConfidenceModel
+from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import engine
@@ -324,13 +324,13 @@ def _stored(folder: Path, manifest: bundle.Manifest, name: str, *shape: int | No
     return found
 
 
-def _read_confidence(folder: Path, manifest: bundle.Manifest) -> ConfidenceModel | None:
+def _read_confidence(folder: Path, manifest: bundle.Manifest) -> Cut | None:
     path = _of_fit(folder, manifest, bundle.CONFIDENCE)
     if f"{bundle.FITS}/{manifest.fit}/{bundle.CONFIDENCE}" not in manifest.files:
         return None
     state = bundle.read_arrays(path)
     with bundle.reading(path):
-        return ConfidenceModel.from_state(state, manifest.compared_dim)
+        return Cut.from_state(state, manifest.compared_dim)
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:

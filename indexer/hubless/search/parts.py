@@ -16,7 +16,7 @@ from hubless.corrections.prior import OWN_OFFSETS, PRIOR, NumberOfTarget
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.forks import cached_property
-from hubless.measures.confidence.model import ConfidenceModel
+from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors
@@ -48,7 +48,7 @@ class Parts:
     bank_sample: F32 | None
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
-    confidence: ConfidenceModel | None = None
+    confidence: Cut | None = None
     basis: Basis | None = None
     folder: Path | None = None
     known: MatchesCache | None = None

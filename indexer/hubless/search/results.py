@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.forks import cached_property
-from hubless.measures.confidence.model import Assessment
+from hubless.measures.confidence.assessment import Assessment
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.measures.confidence.model import DEPTH
+from hubless.measures.confidence.level import DEPTH
 from hubless.search.ranker import Ranked
 from hubless.vectors.arrays import F32, I64, check_between
 from hubless.vectors.comparing import COSINE, comparison

@@ -72,7 +72,7 @@ def test_manifest_that_is_not_as_it_was_sealed_is_damaged(tmp_path, change):
 def test_manifest_says_what_the_bundle_is(template):
     (version_id,) = small.entries(template)
     manifest = hubless.open(template, "photos").manifest
-    assert (manifest.format_version, manifest.collection, manifest.version) == (5, "photos", version_id)
+    assert (manifest.format_version, manifest.collection, manifest.version) == (6, "photos", version_id)
     assert (manifest.count, manifest.dim, manifest.metric) == (small.COUNT, small.DIM, "cosine")
     assert manifest.correction.name == "sn"
     assert manifest.correction.details["iterations"] == 10

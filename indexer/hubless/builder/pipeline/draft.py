@@ -23,7 +23,7 @@ from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import INDEXES, augment, cheapest_setting, recall_curve
-from hubless.measures.confidence.model import ConfidenceModel
+from hubless.measures.confidence.cut import Cut
 from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores
 from hubless.search.engines.embedded import FaissIndex
@@ -66,7 +66,7 @@ class VersionDraft:
     occurrence: NDArray[np.integer[Any]] | None = None
     bank_sample: F32 | None = None
     canary: Canary
-    confidence: ConfidenceModel | None = None
+    confidence: Cut | None = None
     basis: Basis | None = None
     index: IndexRecord
     measured: Measured | None = None
@@ -167,7 +167,7 @@ class VersionDraft:
         )
 
 
-def confidence_record(model: ConfidenceModel | None) -> ConfidenceRecord | None:
+def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
     """Return what a manifest says of a model of confidence."""
     return None if model is None else ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs)
 

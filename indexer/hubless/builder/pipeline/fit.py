@@ -23,7 +23,9 @@ from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, Correct
 from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
-from hubless.measures.confidence.model import DEPTH, Answers, ConfidenceModel, fit_confidence
+from hubless.measures.confidence.cut import Cut, fit_confidence
+from hubless.measures.confidence.labelled_answers import Answers
+from hubless.measures.confidence.level import DEPTH
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
 from hubless.progress import Steps
@@ -220,8 +222,8 @@ _MOST_RELEVANT = 100
 
 
 def confidence_of(
-    ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: ConfidenceModel | None
-) -> ConfidenceModel:
+    ranker: Ranker, bank: VectorSource, pairs: LabelledPairs | None, strength: float, before: Cut | None
+) -> Cut:
     """Fit the model on at most 1,000 bank queries (b, d)."""
     rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
     queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
@@ -229,7 +231,7 @@ def confidence_of(
     raw, full = (_ranked(ranker, queries, depth, each)[0] for each in (0.0, 1.0))
     model = fit_confidence(queries, raw, full)
     if pairs is not None:
-        return model.calibrate(answers_of(ranker, pairs, strength), strength)
+        return model.calibrated_by(answers_of(ranker, pairs, strength), strength)
     return model if before is None else model.with_calibration(before)
 
 

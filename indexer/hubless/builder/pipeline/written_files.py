@@ -11,7 +11,7 @@ from hubless.builder.indexing import kept_full, write_whole
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
-from hubless.measures.confidence.model import ConfidenceModel
+from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.full import ReducedIndex
 from hubless.search.segments.segment import Segment, SegmentView
@@ -85,7 +85,7 @@ def write_query_time(folder: Path, query_time: QueryTime | None) -> None:
 def write_fit(
     folder: Path,
     correction: CentredCorrection,
-    confidence: ConfidenceModel | None,
+    confidence: Cut | None,
     bank_sample: F32 | None,
     basis: Basis | None,
     encoder: Encoder | None,

@@ -18,7 +18,9 @@ from hubless.lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial,
 from hubless.lab.gallery import known_targets
 from hubless.lab.table import TextTable
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
-from hubless.measures.confidence.model import DEPTH, Answers, ConfidenceModel, fit_confidence
+from hubless.measures.confidence.cut import Cut, fit_confidence
+from hubless.measures.confidence.labelled_answers import Answers
+from hubless.measures.confidence.level import DEPTH
 from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
 from hubless.measures.labels import Labels, known_queries
 from hubless.measures.significance import Interval, bootstrap_interval
@@ -38,12 +40,12 @@ _POINTS = 200
 class TrialAnswers(NamedTuple):
     """The answers to the test queries of a trial, raw and at a strength, and the model of confidence of its bank."""
 
-    model: ConfidenceModel
+    model: Cut
     raw: Answers
     found: Answers
     strength: float
 
-    def outcomes(self, rows: slice | I64 = slice(None), model: ConfidenceModel | None = None) -> "Outcomes":
+    def outcomes(self, rows: slice | I64 = slice(None), model: Cut | None = None) -> "Outcomes":
         """Return how sure the answers to some of the queries are, and whether they are right."""
         model = model or self.model
         raw, found = self.raw.some(rows), self.found.some(rows)
@@ -270,7 +272,7 @@ def folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[Outcome
         expected = f"at least {FEWEST_PAIRS} labelled pairs to calibrate by in each trial"
         raise InputError("relevant", expected, labelled)
     for fold in (order[:labelled], order[labelled:]) if pairs is None else (order[:labelled],):
-        model = trial.model.calibrate(trial.found.some(fold), trial.strength)
+        model = trial.model.calibrated_by(trial.found.some(fold), trial.strength)
         yield trial.outcomes(np.setdiff1d(order, fold), model)
 
 

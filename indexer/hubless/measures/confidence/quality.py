@@ -11,7 +11,7 @@ PARTS = 10
 """Of the calibration error: queries in order of their confidence are cut in so many parts."""
 
 
-class Cut(NamedTuple):
+class PlainCut(NamedTuple):
     """A threshold, and the share of the queries that are at or above it. Share 0 with threshold 1: none is."""
 
     threshold: float
@@ -38,11 +38,11 @@ def coverage(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F6
     return ordered[ends].astype(np.float64), answered / len(scores), np.cumsum(right[order])[ends] / answered
 
 
-def cut_for(scores: NDArray[np.floating], right: NDArray[np.bool_], accuracy: float) -> Cut:
+def cut_for(scores: NDArray[np.floating], right: NDArray[np.bool_], accuracy: float) -> PlainCut:
     """Return the cut that answers the most queries while this share of the answers is right."""
     thresholds, shares, accuracies = coverage(scores, right)
     enough = np.flatnonzero(accuracies >= accuracy)
-    return Cut(float(thresholds[enough[-1]]), float(shares[enough[-1]])) if len(enough) else Cut(1.0, 0.0)
+    return PlainCut(float(thresholds[enough[-1]]), float(shares[enough[-1]])) if len(enough) else PlainCut(1.0, 0.0)
 
 
 def calibration_error(probabilities: NDArray[np.floating], right: NDArray[np.bool_], parts: int = PARTS) -> float:

@@ -17,7 +17,7 @@ from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
 from hubless.knn import IndexType, SearchParameters
 from hubless.knn.augment import AugmentedVectors, augment_queries
-from hubless.measures.confidence.model import DEPTH
+from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
 from hubless.search.engines.embedded import FaissIndex

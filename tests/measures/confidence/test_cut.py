@@ -3,17 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from hubless.measures.confidence.model import (
-    CONFIDENCE,
-    DEPTH,
-    PENALTIES,
-    PRESENCE,
-    Answers,
-    ConfidenceModel,
-    Level,
-    Logistic,
-    fit_confidence,
-)
+from hubless.measures.confidence.cut import CONFIDENCE, PRESENCE, Cut, fit_confidence
+from hubless.measures.confidence.labelled_answers import Answers
+from hubless.measures.confidence.level import DEPTH, PENALTIES, Level
+from hubless.measures.confidence.logistic import Logistic
 
 RNG = np.random.default_rng(3)
 NO_WEIGHTS = np.zeros(4, np.float32)
@@ -25,7 +18,7 @@ def sigmoid(value):
 
 def model(temperature=0.02, weights=NO_WEIGHTS, constant=0.0, **more):
     level = Level(temperature, np.asarray(weights, np.float32), constant)
-    return ConfidenceModel((level, level), **more)
+    return Cut((level, level), **more)
 
 
 def best_scores(m=50, b=DEPTH, seed=0):
@@ -54,7 +47,7 @@ def naive(best, query, level):
 def test_numbers_are_those_of_the_naive_reference(b):
     level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25)
     best, queries = best_scores(30, b), RNG.normal(size=(30, 4)).astype(np.float32)
-    made = ConfidenceModel((level, level))
+    made = Cut((level, level))
     found = assess(made, best, queries)
     for line in range(30):
         one = assess(made, best[[line]], queries[[line]])
@@ -123,7 +116,7 @@ def test_fit_on_scores_that_say_nothing_gives_a_model(scores):
 def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
     first, second = np.eye(2, 4, dtype=np.float32)
     raw, full = Level(0.02, first, 0.5), Level(0.04, second, 0.1)
-    made = ConfidenceModel((raw, full))
+    made = Cut((raw, full))
     assert made.level(0.0).constant == raw.constant
     np.testing.assert_array_equal(made.level(1.0).weights, full.weights)
     half = made.level(0.5)
@@ -198,13 +191,13 @@ def test_model_comes_back_from_its_state():
     queries = RNG.normal(size=(30, 4)).astype(np.float32)
     scores = best_scores(30)
     made = fit_confidence(queries, scores, scores + 1)
-    again = ConfidenceModel.from_state(made.state(), 4)
+    again = Cut.from_state(made.state(), 4)
     for strength in (0.0, 0.5, 1.0):
         one, other = (each.assess(queries, scores, scores, strength).numbers for each in (made, again))
         np.testing.assert_array_equal(one, other)
     assert all(array.dtype.kind in "fi" for array in made.state().values())
     with pytest.raises(ValueError, match="shapes"):
-        ConfidenceModel.from_state(made.state(), 5)
+        Cut.from_state(made.state(), 5)
 
 
 class TestLogistic:
@@ -246,7 +239,7 @@ def test_calibration_makes_probabilities_on_other_queries(pairs):
     queries, best, _, right = made_set(6000, seed=2)
     made = fit_confidence(queries[:1000], best[:1000], best[:1000])
     labelled, others = slice(1000, 1000 + pairs), slice(2000, None)
-    made = made.calibrate(Answers(queries[labelled], best[labelled], right[labelled], best[labelled]), 1.0)
+    made = made.calibrated_by(Answers(queries[labelled], best[labelled], right[labelled], best[labelled]), 1.0)
     found = made.assess(queries[others], best[others], best[others])
     assert found.calibrated
     order = np.argsort(found.confidence)

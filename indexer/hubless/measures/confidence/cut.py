@@ -1,0 +1,247 @@
+"""The model of confidence: fitted on past answers, applied to the best scores of a query, of ours or of any system.
+
+Of a query with best scores s_1 ≥ s_2 ≥ … it looks at two numbers, both without unit:
+
+    x = −log Σ_{i=2..11} exp((s_i − s_1)/τ)        how far the first hit is ahead of the others
+    z = (s_1 − q·w − c)/τ                          how far it is above what a second hit of such a query has
+
+Scores equal to s_1 count as one: these are copies, and each is right if one is. Confidence is σ(x·slope + intercept),
+presence the same of z. Without labels slopes and intercepts are fixed; labelled pairs fit them (Platt scaling), and
+find the cuts that keep a promise. x needs scores only; q·w is for who has vectors.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import exp, floor, inf
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hubless.errors import InputError
+from hubless.measures.confidence.assessment import Assessment
+from hubless.measures.confidence.guarantee import ACCURACIES, SURE, check_chance, guaranteed_cut, labels_needed
+from hubless.measures.confidence.labelled_answers import Answers
+from hubless.measures.confidence.level import DEPTH, NO_QUERY, Level
+from hubless.measures.confidence.logistic import Logistic
+from hubless.measures.confidence.score_lists import FEWEST_LISTS, check_enough, score_list, score_lists
+from hubless.vectors.arrays import F32, F64, check_between
+
+CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
+"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
+_DIGITS = 1e6
+"""Thresholds are rounded down, so that the answer that made one reaches it in float32 and in databases, too."""
+_MOST_KNOWN = 8
+"""So many strengths are kept, as queries may ask for any."""
+_KNOWN = {"temperature", "second", "depth", "slope", "intercept", "pairs", "sure", "distance", "cuts"}
+_NO_CUTS: tuple[float | None, ...] = (None,) * len(ACCURACIES)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Turns the best scores of queries into confidence and presence, which `pairs` calibrated at `strength`.
+
+    `levels` are for strengths 0 and 1, `curve` and `presence` those of x and z. `cuts` are the thresholds that keep the
+    promises of `ACCURACIES`, None where none does, with a chance of `sure`. `distance`: lower scores are better.
+    """
+
+    levels: tuple[Level, Level]
+    curve: Logistic = CONFIDENCE
+    presence: Logistic = PRESENCE
+    pairs: int = 0
+    strength: float = 1.0
+    sure: float = SURE
+    cuts: tuple[float | None, ...] = _NO_CUTS
+    distance: bool = False
+    _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def fit(cls, lists: Iterable[Iterable[float]], *, distance: bool = False) -> Self:
+        """Fit the model on past answers of any system, without labels and vectors.
+
+        Each list has the scores of one query's best hits, 11 at least if there are as many, first hit first. With
+        `distance` lower is better. Raises `InputError` for fewer than 20 lists of two scores and more, for scores that
+        are no numbers, or that rise from hit to hit where they should fall.
+        """
+        read = score_lists(lists, distance)
+        check_enough(read)
+        level = Level.of_lists(read)
+        return cls((level, level), distance=distance)
+
+    def confidence(self, scores: Iterable[float]) -> float:
+        """Return how likely the first hit is right, 0 to 1, by the scores of a query's best hits; 0 without hits.
+
+        Without labels it orders answers, and is no probability.
+        """
+        read = score_list(scores, self.distance)
+        return self.curve.of_one(self._lead(read)) if read else 0.0
+
+    def accept(self, scores: Iterable[float], accuracy: float = 0.9) -> bool:
+        """Return whether to answer a query, so that this share of the answers is right.
+
+        Raises `InputError` for a cut without labels, or with too few for this promise: it says how many more.
+        """
+        return self.confidence(scores) >= self.threshold(accuracy)
+
+    def calibrate(self, lists: Iterable[Iterable[float]], right: ArrayLike, *, sure: float = SURE) -> Self:
+        """Return the cut with confidence as a probability, and with thresholds that keep their promises.
+
+        `right` (p,) says of each list whether its first hit was right. The promise: of queries like these, the share of
+        right answers above a threshold is as high as asked for, with a chance of `sure`. Raises `InputError` for fewer
+        than 20 lists.
+        """
+        read, known = score_lists(lists, self.distance), np.asarray(right)
+        if known.dtype != np.bool_ or known.shape != (len(read),):
+            expected = f"true or false for each of the {len(read)} lists"
+            raise InputError("right", expected, f"{known.dtype} of shape {known.shape}")
+        some = np.flatnonzero([len(scores) > 0 for scores in read])
+        if len(some) < FEWEST_LISTS:
+            raise InputError("lists", f"at least {FEWEST_LISTS} with hits, better 200", len(some))
+        leads = np.array([self._lead(read[row]) for row in some])
+        return self._calibrated(leads, known[some], sure)
+
+    def threshold(self, accuracy: float, name: str = "accuracy", strength: float | None = None) -> float:
+        """Return the confidence from which on this share of the answers is right; infinity if none is sure enough.
+
+        An accuracy between two of `ACCURACIES` gets the higher one. Raises `InputError` as `accept`.
+        """
+        check_between(name, accuracy, 0, ACCURACIES[-1])
+        if not self.pairs:
+            raise InputError(name, "none, as confidence is not calibrated: labelled queries do that", accuracy)
+        if strength is not None and strength != self.strength:
+            raise InputError(name, f"none but at strength {self.strength:g}, which has labels", accuracy)
+        place = next(place for place, each in enumerate(ACCURACIES) if each >= accuracy)
+        found = self.cuts[place]
+        if found is None and (more := labels_needed(ACCURACIES[place], self.sure) - self.pairs) > 0:
+            expected = f"less, or {more} more labelled queries than the {self.pairs} that calibrated confidence"
+            raise InputError(name, expected, accuracy)
+        return inf if found is None else found
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the model of scores alone: twelve numbers, and whether scores are distances."""
+        level = self.levels[1]
+        return {
+            "temperature": level.temperature,
+            "second": level.constant,
+            "depth": level.depth,
+            "slope": self.curve.slope,
+            "intercept": self.curve.intercept,
+            "pairs": self.pairs,
+            "sure": self.sure,
+            "distance": self.distance,
+            "cuts": {f"{accuracy:g}": cut for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True)},
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any] | str) -> Self:
+        """Return the model of what `as_json` gave, or of its text. Raises `InputError` if it is something else."""
+        try:
+            given = json.loads(document) if isinstance(document, str) else dict(document)
+            if given.keys() != _KNOWN:
+                raise ValueError(f"has {', '.join(map(str, given))}")
+            level = Level(float(given["temperature"]), NO_QUERY, float(given["second"]), int(given["depth"]))
+            curve = Logistic(float(given["slope"]), float(given["intercept"]))
+            found = (given["cuts"][f"{accuracy:g}"] for accuracy in ACCURACIES)
+            cuts = tuple(None if cut is None else float(cut) for cut in found)
+            numbers = [level.temperature, level.constant, *curve, *(cut for cut in cuts if cut is not None)]
+            if not np.isfinite(numbers).all() or level.temperature <= 0 or not 1 < level.depth <= DEPTH:
+                raise ValueError("has numbers that no cut has")
+            pairs, sure, distance = int(given["pairs"]), float(given["sure"]), bool(given["distance"])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError("cut", "the JSON of a hubless.Cut", str(error)) from error
+        return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=distance)
+
+    def level(self, strength: float) -> Level:
+        if strength in self._known:
+            return self._known[strength]
+        raw, full = self.levels
+        temperature = max((1 - strength) * raw.temperature + strength * full.temperature, full.temperature / 10)
+        weights = raw.weights + np.float32(strength) * (full.weights - raw.weights)
+        made = Level(temperature, weights, (1 - strength) * raw.constant + strength * full.constant)
+        if len(self._known) < _MOST_KNOWN:
+            self._known[strength] = made
+        return made
+
+    def assess(self, queries: F32, best: F32, scores: F32, strength: float = 1.0) -> Assessment:
+        """Return how sure answers are, by scores (m, b) best first and the scores (m, k) of the hits, at a strength."""
+        if not best.shape[1]:
+            return Assessment(np.zeros((len(best), 2 + scores.shape[1]), np.float32), self.pairs > 0)
+        level, calibrated = self.level(strength), self.pairs > 0 and strength == self.strength
+        if len(best) == 1:
+            seen = best[0, :DEPTH].tolist()
+            x, z = level.numbers_of_one(queries[0], seen)
+            one, first, per = self.curve.of_one(x), seen[0], 1 / level.temperature
+            share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
+            return Assessment(np.array([[one, self.presence.of_one(z), *share]], np.float32), calibrated)
+        of_all, height = level.numbers(queries, best[:, :DEPTH])
+        confidence = self.curve(of_all)
+        over = np.minimum(scores.astype(np.float64) - best[:, :1], 0) * (1 / level.temperature)
+        columns = (confidence, self.presence(height), confidence[:, np.newaxis] * np.exp(over))
+        return Assessment(np.column_stack(columns).astype(np.float32), calibrated)
+
+    def calibrated_by(self, answers: Answers, strength: float, sure: float = SURE) -> Self:
+        """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
+
+        Presence is the probability if half of all queries have a right target: labelled pairs do not say how many do.
+        The model stays as it is if every target is right for all queries, as for a collection of one target.
+        """
+        if not answers.without.shape[1]:
+            return self
+        level = self.level(strength)
+        x, z = level.numbers(answers.queries, answers.best)
+        _, without = level.numbers(answers.queries, answers.without)
+        present = np.repeat([True, False], len(z))
+        presence = PRESENCE.fitted(np.concatenate([z, without]), present)
+        return replace(self._calibrated(x, answers.right, sure), presence=presence, strength=strength)
+
+    def with_calibration(self, other: "Cut") -> Self:
+        """Return the model with the calibration of another one: x and z have no unit, and mean the same in both."""
+        names = ("curve", "presence", "pairs", "strength", "sure", "cuts")
+        return replace(self, **{name: getattr(other, name) for name in names})
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {
+            "temperature": np.array([level.temperature for level in self.levels]),
+            "weights": np.stack([level.weights for level in self.levels]),
+            "constant": np.array([level.constant for level in self.levels]),
+            "confidence": np.array(self.curve),
+            "presence": np.array(self.presence),
+            "pairs": np.array(self.pairs),
+            "strength": np.array(self.strength),
+            "sure": np.array(self.sure),
+            "cuts": np.array([np.nan if cut is None else cut for cut in self.cuts]),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
+        names = ("temperature", "weights", "constant", "confidence", "presence", "cuts")
+        shapes = tuple(state[name].shape for name in names)
+        if shapes != ((2,), (2, dim), (2,), (2,), (2,), (len(ACCURACIES),)) or not (state["temperature"] > 0).all():
+            raise ValueError(f"a model of confidence of other shapes, {shapes}, or without temperature")
+        raw, full = map(Level, state["temperature"].tolist(), state["weights"], state["constant"].tolist())
+        return cls(
+            (raw, full),
+            Logistic(*state["confidence"].tolist()),
+            Logistic(*state["presence"].tolist()),
+            int(state["pairs"]),
+            float(state["strength"]),
+            float(state["sure"]),
+            tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist()),
+        )
+
+    def _lead(self, scores: list[float]) -> float:
+        level = self.levels[1]
+        return level.numbers_of_one(NO_QUERY, scores[: level.depth])[0]
+
+    def _calibrated(self, leads: F64, right: NDArray[np.bool_], sure: float) -> Self:
+        check_chance("sure", sure)
+        curve = CONFIDENCE.fitted(leads, right)
+        found = [guaranteed_cut(curve(leads), right, accuracy, sure).threshold for accuracy in ACCURACIES]
+        cuts = tuple(None if cut is None else floor(cut * _DIGITS) / _DIGITS for cut in found)
+        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=cuts)
+
+
+def fit_confidence(queries: F32, raw: F32, full: F32) -> Cut:
+    """Fit the model on bank queries (b, d) with their best scores (b, k) at strengths 0 and 1, without labels."""
+    return Cut((Level.fit(queries, raw), Level.fit(queries, full)))

@@ -1,0 +1,102 @@
+"""Cuts that keep a promise: of the answers above, at least this share is right, by labelled answers, and we are sure.
+
+Labelled answers stand in order of their confidence. For growing counts of the best ones, a binomial test asks if more
+than 1 − accuracy of such answers may be wrong. The last count before the first that may be so is the cut: one sequence
+that stops at its first failure needs no correction for many tests.
+"""
+
+from math import ceil, log
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hubless.errors import InputError
+from hubless.vectors.arrays import check_between
+
+ACCURACIES = (0.8, 0.85, 0.9, 0.95, 0.99)
+"""A calibrated model keeps a cut for each."""
+SURE = 0.9
+"""How sure a promise is, unless you ask for another chance."""
+_GROWTH = 0.1
+"""Each count is so much above the one before."""
+_ROOM = 1.5
+"""So many labels for each that the first test takes: then two of three queries may be answered from the start."""
+
+
+class GuaranteedCut(NamedTuple):
+    """A threshold, and the share of the labelled answers that are at or above it; None and 0 if nothing is sure enough.
+
+    `more` is how many more labels are needed before there is hope: 0 where a cut was found, or labels are no lack.
+    """
+
+    threshold: float | None
+    share: float
+    more: int = 0
+
+
+def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.9, sure: float = SURE) -> GuaranteedCut:
+    """Return the lowest threshold above which `accuracy` of the answers are right, with a chance of `sure`.
+
+    The promise is about queries like the labelled ones: for labels (m,) drawn from them, the cut is above the promised
+    share of wrong answers in at most 1 − sure of all draws. Tests are exact, after Clopper and Pearson (Biometrika
+    1934), in a fixed sequence (Bauer, Biometrical Journal 1991).
+
+    Parameters
+    ----------
+    confidence : (m,) higher is surer: any number that orders answers
+    right : (m,) whether the first hit was right
+    accuracy, sure : above 0 and below 1
+    """
+    check_chance("accuracy", accuracy)
+    check_chance("sure", sure)
+    values, known = np.asarray(confidence, np.float64).ravel(), np.asarray(right, np.bool_).ravel()
+    if len(values) != len(known):
+        raise InputError("right", f"one for each of the {len(values)} answers", len(known))
+    if not np.isfinite(values).all():
+        raise InputError("confidence", "finite numbers", "others")
+    order = np.argsort(-values, kind="stable")
+    ordered, wrong = values[order], np.cumsum(~known[order])
+    ends = np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))  # equals go together
+    found, count = None, first_test(accuracy, sure, len(values))
+    while count <= len(values):
+        end = int(ends[np.searchsorted(ends, count - 1)])
+        if not _passes(int(wrong[end]), end + 1, accuracy, sure):
+            break
+        found, count = end, max(end + 2, ceil((end + 1) * (1 + _GROWTH)))
+    if found is None:
+        return GuaranteedCut(None, 0.0, max(0, labels_needed(accuracy, sure) - len(values)))
+    return GuaranteedCut(float(ordered[found]), (found + 1) / len(values))
+
+
+def labels_needed(accuracy: float, sure: float = SURE) -> int:
+    """Return from how many labels on a cut can be hoped for: 57 for 0.9 and 0.9."""
+    return ceil(_ROOM * _least(1, accuracy, sure))
+
+
+def first_test(accuracy: float, sure: float, labels: int) -> int:
+    """Return how many of the best answers the first test takes: so many that one may be wrong, if there are as many."""
+    one = _least(1, accuracy, sure)
+    return one if one <= labels else _least(0, accuracy, sure)
+
+
+def _least(wrong: int, accuracy: float, sure: float) -> int:
+    """Return the least count that passes with so many wrong ones, 0 or 1."""
+    count = ceil(log(1 - sure) / log(accuracy) - 1e-9)
+    while not _passes(wrong, count, accuracy, sure):
+        count += 1
+    return count
+
+
+def _passes(wrong: int, count: int, accuracy: float, sure: float) -> bool:
+    """Return whether so few wrong ones have a chance of at most 1 − sure, if 1 − accuracy of all such are wrong."""
+    from scipy.special import bdtr  # here, as it takes as long to import as all else
+
+    return bool(bdtr(wrong, count, 1 - accuracy) <= (1 - sure) * (1 + 1e-9))
+
+
+def check_chance(name: str, value: float) -> None:
+    """Raise `InputError` unless 0 < value < 1."""
+    check_between(name, value, 0, 1)
+    if value in (0, 1):
+        raise InputError(name, "a number above 0 and below 1: no sample makes certain", value)

@@ -1,0 +1,36 @@
+"""Answers to labelled queries."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.measures.confidence.level import DEPTH
+from hubless.vectors.arrays import F32
+
+_ROUNDING = np.float32(1e-6)
+
+
+class Answers(NamedTuple):
+    """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`."""
+
+    queries: F32
+    best: F32
+    right: NDArray[np.bool_]
+    without: F32
+
+    @classmethod
+    def of(cls, queries: F32, scores: F32, rows: NDArray[np.integer], relevant: Sequence[NDArray[np.integer]]) -> Self:
+        """Return the answers of ranked rows (p, k) with scores (p, k), k more than 11 by the right rows of a query."""
+        among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
+        best = scores[:, :DEPTH]
+        tied: NDArray[np.bool_] = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
+        others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
+        width = min(DEPTH, int((~among).sum(axis=1).min()))
+        without = np.take_along_axis(scores, others, axis=1)[:, :width]
+        return cls(queries, best, np.any(tied & among[:, :DEPTH], axis=1), without)
+
+    def some(self, rows: slice | NDArray[np.integer]) -> "Answers":
+        """Return the answers to some of the queries."""
+        return Answers(self.queries[rows], self.best[rows], self.right[rows], self.without[rows])

@@ -1,0 +1,60 @@
+"""A logistic curve: a number that orders answers becomes a probability."""
+
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.vectors.arrays import F64
+
+_OF_CURVE = np.array([10.0, 1.0])
+"""Weight of the prior on slope and intercept."""
+_STEPS, _MOST = 100, 40
+
+
+class Logistic(NamedTuple):
+    """p(x) = 1 / (1 + exp(−slope·x − intercept)), which never falls."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, x: F64) -> F64:
+        p: F64 = 1 / (1 + np.exp(np.minimum(-self.slope * x - self.intercept, _MOST)))
+        return p
+
+    def of_one(self, x: float) -> float:
+        return 1 / (1 + exp(min(-self.slope * x - self.intercept, _MOST)))
+
+    def fitted(self, x: NDArray[np.floating], right: NDArray[np.bool_]) -> "Logistic":
+        """Return the likeliest curve by labels (p,) at x (p,), with this one as the prior. It does not fall.
+
+        Newton steps, halved until they help (Platt, Advances in Large Margin Classifiers, 1999). On six real sets this
+        was better than isotonic regression with 50 to 800 labels, and better than no prior up to 200.
+        """
+        columns = np.column_stack([x, np.ones(len(x))]).astype(np.float64)
+        prior = np.array(self, np.float64)
+
+        def loss(at: F64) -> float:
+            values = columns @ at
+            return float(np.logaddexp(0, values).sum() - values[right].sum() + _OF_CURVE @ (at - prior) ** 2 / 2)
+
+        at = prior.copy()
+        for _ in range(_STEPS):
+            p = 1 / (1 + np.exp(-np.clip(columns @ at, -_MOST, _MOST)))
+            slope = columns.T @ (p - right) + _OF_CURVE * (at - prior)
+            step = np.linalg.solve((columns * (p * (1 - p))[:, np.newaxis]).T @ columns + np.diag(_OF_CURVE), slope)
+            before = loss(at)
+            while np.abs(step).max() > 1e-9 and loss(at - step) > before:
+                step /= 2
+            at = at - step
+            if np.abs(step).max() < 1e-9:
+                break
+        if at[0] < 0:  # worse than no order at all: every answer is as likely
+            share = (right.sum() + 1) / (len(right) + 2)
+            return Logistic(0.0, float(np.log(share / (1 - share))))
+        return Logistic(*at.tolist())
+
+
+CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
+"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
