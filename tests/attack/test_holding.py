@@ -1,5 +1,7 @@
 """Connections that are held: each ends in time, and a full house takes the next client all the same."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import httpx
 import pytest
 from support.raw import LIVE, answers, ask, connect, read_to_end, request, send
@@ -29,24 +31,34 @@ HELD = {
 }
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_held_connection_ends(victim, name):
-    first, again, statuses = HELD[name]
-    received = b""
-    with connect(victim.url) as connection:
+def received(url, first, again):
+    """What comes until the connection ends."""
+    parts = []
+    with connect(url) as connection:
         send(connection, first)
         connection.settimeout(0.1)
         while True:
             try:
-                part = connection.recv(2**16)
-                if not part:
+                parts.append(connection.recv(2**16))
+                if not parts[-1]:
                     break
-                received += part
             except TimeoutError:
                 send(connection, again)
             except ConnectionResetError:
                 break
-    assert [answer.status for answer in answers(received)] == statuses
+    return b"".join(parts)
+
+
+@pytest.fixture(scope="module")
+def held(victim):
+    """All of them at the same time, as each takes a second or more."""
+    with ThreadPoolExecutor(len(HELD)) as pool:
+        return {name: pool.submit(received, victim.url, first, again) for name, (first, again, _) in HELD.items()}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_held_connection_ends(held, name):
+    assert [answer.status for answer in answers(held[name].result())] == HELD[name][2]
 
 
 @pytest.mark.parametrize("name", ["nothing", "one byte after an early answer"])
