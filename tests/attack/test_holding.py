@@ -31,34 +31,29 @@ HELD = {
 }
 
 
-def received(url, first, again):
-    """What comes until the connection ends."""
-    parts = []
+def statuses(url, first, again):
+    """Those of all answers until the connection ends."""
+    received = b""
     with connect(url) as connection:
         send(connection, first)
         connection.settimeout(0.1)
         while True:
             try:
-                parts.append(connection.recv(2**16))
-                if not parts[-1]:
+                part = connection.recv(2**16)
+                if not part:
                     break
+                received += part
             except TimeoutError:
                 send(connection, again)
             except ConnectionResetError:
                 break
-    return b"".join(parts)
+    return [answer.status for answer in answers(received)]
 
 
-@pytest.fixture(scope="module")
-def held(victim):
-    """All of them at the same time, as each takes a second or more."""
-    with ThreadPoolExecutor(len(HELD)) as pool:
-        return {name: pool.submit(received, victim.url, first, again) for name, (first, again, _) in HELD.items()}
-
-
-@pytest.mark.parametrize("name", HELD)
-def test_held_connection_ends(held, name):
-    assert [answer.status for answer in answers(held[name].result())] == HELD[name][2]
+def test_held_connections_end(victim):
+    with ThreadPoolExecutor(len(HELD)) as pool:  # at the same time, as each takes a second or more
+        found = {name: pool.submit(statuses, victim.url, *sent) for name, (*sent, _) in HELD.items()}
+    assert {name: held.result() for name, held in found.items()} == {name: held[2] for name, held in HELD.items()}
 
 
 @pytest.mark.parametrize("name", ["nothing", "one byte after an early answer"])

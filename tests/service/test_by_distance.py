@@ -85,10 +85,14 @@ def put(client, first, last):
 
 
 def give_bank(client, queries, count, **more):
-    """Put bank queries, and wait until a version of so many is served."""
+    """Put bank queries, and wait until the process that fits them has ended."""
     client.put(f"{NOTES}/bank", json={"vectors": queries.tolist()} | more).raise_for_status()
-    made = until(lambda: (now := client.get(f"{NOTES}/bank").json()).get("queries") == count and now)
-    assert made["correction"] == "csls"
+
+    def ended():
+        bank = client.get(f"{NOTES}/bank").json()
+        return bank["waiting"] is None and bank["work"]["state"] == "done" and bank["queries"] == count and bank
+
+    assert until(ended)["correction"] == "csls"
 
 
 def vector(client, row):
