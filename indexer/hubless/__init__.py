@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hubless.search.results import Point as Point
     from hubless.search.results import Results as Results
     from hubless.search.results import SideBySide as SideBySide
+    from hubless.search.scores.score_correction import ScoreCorrection as ScoreCorrection
     from hubless.store.aliases import Alias as Alias
     from hubless.store.bundle import Manifest as Manifest
     from hubless.store.catalog import Catalog as Catalog
@@ -60,6 +61,7 @@ _PLACES = {
     "Point": "search.results.Point",
     "RemoteCatalog": "store.remote.mirror.RemoteCatalog",
     "Results": "search.results.Results",
+    "ScoreCorrection": "search.scores.score_correction.ScoreCorrection",
     "SideBySide": "search.results.SideBySide",
     "SimilarityMatrices": "lab.matrices.SimilarityMatrices",
     "VersionInfo": "store.catalog.VersionInfo",

@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 295_000,
+    "library": 302_300,
     "service": 68_000,
-    "tests": 450_500,
-    "words": 35_650,
+    "tests": 454_700,
+    "words": 36_300,
     "settings": 40,
     "knobs": 264,
     "options_of_a_command": 12,

@@ -4,7 +4,9 @@
 per target: exp(mean entropy) = P.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -73,9 +75,8 @@ def resolve_temperature(
 
 
 def temperature_of(similarities: F32, wanted: float) -> Temperature:
-    """Find log τ by the secant method: the perplexity rises with τ, from the number of ties at the top to b.
+    """Return the temperature whose perplexity over similarities (n, b) to the bank is the one that is wanted.
 
-    Of normal similarities the entropy is log b − σ²/2τ², so log(log b − entropy) falls by 2·log τ; of others, nearly.
     Raises `InputError` for similarities that are too small for float32.
     """
     spread = float(similarities.std(axis=1, dtype=np.float64).mean())
@@ -84,14 +85,23 @@ def temperature_of(similarities: F32, wanted: float) -> Temperature:
     if not LEAST_SPREAD <= spread < np.inf:
         expected = f"products with the query bank that differ by {LEAST_SPREAD:g} or more: scale the vectors"
         raise InputError("targets", expected, f"a standard deviation of {spread:g}")
+    return temperature_by(partial(mean_entropy, similarities), spread, similarities.shape[1], wanted)
+
+
+def temperature_by(entropy: Callable[[float], float], spread: float, count: int, wanted: float) -> Temperature:
+    """Find log τ by the secant method: the perplexity rises with τ, from the number of ties at the top to `count`.
+
+    `entropy` is that of a temperature, in nats, and `spread` the standard deviation of the similarities. Of normal ones
+    the entropy is log b − σ²/2τ², so log(log b − entropy) falls by 2·log τ; of others, nearly.
+    """
     low, high = np.log(spread / BRACKET), np.log(spread * BRACKET)
-    most = np.log(similarities.shape[1])
+    most = np.log(count)
     lacking = most - np.log(float(wanted))
     here, slope = float(np.clip(np.log(spread) - np.log(2 * lacking) / 2, low, high)), -2.0
     last: tuple[float, float] | None = None
     for steps in range(1, MOST_STEPS):
-        entropy = mean_entropy(similarities, float(np.exp(here)))
-        excess = float(np.log(max(most - entropy, SMALLEST_LACK) / lacking))
+        reached = entropy(float(np.exp(here)))
+        excess = float(np.log(max(most - reached, SMALLEST_LACK) / lacking))
         low, high = (here, high) if excess > 0 else (low, here)
         if last is not None and excess != last[1]:
             slope = (excess - last[1]) / (here - last[0])
@@ -100,4 +110,4 @@ def temperature_of(similarities: F32, wanted: float) -> Temperature:
             break
         last = here, excess
         here = here + step if low < here + step < high and steps < MOST_SECANTS else (low + high) / 2
-    return Temperature(float(np.exp(here)), float(np.exp(entropy)))
+    return Temperature(float(np.exp(here)), float(np.exp(reached)))

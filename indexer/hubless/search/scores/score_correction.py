@@ -1,0 +1,189 @@
+"""Corrects lists of scores of any search by what its log shows: one offset an item, without a vector."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hubless.errors import InputError, one_line, storage_errors
+from hubless.forks import cached_property
+from hubless.measures.confidence.cut import Cut
+from hubless.measures.confidence.guarantee import SURE
+from hubless.measures.confidence.score_lists import FEWEST_LISTS
+from hubless.search.scores.logged_lists import ScoreLists
+from hubless.search.scores.reading import Lists, read_lists
+from hubless.store.durable import replaced
+from hubless.vectors.arrays import F64, check_between
+from hubless.vectors.fetched import fetched_file
+from hubless.vectors.object_rows import brief
+
+FORMAT = 1
+_KEY, _COLUMNS = b"hubless.scores", ("id", "offset")
+
+
+class Reranked(NamedTuple):
+    """A list, best first: ids, corrected scores, and the offsets that were taken off."""
+
+    ids: list[Any]
+    scores: list[float]
+    offsets: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCorrection:
+    """Offsets h of the items of a search: a hub's is positive. A score is corrected to s − h, a distance to d + h.
+
+    `fit` makes it of past lists, by Sinkhorn between the queries and the items that they found: below a list lies a
+    floor, s_K − ½·median(s_1 − s_K). The temperature, the shrinkage, and what counts once are as in `auto`. An item
+    that no list has gets the smallest offset. `details` say how it came about; `distance` that lower is better. `cut`
+    tells from corrected scores how likely the first hit is right; None after fewer than 20 lists.
+    """
+
+    ids: pa.Array
+    values: F64
+    distance: bool = False
+    details: dict[str, Any] = field(default_factory=dict)
+    cut: Cut | None = None
+
+    @classmethod
+    def fit(cls, lists: Lists, *, distance: bool = False) -> Self:
+        """Fit it on past lists of first hits, 50 each if you can; 1,000 queries are enough, 100 bring half.
+
+        `lists`: pairs of ids and scores, one a query, or mappings or a table of Arrow, pandas or polars with the
+        columns `ids` and `scores`; or a table with `query`, `id` and `score`. Scores may have any unit, and any zero
+        for each query. Raises `InputError` that names the list and the hit.
+        """
+        return cls.of(read_lists(lists, distance=distance), distance=distance)
+
+    @classmethod
+    def of(cls, lists: ScoreLists, *, distance: bool = False) -> Self:
+        """Fit it on lists that were read."""
+        from hubless.search.scores.fitted_lists import fit_lists  # who only applies it needs no method
+
+        firsts, copies = lists.distinct()
+        some = lists if len(firsts) == lists.count else lists.taken(firsts)
+        offsets, details = fit_lists(some.heights(), copies)
+        several = int((np.diff(lists.starts) > 1).sum())
+        cut = Cut.fit(some.corrected(offsets)) if several >= FEWEST_LISTS else None
+        return cls(lists.ids, offsets, distance, details, cut)
+
+    @cached_property
+    def offsets(self) -> dict[Any, float]:
+        """The offset of each item that was found, by its id, in units of the score."""
+        return dict(zip(self.ids.to_pylist(), self.values.tolist(), strict=True))
+
+    @cached_property
+    def smallest(self) -> float:
+        """The offset of an item that no list has."""
+        return float(self.values.min())
+
+    def rerank(
+        self, ids: Sequence[Any], scores: Sequence[float], limit: int | None = None, strength: float = 1.0
+    ) -> Reranked:
+        """Return a list in its corrected order; ask the search for 50 hits, and take the `limit` best of them.
+
+        Equal scores stay in their order. Raises `InputError` for ids and scores of two lengths, or no finite number.
+        """
+        check_between("strength", strength, 0, 10)
+        if len(ids) != len(scores):
+            raise InputError("scores", f"as many as ids, {len(ids)}", len(scores))
+        known, other, sign = self.offsets, self.smallest, -1.0 if self.distance else 1.0
+        try:
+            taken = [strength * known.get(each, other) for each in ids]
+            corrected = [float(score) - sign * h for score, h in zip(scores, taken, strict=True)]
+        except (TypeError, ValueError) as error:
+            raise InputError("scores", "a number for each id", one_line(error)) from error
+        if not np.isfinite(corrected).all():
+            place = int(np.argmin(np.isfinite(corrected)))
+            raise InputError(f"scores[{place}]", "a finite number", brief(scores[place]))
+        order = sorted(range(len(corrected)), key=lambda place: -sign * corrected[place])[:limit]
+        return Reranked(*([values[place] for place in order] for values in (list(ids), corrected, taken)))
+
+    def confidence(self, ids: Sequence[Any], scores: Sequence[float]) -> float:
+        """Return how likely the first hit of the corrected list is right, 0 to 1; 0 without hits.
+
+        Without `calibrate` it orders answers, and is no probability. Give 11 hits or more.
+        """
+        return self._cut.confidence(self._best(ids, scores))
+
+    def accept(self, ids: Sequence[Any], scores: Sequence[float], accuracy: float = 0.9) -> bool:
+        """Return whether to answer, so that this share of the answers is right. It needs `calibrate`."""
+        return self._cut.accept(self._best(ids, scores), accuracy)
+
+    def calibrate(self, lists: Lists, relevant: Sequence[Any], *, sure: float = SURE) -> Self:
+        """Return the correction with confidence as a probability, and a threshold that `accept` keeps.
+
+        `relevant`: the id of the right item of each list, or a list of ids. The lists should not be those that it was
+        fitted on. Raises `InputError` for fewer than 20 lists, and as `fit`.
+        """
+        given = list(lists)
+        if len(given) != len(relevant):
+            raise InputError("relevant", f"{len(given)} entries, one for each list", len(relevant))
+        pairs = [each if isinstance(each, tuple) else (each["ids"], each["scores"]) for each in given]
+        best = [self.rerank(*pair) for pair in pairs]
+        right = [
+            bool(found.ids) and found.ids[0] in (labels if isinstance(labels, list | tuple | set) else [labels])
+            for found, labels in zip(best, relevant, strict=True)
+        ]
+        return replace(self, cut=self._cut.calibrate([self._similar(found.scores) for found in best], right, sure=sure))
+
+    @property
+    def _cut(self) -> Cut:
+        if self.cut is None:
+            expected = f"a log of at least {FEWEST_LISTS} lists with two hits or more, to tell confidence"
+            raise InputError("lists", expected, self.details.get("lists", 0))
+        return self.cut
+
+    def _best(self, ids: Sequence[Any], scores: Sequence[float]) -> list[float]:
+        return self._similar(self.rerank(ids, scores).scores)
+
+    def _similar(self, scores: list[float]) -> list[float]:
+        return [-score for score in scores] if self.distance else scores
+
+    def save(self, path: str | Path) -> None:
+        """Write a Parquet file with the columns `id` and `offset`; the rest is JSON in its metadata, `hubless.scores`.
+
+        Another file of that name is replaced, whole or not at all.
+        """
+        table = pa.table(dict(zip(_COLUMNS, (self.ids, pa.array(self.values)), strict=True)))
+        said = {
+            "format": FORMAT,
+            "distance": self.distance,
+            "details": self.details,
+            "cut": self.cut and self.cut.as_json(),
+        }
+        stored = table.replace_schema_metadata({_KEY: orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY)})
+        with storage_errors(Path(path)), replaced(Path(path)) as temporary:
+            pq.write_table(stored, temporary)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote. Raises `StorageError` if there is no such file, `InputError` if it is another."""
+        where = fetched_file(Path(path), "scores")
+        name = f"scores ({where.name})"
+        try:
+            return cls.of_table(pq.read_table(where), name)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(name, "a file that hubless log wrote", one_line(error)) from error
+
+    @classmethod
+    def of_table(cls, table: pa.Table, name: str) -> Self:
+        """Return the correction that a table holds. Raises `InputError` for another table, `ValueError` for JSON."""
+        said = orjson.loads((table.schema.metadata or {}).get(_KEY, b"null"))
+        if not isinstance(said, dict) or table.column_names[: len(_COLUMNS)] != [*_COLUMNS]:
+            raise InputError(name, "a file that hubless log wrote", f"columns {', '.join(table.column_names)}")
+        if said.get("format") != FORMAT:
+            raise InputError(name, f"format {FORMAT}", f"format {said.get('format')}, of another hubless")
+        ids, values = (table.column(column).combine_chunks() for column in _COLUMNS)
+        numbers = np.asarray(values.to_numpy(zero_copy_only=False), np.float64)
+        if not len(numbers) or ids.null_count or not np.isfinite(numbers).all():
+            raise InputError(name, "ids with finite offsets", "none, nulls or other numbers")
+        cut = None if said["cut"] is None else Cut.from_json(said["cut"])
+        return cls(ids, numbers, bool(said["distance"]), dict(said["details"]), cut)
