@@ -2,10 +2,11 @@
 
 A folder holds `queries.npy`, `targets.npy` and `gt.npy` (the row of each query's right target). Each set is split by
 the strict protocol (docs/lab.md), with seeds 0 to 9: the bank is the queries whose targets are not searched. No score
-sees a label; figures are means over the splits. Then 50, 100 and 200 test queries calibrate confidence for the others.
+sees a label; figures are means over the splits. Then 50, 100 and 200 test queries calibrate confidence for the others,
+and cuts are tried: see `benchmarks.promises`.
 
-Writes `docs/images/confidence.json`, the table in `docs/confidence.md` and the sentence in `README.md`. Without folders
-it takes the numbers that are there.
+Writes `docs/performance/confidence.json`, the tables and the plot in `docs/confidence.md`, and the sentence in
+`README.md`. Without folders it takes the numbers that are there.
 """
 
 import argparse
@@ -18,19 +19,23 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import promises
 from benchmarks.gains import NAMES
 from benchmarks.real_sets import open_set
 from hubless.lab.experiments.abstain import ACCURACY, Abstention, CutQuality, Outcomes, folds, trial_answers
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Labelled
+from hubless.measures.confidence.guarantee import SURE
 from hubless.measures.confidence.quality import calibration_error
 
 PAIRS = (50, 100, 200)
 SEEDS = 10
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "docs" / "images" / "confidence.json"
+KEPT = ROOT / "docs" / "performance" / "confidence.json"
+PLOT = ROOT / "docs" / "images" / "promises.svg"
 PAGE, README = ROOT / "docs" / "confidence.md", ROOT / "README.md"
 TABLE = re.compile(r"(?s)\| set \| hit 1 right.*?\n(?=\n)")
+PROMISES = re.compile(r"(?s)\| set \| guaranteed.*?\n(?=\n)")
 SENTENCE = re.compile(r"(?s)- \*\*Confidence\*\*: .*?\(docs/confidence\.md\)\)\.")
 """A point of a list in the README."""
 WIDTH = 120
@@ -40,7 +45,7 @@ def measure(folder: Path, seeds: int) -> dict[str, Any]:
     """Return the figures of a set: the means over the splits, and the errors of all splits together."""
     data, method = open_set(folder), Method("auto")
     trials = [trial_answers(trial, method) for trial in Labelled(data.pairs, None, None).trials(seeds)]
-    each = [Abstention.of(method.label, ACCURACY, [trial.outcomes()]) for trial in trials]
+    each = [Abstention.of(method.label, ACCURACY, SURE, [trial.outcomes()]) for trial in trials]
     found: dict[str, Any] = {"set": data.name, "right": _mean([one.answers_right[1] for one in each])}
     found["cosine"] = _figures([(one.cosine, one.presence_cosine) for one in each])
     found["confidence"] = _figures([(one.confidence, one.presence) for one in each])
@@ -52,7 +57,7 @@ def measure(folder: Path, seeds: int) -> dict[str, Any]:
             "of one split": _mean([calibration_error(split.confidence, split.right) for split in splits]),
             "presence": round(calibration_error(whole.presence, whole.present), 4),
         }
-    return found
+    return found | {"scores alone": promises.from_scores(trials), "promises": promises.promises(trials)}
 
 
 def _figures(splits: Sequence[tuple[CutQuality, float]]) -> dict[str, float]:
@@ -72,7 +77,7 @@ def with_mean(sets: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     means = {
         name: {each: float(np.mean([found[name][each] for found in sets])) for each in figures}
         for name, figures in sets[0].items()
-        if isinstance(figures, dict)
+        if isinstance(figures, dict) and name != "promises"
     }
     return [*sets, {"set": "mean", **means}]
 
@@ -112,12 +117,15 @@ def main() -> None:
     parser.add_argument("--no-write", action="store_true", help="print only")
     given = parser.parse_args()
     sets = [measure(folder, given.seeds) for folder in given.folders] or json.loads(KEPT.read_text())
-    print(*table(sets), "", sentence(sets), sep="\n")
+    print(*table(sets), "", *promises.table(sets, NAMES), "", sentence(sets), sep="\n")
     if not given.no_write:
         KEPT.write_text("[\n" + ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets) + "\n]\n")
         rows = "\n".join(table(sets)) + "\n"
         said = fill(sentence(sets), WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        PAGE.write_text(TABLE.sub(lambda _: rows, PAGE.read_text("utf-8")), "utf-8")
+        kept = "\n".join(promises.table(sets, NAMES)) + "\n"
+        page = TABLE.sub(lambda _: rows, PAGE.read_text("utf-8"))
+        PAGE.write_text(PROMISES.sub(lambda _: kept, page), "utf-8")
+        promises.chart(sets).save(PLOT)
         README.write_text(SENTENCE.sub(lambda _: said, README.read_text("utf-8")), "utf-8")
 
 

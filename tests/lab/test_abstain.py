@@ -55,6 +55,7 @@ def test_collection_is_measured_as_it_is_served():
     ("options", "message"),
     [
         ({"accuracy": 1.5}, "accuracy: expected a number of at least 0 and at most 1, got 1.5"),
+        ({"sure": 1}, "sure: expected a number above 0 and below 1"),
         ({"pairs": 1}, "pairs: expected at least 20"),
         ({"pairs": 19}, "pairs: expected at least 20, better 100 and more, got 19"),
         ({"correction": "best"}, "correction: expected one of"),
@@ -75,8 +76,22 @@ def test_tune_says_which_threshold_answers_how_many():
     options = {"corrections": ["none", "csls"], "seeds": 2}
     found = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, **options)
     assert found.abstention.correction.split()[0] == found.correction
-    assert any("min_confidence" in note and "80% right" in note for note in found.notes)
+    assert any("min_confidence" in note and "80% right, 90% sure" in note for note in found.notes)
+    kept = found.abstention.confidence.guaranteed
+    assert 0 < kept.share < found.abstention.confidence.answered
+    surer = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, sure=0.999, **options)
+    assert surer.abstention.confidence.guaranteed.share < kept.share
     assert tune(HUBBY.queries, HUBBY.targets, RIGHT, **options).abstention is None
+
+
+def test_promise_counts_each_query_once_and_says_how_many_are_lacking():
+    few = pairs(130, noise=0.9)
+    found = abstain(few.queries, few.targets, [rows.tolist() for rows in few.relevant], metric="cosine", accuracy=0.95)
+    assert found.queries > 600  # ten splits, of which each query makes one promise
+    assert found.confidence.guaranteed.share in np.arange(131) / 130
+    lacking = measured(seeds=1, accuracy=0.99)
+    assert "labelled queries are needed" in lacking.threshold_sentence()
+    assert lacking.confidence.guaranteed.more == 582 - 200
 
 
 def test_without_labels_confidence_orders_answers_and_is_no_probability():

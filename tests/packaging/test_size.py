@@ -9,12 +9,12 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 302_300,
+    "library": 302_950,
     "service": 68_000,
-    "tests": 454_700,
-    "words": 36_300,
+    "tests": 455_950,
+    "words": 36_700,
     "settings": 40,
-    "knobs": 264,
+    "knobs": 267,
     "options_of_a_command": 12,
     "entries": 17,
 }

@@ -113,6 +113,8 @@ WRONG = [
     ({"vector": GOOD, "min_confidence": "0.5"}, "invalid_input", "min_confidence", 'the string "0.5"'),
     ({"vector": GOOD, "min_presence": 1.1}, "invalid_input", "min_presence", "1.1"),
     ({"vector": GOOD, "min_presence": True}, "invalid_input", "min_presence", "true"),
+    ({"vector": GOOD, "min_accuracy": 2}, "invalid_input", "min_accuracy", "2"),
+    ({"vector": GOOD, "min_accuracy": 0.9}, "invalid_input", "min_accuracy", "0.9"),
 ]
 
 

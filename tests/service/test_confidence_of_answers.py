@@ -60,6 +60,37 @@ def test_clients_read_all_of_it_and_send_the_thresholds(server, words, vector):
         assert client.collection("words").confidence["calibrated"] is False
 
 
+@pytest.fixture(scope="module")
+def calibrated():
+    """An index whose first hits are right where they are far ahead, and the queries."""
+    problem = with_hubs(targets=60, bank=400, dim=16, seed=1)
+    index = hubless.Index("none", "cosine").fit(problem.bank, problem.targets)
+    best = index.query(problem.bank, 2)
+    sure = best.confidence > np.quantile(best.confidence, 0.4)
+    index.calibrate(problem.bank, np.where(sure, best.rows[:, 0], best.rows[:, 1]))
+    return index, problem.bank
+
+
+def test_accuracy_leaves_out_what_it_cannot_promise(serve, calibrated):
+    index, queries = calibrated
+    expected = index.query(queries, min_accuracy=0.9).answered
+    assert 0.3 < expected.mean() < 0.7
+    with serve({"words": index}) as (client, _):
+        asked = [{"vector": query.tolist(), "min_accuracy": 0.9, "limit": 2} for query in queries[:50]]
+        results = client.post(f"{WORDS}/query/batch", json={"queries": asked}).json()["results"]
+        assert [result["answered"] for result in results] == expected[:50].tolist()
+        assert [len(result["hits"]) for result in results] == [2 * int(each) for each in expected[:50]]
+        left_out = queries[int(np.argmin(expected))].astype(np.float32)
+        answer = client.post(f"{WORDS}/query?min_accuracy=0.9", content=left_out.tobytes(), headers=OCTETS).json()
+        assert (answer["answered"], answer["hits"]) == (False, [])
+        assert client.get(WORDS).json()["confidence"]["accuracies"][:3] == [0.8, 0.85, 0.9]
+        with Client(str(client.base_url)) as caller:
+            assert not caller.query("words", left_out, min_accuracy=0.9).answered
+            assert caller.query("words", left_out, min_accuracy=0).answered
+            cut = caller.query_batch("words", queries[:20], min_accuracy=0.9)
+            assert [hits.answered for hits in cut] == expected[:20].tolist()
+
+
 def test_metrics_have_mean_confidence_and_the_share_left_out(serve, words, vector):
     with serve({"words": words}) as (client, _):
         queries = [{"vector": vector.tolist(), "min_confidence": least} for least in (0, 0, 0, 1)]

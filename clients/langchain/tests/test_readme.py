@@ -21,4 +21,4 @@ def test_text_names_what_is_there():
 
     names = set(re.findall(r"`([a-z_]+)(?:\(|`)", README[README.index("All methods") :]))
     missing = {name for name in names if "_" in name and not hasattr(HublessVectorStore, name)}
-    assert missing <= {"score_threshold", "group_by", "min_confidence", "min_presence"}
+    assert missing <= {"score_threshold", "group_by", "min_accuracy", "min_confidence", "min_presence"}

@@ -48,11 +48,13 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
         strength: float | None = None,
         filter: dict[str, Any] | None = None,
         min_confidence: float | None = None,
+        min_accuracy: float | None = None,
     ) -> dict[str, Any]:
         """Find what fits a text best.
 
         strength: 0 is raw, 1 the full correction. filter: such as {"genre": "law"} or {"field": "year", "gte": 2000}.
         min_confidence: no hits if the best one is right with a lower probability.
+        min_accuracy: no hits unless this share of such answers is right, as 0.9; needs a collection with labels.
         """
         if not 1 <= limit <= MOST:
             raise ToolError(f"limit: expected 1 to {MOST}, got {limit}")
@@ -64,6 +66,7 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
                 strength=strength,
                 filter=filter,
                 min_confidence=min_confidence,
+                min_accuracy=min_accuracy,
                 with_payload=True,
             )
         )

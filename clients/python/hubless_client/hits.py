@@ -90,7 +90,7 @@ class Hits(Listing[Hit]):
     confidence : how likely the best hit is right, 0 to 1; None if the version has no model of it
     presence : how likely a right target is among those that were searched, 0 to 1; None likewise
     calibrated : whether these are probabilities; if not, they put answers in order
-    answered : False if `min_confidence` or `min_presence` left out all hits
+    answered : False if `min_confidence`, `min_presence` or `min_accuracy` left out all hits
     """
 
     corrected: bool | None = None

@@ -27,6 +27,8 @@ class QueryOptions:
     diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
     min_confidence, min_presence : the query gets no hits if its best hit is less likely right, or a right target is
         less likely there; 0 to 1
+    min_accuracy : the query gets hits only where this share, at least, is right at first, by the labels of the
+        collection; 0 to 0.99
     explain : whether the hits bring an explanation
     """
 
@@ -42,6 +44,7 @@ class QueryOptions:
     diversity: float | None = None
     min_confidence: float | None = None
     min_presence: float | None = None
+    min_accuracy: float | None = None
     explain: bool = False
 
     def as_members(self) -> dict[str, Any]:
@@ -58,6 +61,7 @@ class QueryOptions:
             "diversity": self.diversity,
             "min_confidence": self.min_confidence,
             "min_presence": self.min_presence,
+            "min_accuracy": self.min_accuracy,
             "explain": True if self.explain else None,
         }
         return {name: value for name, value in named.items() if value is not None}

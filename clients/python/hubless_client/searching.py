@@ -36,6 +36,7 @@ class SearchMethods:
         diversity: float | None = None,
         min_confidence: float | None = None,
         min_presence: float | None = None,
+        min_accuracy: float | None = None,
         explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -60,6 +61,8 @@ class SearchMethods:
         diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
         min_confidence, min_presence : the query gets no hits if its best hit is less likely right, or a right target is
             less likely there; 0 to 1
+        min_accuracy : the query gets hits only where this share, at least, is right at first, by the labels of the
+            collection; 0 to 0.99
         explain : whether the hits bring an explanation: their raw rank, and how often their target is found
         request_id, timeout : as in every call
         """
@@ -79,6 +82,7 @@ class SearchMethods:
             diversity=diversity,
             min_confidence=min_confidence,
             min_presence=min_presence,
+            min_accuracy=min_accuracy,
             explain=explain,
         )
         if vector is not None and (url_params := asked.as_url_params()) is not None:
@@ -107,6 +111,7 @@ class SearchMethods:
         diversity: float | None = None,
         min_confidence: float | None = None,
         min_presence: float | None = None,
+        min_accuracy: float | None = None,
         explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -128,6 +133,7 @@ class SearchMethods:
             diversity=diversity,
             min_confidence=min_confidence,
             min_presence=min_presence,
+            min_accuracy=min_accuracy,
             explain=explain,
         )
         if queries is None and vectors is not None:

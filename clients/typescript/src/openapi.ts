@@ -196,6 +196,8 @@ export interface components {
         };
         /** @description The model of confidence: see docs/confidence.md. */
         ConfidenceRecord: {
+            /** @description The values of min_accuracy that some answers reach. */
+            accuracies: number[];
             /** @description Whether labelled pairs made confidence and presence probabilities. */
             calibrated: boolean;
             /** @description The number of these pairs. */
@@ -795,7 +797,7 @@ export interface components {
         };
         /** @description The hits, and what was searched. */
         QueryAnswer: {
-            /** @description false if min_confidence or min_presence left out all hits. Likewise. */
+            /** @description false if min_confidence, min_presence or min_accuracy left out all hits. Likewise. */
             answered?: boolean;
             /** @description Whether these are probabilities, and not only an order. Likewise. */
             calibrated?: boolean;
@@ -840,7 +842,7 @@ export interface components {
         };
         /** @description The hits of one query, best first. */
         QueryHits: {
-            /** @description false if min_confidence or min_presence left out all hits. Likewise. */
+            /** @description false if min_confidence, min_presence or min_accuracy left out all hits. Likewise. */
             answered?: boolean;
             /** @description Whether these are probabilities, and not only an order. Likewise. */
             calibrated?: boolean;
@@ -876,6 +878,8 @@ export interface components {
             id?: components["schemas"]["StoredId"] | null;
             /** @description How many hits at most; 10 if not given. */
             limit?: number | null;
+            /** @description Queries get hits only where this share, at least, is right at first, by the labels that calibrated confidence. */
+            min_accuracy?: number | null;
             /** @description A query gets no hits if its best hit is less likely right. */
             min_confidence?: number | null;
             /** @description A query gets no hits if a right target is less likely there. */

@@ -121,7 +121,7 @@ def evaluate_command(
         if queries is None:
             raise typer.BadParameter("give labelled queries", param_hint="--queries")
         if collection is not None:
-            values = read_settings(rest, {**_OWN, "version": str, "accuracy": float})
+            values = read_settings(rest, {**_OWN, "version": str, "accuracy": float, "sure": float})
             opened = open_collection(catalog, collection, values.pop("version", None))
             made = abstain_collection(opened, queries, relevant, **values)
         else:
@@ -261,7 +261,7 @@ def tune_command(
     ] = None,
     accuracy: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Also find the confidence above which this share of answers is right."),
+        typer.Option(metavar="SHARE", help="Also find the confidence from which on this share of answers is right."),
     ] = None,
     set_: SetOption = None,
     json_: JsonOption = False,

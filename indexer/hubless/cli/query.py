@@ -48,7 +48,9 @@ def query_command(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="skip, explain, version, or a search parameter as exact; repeatable."
+            "--set",
+            metavar="NAME=VALUE",
+            help="skip, explain, version, min_accuracy, or a search parameter as exact; repeatable.",
         ),
     ] = None,
     json_: JsonOption = False,
@@ -63,10 +65,12 @@ def query_command(
     """
     if sum((vectors is not None, bool(text), bool(id_))) != 1:
         raise typer.BadParameter("give one of --vectors, --text and --id", param_hint="--vectors")
-    parameters = read_settings(set_, {"skip": int, "explain": bool, "version": str}, others=True)
+    parameters = read_settings(set_, {"skip": int, "explain": bool, "version": str, "min_accuracy": float}, others=True)
+    least = parameters.pop("min_accuracy", 0.0)
     skip, explain = parameters.pop("skip", 0), parameters.pop("explain", False)
-    if compare and (explain or strength == 0):
+    if compare and (explain or strength == 0 or least):
         refused = "explain: it shows the raw ranks" if explain else "--strength 0: that is the raw ranking"
+        refused = "min_accuracy: it leaves out hits" if least else refused
         raise typer.BadParameter(f"cannot be combined with {refused}", param_hint="--compare")
     opened = hubless.open(catalog, collection, version=parameters.pop("version", None))
     wanted = None if filter_ is None else filter_of(opened.parts, _json(filter_, "--filter"))
@@ -78,7 +82,7 @@ def query_command(
         pairs = [pair for one in both for pair in _side_by_side(opened, one)]
         _print_sides(pairs, json_)
         return
-    ask = partial(opened.query, **how, strength=strength, explain=explain)
+    ask = partial(opened.query, **how, strength=strength, explain=explain, min_accuracy=least)
     answers = [answer for queries in asked for answer in _answers(opened, ask(**queries))]
     if json_:
         print_json({"results": answers})
@@ -117,6 +121,9 @@ def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[
     if results.corrected is not None:
         for answer, corrected in zip(answers, results.corrected.tolist(), strict=True):
             answer["corrected"] = corrected
+    if results.kept is not None:
+        for answer, answered in zip(answers, results.answered.tolist(), strict=True):
+            answer["answered"] = answered
     return answers
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
+from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
 from hubless.search import canaries
 from hubless.search.matches import Matches, MatchesCache
@@ -114,6 +115,11 @@ class Collection:
         return self.manifest.strength
 
     @property
+    def cut(self) -> Cut | None:
+        """The model of confidence, which also reads scores that come from elsewhere; None without a query bank."""
+        return self.parts.confidence
+
+    @property
     def seq(self) -> int:
         """The last write of the collection's log that is in here; 0 for none."""
         return self.parts.seq
@@ -145,6 +151,7 @@ class Collection:
         diversity: float = 0.0,
         min_confidence: float = 0.0,
         min_presence: float = 0.0,
+        min_accuracy: float = 0.0,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
 
@@ -170,6 +177,8 @@ class Collection:
             relevance
         min_confidence, min_presence : from 0 to 1. A query whose first hit is less likely right, or to which a right
             target is less likely there, has no hits. 0 cuts nothing
+        min_accuracy : from 0 to 0.99. Only those queries have hits of which at least this share has a right first hit,
+            by the labels that calibrated confidence at this strength: docs/confidence.md. 0 cuts nothing
 
         Raises
         ------
@@ -191,6 +200,8 @@ class Collection:
             check_between("strength", strength, 0, MOST_STRENGTH)
         if min_confidence != 0 or min_presence != 0:
             _check_thresholds(parts, min_confidence, min_presence)
+        if min_accuracy != 0:
+            min_confidence = max(min_confidence, _threshold(parts, min_accuracy, strength))
         matches = None if filter is None else self._matches_of(filter, parts)
         most = ranker.count if matches is None else ranker.room(matches)
         k, parameters, chosen = min(skip + limit, most), parameters or {}, None
@@ -394,6 +405,13 @@ def _check_thresholds(parts: Parts, min_confidence: float, min_presence: float) 
             of = parts.manifest
             bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
             raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
+
+
+def _threshold(parts: Parts, min_accuracy: float, strength: float) -> float:
+    if parts.confidence is None:
+        expected = f"none, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
+        raise InputError("min_accuracy", expected, min_accuracy)
+    return parts.confidence.threshold(min_accuracy, "min_accuracy", strength)
 
 
 def _explanations(

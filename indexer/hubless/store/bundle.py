@@ -213,6 +213,7 @@ class ConfidenceRecord(_Record):
 
     calibrated: bool = Field(description="Whether labelled pairs made confidence and presence probabilities.")
     pairs: int = Field(description="The number of these pairs.")
+    accuracies: list[float] = Field(description="The values of min_accuracy that some answers reach.")
 
 
 class FileRecord(_Record):

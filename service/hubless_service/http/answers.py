@@ -76,7 +76,7 @@ class QueryHits(TypedDict):
     presence: NotRequired[Annotated[float, about("How likely a right target was among those searched. Likewise.")]]
     calibrated: NotRequired[Annotated[bool, about("Whether these are probabilities, and not only an order. Likewise.")]]
     answered: NotRequired[
-        Annotated[bool, about("false if min_confidence or min_presence left out all hits. Likewise.")]
+        Annotated[bool, about("false if min_confidence, min_presence or min_accuracy left out all hits. Likewise.")]
     ]
 
 

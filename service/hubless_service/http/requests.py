@@ -97,6 +97,9 @@ class QueryOptions(RequestModel):
     )
     min_confidence: values.Share | None = maybe("A query gets no hits if its best hit is less likely right.")
     min_presence: values.Share | None = maybe("A query gets no hits if a right target is less likely there.")
+    min_accuracy: values.Share | None = maybe(
+        "Queries get hits only where this share, at least, is right at first, by the labels that calibrated confidence."
+    )
     explain: bool | None = maybe("Whether each hit is sent with its rank without the correction, and why it has it.")
     timeout_ms: Milliseconds | None = maybe(
         "Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest."

@@ -116,6 +116,8 @@ def _query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
         options["min_confidence"] = sent.min_confidence
     if sent.min_presence:
         options["min_presence"] = sent.min_presence
+    if sent.min_accuracy:
+        options["min_accuracy"] = sent.min_accuracy
     return Query(
         where=where,
         asked=asked,

@@ -88,6 +88,14 @@ def test_threshold_outside_0_to_1_is_refused(index, name, value):
     assert "\n" not in str(caught.value)
 
 
+def test_accuracy_without_labels_is_refused_and_none_cuts_nothing(index):
+    assert index.query(QUERIES, min_accuracy=0).answered.all()
+    with pytest.raises(InputError, match=r"^min_accuracy: expected none, as confidence is not calibrated"):
+        index.query(QUERIES, min_accuracy=0.9)
+    with pytest.raises(InputError, match=r"^min_accuracy: expected none, .* no model of confidence"):
+        without_model(index).query(QUERIES, min_accuracy=0.9)
+
+
 def test_threshold_on_a_version_without_a_model_says_what_to_do(index):
     with pytest.raises(InputError, match=r"min_confidence.*no model of confidence; build it with a query bank"):
         without_model(index).query(QUERIES, min_confidence=0.5)

@@ -73,6 +73,44 @@ def test_version_calibrated_later_answers_as_before_and_as_an_index_calibrated_i
     assert error(after) < 0.07
 
 
+@pytest.mark.parametrize("accuracy", [0.8, 0.9])
+def test_version_keeps_its_promise_on_other_queries(tmp_path, accuracy):
+    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine")
+    labels = [[IDS[row]] for row in LIVE_ROWS[:300]]
+    made = hubless.calibrate(tmp_path, "c", LIVE[:300], labels)
+    assert accuracy in made.confidence.accuracies
+    index = hubless.open(tmp_path, "c")
+    found = index.query(LIVE[300:], 1, min_accuracy=accuracy)
+    right = np.array([ids == [IDS[row]] for ids, row in zip(found.ids, LIVE_ROWS[300:], strict=True)])
+    assert 0.05 < found.answered.mean() < 0.9
+    assert right[found.answered].mean() >= accuracy
+    assert not any(found.ids[query] for query in np.flatnonzero(~found.answered))
+    both = index.query(LIVE[300:], 1, min_accuracy=accuracy, min_confidence=1.0)
+    assert not both.answered.any()
+    with pytest.raises(InputError, match="min_accuracy: expected none but at strength 1, which has labels"):
+        index.query(LIVE, min_accuracy=accuracy, strength=0.5)
+    with pytest.raises(InputError, match=r"min_accuracy: expected a number of at least 0 and at most 0\.99"):
+        index.query(LIVE, min_accuracy=1)
+
+
+def test_too_few_labels_for_a_promise_are_told_with_how_many_more():
+    index = fitted(relevant=None)
+    index.calibrate(LIVE[:40], [[IDS[row]] for row in LIVE_ROWS[:40]])
+    with pytest.raises(InputError, match=r"min_accuracy: expected less, or 542 more labelled queries than the 40"):
+        index.query(LIVE[:1], min_accuracy=0.99)
+
+
+def test_scores_alone_say_what_the_version_says():
+    index = fitted()
+    found = index.query(LIVE[:50], 11)
+    again = hubless.Cut.from_json(index.cut.as_json())
+    for line in range(50):
+        scores = found.scores[line].tolist()
+        assert index.cut.confidence(scores) == pytest.approx(found.confidence[line], abs=1e-6)
+        assert again.confidence(scores) == pytest.approx(found.confidence[line], abs=1e-6)
+        assert again.accept(scores, 0.8) == (found.confidence[line] >= again.threshold(0.8))
+
+
 def test_merge_carries_the_model_and_refit_its_calibration(tmp_path):
     hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS)
     first = hubless.open(tmp_path, "c")

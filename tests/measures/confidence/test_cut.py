@@ -17,7 +17,7 @@ def sigmoid(value):
 
 
 def model(temperature=0.02, weights=NO_WEIGHTS, constant=0.0, **more):
-    level = Level(temperature, np.asarray(weights, np.float32), constant)
+    level = Level(temperature, np.asarray(weights, np.float32), constant, constant)
     return Cut((level, level), **more)
 
 
@@ -45,7 +45,7 @@ def naive(best, query, level):
 
 @pytest.mark.parametrize("b", [1, 2, 5, DEPTH, 15])
 def test_numbers_are_those_of_the_naive_reference(b):
-    level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25)
+    level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25, 0.3)
     best, queries = best_scores(30, b), RNG.normal(size=(30, 4)).astype(np.float32)
     made = Cut((level, level))
     found = assess(made, best, queries)
@@ -115,12 +115,13 @@ def test_fit_on_scores_that_say_nothing_gives_a_model(scores):
 
 def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
     first, second = np.eye(2, 4, dtype=np.float32)
-    raw, full = Level(0.02, first, 0.5), Level(0.04, second, 0.1)
+    raw, full = Level(0.02, first, 0.5, 0.6), Level(0.04, second, 0.1, 0.2)
     made = Cut((raw, full))
     assert made.level(0.0).constant == raw.constant
     np.testing.assert_array_equal(made.level(1.0).weights, full.weights)
     half = made.level(0.5)
     assert half.temperature == pytest.approx(0.03)
+    assert half.second == pytest.approx(0.4)
     np.testing.assert_allclose(half.weights, [0.5, 0.5, 0, 0])
     assert made.level(2.0).temperature == pytest.approx(0.06)
 

@@ -169,7 +169,9 @@ class VersionDraft:
 
 def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
     """Return what a manifest says of a model of confidence."""
-    return None if model is None else ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs)
+    if model is None:
+        return None
+    return ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs, accuracies=model.accuracies)
 
 
 def empty_draft(dim: int, correction: CentredCorrection, sample: F32 | None, about: Mapping[str, Any]) -> VersionDraft:

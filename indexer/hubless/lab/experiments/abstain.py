@@ -19,6 +19,7 @@ from hubless.lab.gallery import known_targets
 from hubless.lab.table import TextTable
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.measures.confidence.cut import Cut, fit_confidence
+from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_chance, guaranteed_cut
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
 from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
@@ -26,7 +27,7 @@ from hubless.measures.labels import Labels, known_queries
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32, F64, I64, check_between
+from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
@@ -38,8 +39,12 @@ _POINTS = 200
 
 
 class TrialAnswers(NamedTuple):
-    """The answers to the test queries of a trial, raw and at a strength, and the model of confidence of its bank."""
+    """The answers to the test queries of a trial, raw and at a strength, and the model of confidence of its bank.
 
+    `asked` are the numbers of the queries (m,): another trial may have the same ones.
+    """
+
+    asked: I64
     model: Cut
     raw: Answers
     found: Answers
@@ -53,6 +58,7 @@ class TrialAnswers(NamedTuple):
             model.assess(found.queries, best, best[:, :1], self.strength) for best in (found.best, found.without)
         )
         return Outcomes(
+            asked=self.asked[rows],
             confidence=there.confidence.astype(np.float64),
             right=found.right,
             cosine=raw.best[:, 0].astype(np.float64),
@@ -67,6 +73,7 @@ class TrialAnswers(NamedTuple):
 class Outcomes(NamedTuple):
     """Answers to some queries, (m,) each; presence is over the same queries with and without right targets, (2m,)."""
 
+    asked: I64
     confidence: F64
     right: NDArray[np.bool_]
     cosine: F64
@@ -83,6 +90,7 @@ class CutQuality:
 
     `auroc` is how likely a right answer has the higher number, `threshold` the cut at which the wanted share of answers
     is right, `answered` the share of queries above it; `shares` and `accuracies` are the curve of coverage.
+    `guaranteed` is the cut that keeps this share on other queries, too.
     """
 
     auroc: float
@@ -90,19 +98,31 @@ class CutQuality:
     answered: float
     shares: list[float]
     accuracies: list[float]
+    guaranteed: GuaranteedCut
 
     @classmethod
-    def of(cls, numbers: F64, right: NDArray[np.bool_], accuracy: float) -> "CutQuality":
+    def of(
+        cls,
+        numbers: F64,
+        right: NDArray[np.bool_],
+        accuracy: float,
+        sure: float,
+        once: I64,
+    ) -> "CutQuality":
+        """Measure numbers (m,) of answers. `once` are those of different queries: only these make a promise."""
         cut = cut_for(numbers, right, accuracy)
+        promised = guaranteed_cut(numbers[once], right[once], accuracy, sure)
         _, shares, accuracies = coverage(numbers, right)
         some = np.unique(np.linspace(0, len(shares) - 1, _POINTS).round().astype(int))
-        lines = (line[some].round(5).tolist() for line in (shares, accuracies))
-        return cls(auroc(numbers, right), cut.threshold, cut.share, *lines)
+        answered, accurate = (line[some].round(5).tolist() for line in (shares, accuracies))
+        return cls(auroc(numbers, right), cut.threshold, cut.share, answered, accurate, promised)
 
 
 @dataclass(frozen=True)
 class Abstention:
     """Worth of confidence on labelled queries, of which `accuracy` is the share of answers that should be right.
+
+    `sure` is the chance with which the guaranteed cuts keep that share.
 
     `answers_right` are shares of right first hits, raw and corrected. `presence_cosine` and `presence` are AUROC of "is
     a right target there?". `pairs` calibrated confidence; without any there is no calibration `error`.
@@ -110,6 +130,7 @@ class Abstention:
 
     correction: str
     accuracy: float
+    sure: float
     queries: int
     answers_right: tuple[float, float]
     cosine: CutQuality
@@ -122,16 +143,19 @@ class Abstention:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, label: str, accuracy: float, outcomes: Sequence[Outcomes], notes: Sequence[str] = ()) -> "Abstention":
+    def of(
+        cls, label: str, accuracy: float, sure: float, outcomes: Sequence[Outcomes], notes: Sequence[str] = ()
+    ) -> "Abstention":
         whole = Outcomes(*map(np.concatenate, zip(*outcomes, strict=True)))
-        calibrated = bool(whole.pairs.all())
+        calibrated, once = bool(whole.pairs.all()), np.unique(whole.asked, return_index=True)[1]
         return cls(
             correction=label,
             accuracy=accuracy,
+            sure=sure,
             queries=len(whole.right),
             answers_right=(float(whole.raw_right.mean()), float(whole.right.mean())),
-            cosine=CutQuality.of(whole.cosine, whole.raw_right, accuracy),
-            confidence=CutQuality.of(whole.confidence, whole.right, accuracy),
+            cosine=CutQuality.of(whole.cosine, whole.raw_right, accuracy, sure, once),
+            confidence=CutQuality.of(whole.confidence, whole.right, accuracy, sure, once),
             presence_cosine=auroc(whole.presence_cosine, whole.present),
             presence=auroc(whole.presence, whole.present),
             pairs=round(float(np.mean([each.pairs[0] for each in outcomes]))),
@@ -141,12 +165,20 @@ class Abstention:
         )
 
     def table(self) -> TextTable:
-        headings = ["cut at", "AUROC", f"answered at {self.accuracy:.0%} right", "threshold", "presence AUROC"]
+        headings = [
+            "cut at",
+            "AUROC",
+            f"answered at {self.accuracy:.0%} right",
+            f"{self.sure:.0%} sure",
+            "threshold",
+            "presence AUROC",
+        ]
         rows = (("best cosine", self.cosine, self.presence_cosine), ("confidence", self.confidence, self.presence))
         lines = []
         for name, cut, there in rows:
-            threshold = f"{cut.threshold:.3f}" if cut.answered else "–"
-            lines.append([name, f"{cut.auroc:.3f}", f"{cut.answered:.1%}", threshold, f"{there:.3f}"])
+            kept = cut.guaranteed
+            at = "–" if kept.threshold is None else f"{kept.threshold:.3f}"
+            lines.append([name, f"{cut.auroc:.3f}", f"{cut.answered:.1%}", f"{kept.share:.1%}", at, f"{there:.3f}"])
         raw, corrected = self.answers_right
         said = [f"{self.queries:,} queries; the first hit is right for {corrected:.1%} ({raw:.1%} raw)"]
         if self.error is None or self.interval is None:
@@ -156,14 +188,20 @@ class Abstention:
             said.append(
                 f"Calibrated by {self.pairs} labelled pairs; calibration error {self.error:.3f} {ends} on others"
             )
+        said.append(self.threshold_sentence())
         return TextTable(headings, lines, " ".join(f"{sentence}." for sentence in [*said, *self.notes]))
 
     def threshold_sentence(self) -> str:
-        if not self.confidence.answered:
-            return f"At no confidence {self.accuracy:.0%} of the answers are right"
-        cut, cosine = self.confidence, self.cosine.answered
-        at = f"With min_confidence {cut.threshold:.2f} (calibrated by {self.pairs} pairs)"
-        return f"{at} {cut.answered:.0%} of the queries are answered, {self.accuracy:.0%} right; by cosine {cosine:.0%}"
+        found = self.confidence.guaranteed
+        if found.more:
+            return f"To promise {self.accuracy:.0%} right, {found.more} more labelled queries are needed"
+        if found.threshold is None:
+            return f"At no confidence {self.accuracy:.0%} of the answers are right, {self.sure:.0%} sure"
+        kept = f"at least {self.accuracy:.0%} right, {self.sure:.0%} sure"
+        cosine = f"by cosine {self.cosine.guaranteed.share:.0%}"
+        return (
+            f"With min_confidence {found.threshold:.3f} {found.share:.0%} of the queries are answered, {kept}; {cosine}"
+        )
 
     def plot(self, measure: str = "") -> Chart:
         tenths = {tenth / 10: f"{10 * tenth}" for tenth in range(0, 11, 2)}
@@ -201,15 +239,17 @@ def abstain(
     strength: float = 1.0,
     pairs: int | None = None,
     accuracy: float = ACCURACY,
+    sure: float = SURE,
     progress: bool | None = None,
 ) -> Abstention:
     """Measure confidence on labelled queries, beside a cut at the best cosine. Parameters are as for `compare`.
 
     In each trial half of the test queries calibrate the model, the other half is assessed, and the other way round.
-    `pairs` calibrate instead of half, 0 for none. Raises `InputError` as `compare`, and for fewer than 20 labelled
-    pairs.
+    `pairs` calibrate instead of half, 0 for none. `sure` is the chance of the guaranteed cuts. Raises `InputError` as
+    `compare`, and for fewer than 20 labelled pairs.
     """
-    check_between("accuracy", accuracy, 0, 1)
+    check_chance("accuracy", accuracy)
+    check_chance("sure", sure)
     if pairs and pairs < FEWEST_PAIRS:
         raise InputError("pairs", f"at least {FEWEST_PAIRS}, better 100 and more", pairs)
     given = open_labelled(
@@ -225,14 +265,15 @@ def abstain(
         for seed, trial in enumerate(given.trials(seeds)):
             outcomes += folds(trial_answers(trial, method, strength), pairs, seed)
             advance(1)
-    return Abstention.of(method.label, accuracy, outcomes, given.notes())
+    return Abstention.of(method.label, accuracy, sure, outcomes, given.notes())
 
 
 def abstain_collection(
-    collection: Collection, queries: Vectors, relevant: Labels, *, accuracy: float = ACCURACY
+    collection: Collection, queries: Vectors, relevant: Labels, *, accuracy: float = ACCURACY, sure: float = SURE
 ) -> Abstention:
     """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank."""
-    check_between("accuracy", accuracy, 0, 1)
+    check_chance("accuracy", accuracy)
+    check_chance("sure", sure)
     model, strength = collection.parts.confidence, collection.strength
     if model is None:
         raise InputError("collection", "one with a model of confidence; build it with a query bank", "one without")
@@ -244,8 +285,8 @@ def abstain_collection(
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, right)))
     raw, found = (collection.query(asked, depth, each, prepared=True) for each in (0.0, strength))
     before, after = (Answers.of(asked, each.scores, each.rows, right) for each in (raw, found))
-    outcomes = TrialAnswers(model, before, after, strength).outcomes()
-    return Abstention.of(collection.manifest.correction.name, accuracy, [outcomes])
+    outcomes = TrialAnswers(rows, model, before, after, strength).outcomes()
+    return Abstention.of(collection.manifest.correction.name, accuracy, sure, [outcomes])
 
 
 def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialAnswers:
@@ -257,7 +298,7 @@ def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialA
     raw, found = (
         Answers.of(trial.queries, *best(trial.queries, depth, each), trial.relevant) for each in (0.0, strength)
     )
-    return TrialAnswers(model, raw, found, strength)
+    return TrialAnswers(trial.rows, model, raw, found, strength)
 
 
 def folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[Outcomes]:

@@ -16,6 +16,7 @@ from hubless.lab.experiments.measured_rows import left_out_note
 from hubless.lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless.lab.experiments.trials import Pairs, Trial, open_labelled
 from hubless.measures import PairedDifference, paired_difference
+from hubless.measures.confidence.guarantee import SURE
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
@@ -86,6 +87,7 @@ def tune(
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
     accuracy: float | None = None,
+    sure: float = SURE,
     progress: bool | None = None,
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
@@ -103,7 +105,8 @@ def tune(
     corrections : names of those to try; by default all that fold into the index
     grids : values of parameters to try, by correction, from weak to strong; without `corrections` only these are tried
     seeds, folds : how many splits, and folds of the queries; those with the same relevant target are in one fold
-    accuracy : share of answers that should be right, such as 0.9: also find the confidence at which that is so
+    accuracy, sure : share of answers that should be right, such as 0.9: also find the confidence from which on that is
+        so, with a chance of `sure`
     """
     check_at_least("folds", folds, 2)
     given = open_labelled(
@@ -151,7 +154,7 @@ def tune(
         notes=notes,
     )
     if accuracy is not None:
-        made = abstain(given, correction=methods[chosen], seeds=seeds, accuracy=accuracy, progress=progress)
+        made = abstain(given, correction=methods[chosen], seeds=seeds, accuracy=accuracy, sure=sure, progress=progress)
         tuned = replace(tuned, abstention=made, notes=[*notes, made.threshold_sentence()])
     return tuned
 

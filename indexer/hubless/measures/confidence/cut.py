@@ -23,7 +23,7 @@ from hubless.errors import InputError
 from hubless.measures.confidence.assessment import Assessment
 from hubless.measures.confidence.guarantee import ACCURACIES, SURE, check_chance, guaranteed_cut, labels_needed
 from hubless.measures.confidence.labelled_answers import Answers
-from hubless.measures.confidence.level import DEPTH, NO_QUERY, Level
+from hubless.measures.confidence.level import DEPTH, Level
 from hubless.measures.confidence.logistic import Logistic
 from hubless.measures.confidence.score_lists import FEWEST_LISTS, check_enough, score_list, score_lists
 from hubless.vectors.arrays import F32, F64, check_between
@@ -55,6 +55,11 @@ class Cut:
     cuts: tuple[float | None, ...] = _NO_CUTS
     distance: bool = False
     _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def accuracies(self) -> list[float]:
+        """The promises that some answers keep."""
+        return [accuracy for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True) if cut is not None]
 
     @classmethod
     def fit(cls, lists: Iterable[Iterable[float]], *, distance: bool = False) -> Self:
@@ -120,10 +125,10 @@ class Cut:
 
     def as_json(self) -> dict[str, Any]:
         """Return the model of scores alone: twelve numbers, and whether scores are distances."""
-        level = self.levels[1]
+        level = self.level(self.strength)
         return {
             "temperature": level.temperature,
-            "second": level.constant,
+            "second": level.second,
             "depth": level.depth,
             "slope": self.curve.slope,
             "intercept": self.curve.intercept,
@@ -140,11 +145,11 @@ class Cut:
             given = json.loads(document) if isinstance(document, str) else dict(document)
             if given.keys() != _KNOWN:
                 raise ValueError(f"has {', '.join(map(str, given))}")
-            level = Level(float(given["temperature"]), NO_QUERY, float(given["second"]), int(given["depth"]))
+            level = Level.of_scores(float(given["temperature"]), float(given["second"]), int(given["depth"]))
             curve = Logistic(float(given["slope"]), float(given["intercept"]))
             found = (given["cuts"][f"{accuracy:g}"] for accuracy in ACCURACIES)
             cuts = tuple(None if cut is None else float(cut) for cut in found)
-            numbers = [level.temperature, level.constant, *curve, *(cut for cut in cuts if cut is not None)]
+            numbers = [level.temperature, level.second, *curve, *(cut for cut in cuts if cut is not None)]
             if not np.isfinite(numbers).all() or level.temperature <= 0 or not 1 < level.depth <= DEPTH:
                 raise ValueError("has numbers that no cut has")
             pairs, sure, distance = int(given["pairs"]), float(given["sure"]), bool(given["distance"])
@@ -158,7 +163,11 @@ class Cut:
         raw, full = self.levels
         temperature = max((1 - strength) * raw.temperature + strength * full.temperature, full.temperature / 10)
         weights = raw.weights + np.float32(strength) * (full.weights - raw.weights)
-        made = Level(temperature, weights, (1 - strength) * raw.constant + strength * full.constant)
+        constant, second = (
+            (1 - strength) * before + strength * after
+            for before, after in ((raw.constant, full.constant), (raw.second, full.second))
+        )
+        made = Level(temperature, weights, constant, second, full.depth)
         if len(self._known) < _MOST_KNOWN:
             self._known[strength] = made
         return made
@@ -205,6 +214,7 @@ class Cut:
             "temperature": np.array([level.temperature for level in self.levels]),
             "weights": np.stack([level.weights for level in self.levels]),
             "constant": np.array([level.constant for level in self.levels]),
+            "second": np.array([level.second for level in self.levels]),
             "confidence": np.array(self.curve),
             "presence": np.array(self.presence),
             "pairs": np.array(self.pairs),
@@ -215,11 +225,15 @@ class Cut:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
-        names = ("temperature", "weights", "constant", "confidence", "presence", "cuts")
+        names = ("temperature", "weights", "constant", "second", "confidence", "presence", "cuts")
         shapes = tuple(state[name].shape for name in names)
-        if shapes != ((2,), (2, dim), (2,), (2,), (2,), (len(ACCURACIES),)) or not (state["temperature"] > 0).all():
+        if (
+            shapes != ((2,), (2, dim), (2,), (2,), (2,), (2,), (len(ACCURACIES),))
+            or not (state["temperature"] > 0).all()
+        ):
             raise ValueError(f"a model of confidence of other shapes, {shapes}, or without temperature")
-        raw, full = map(Level, state["temperature"].tolist(), state["weights"], state["constant"].tolist())
+        numbers = (state[name].tolist() for name in ("constant", "second"))
+        raw, full = map(Level, state["temperature"].tolist(), state["weights"], *numbers)
         return cls(
             (raw, full),
             Logistic(*state["confidence"].tolist()),
@@ -231,8 +245,8 @@ class Cut:
         )
 
     def _lead(self, scores: list[float]) -> float:
-        level = self.levels[1]
-        return level.numbers_of_one(NO_QUERY, scores[: level.depth])[0]
+        level = self.level(self.strength)
+        return level.numbers_of_one(None, scores[: level.depth])[0]
 
     def _calibrated(self, leads: F64, right: NDArray[np.bool_], sure: float) -> Self:
         check_chance("sure", sure)

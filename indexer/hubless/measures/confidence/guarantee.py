@@ -5,8 +5,8 @@ than 1 − accuracy of such answers may be wrong. The last count before the firs
 that stops at its first failure needs no correction for many tests.
 """
 
+from dataclasses import dataclass
 from math import ceil, log
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,8 @@ _ROOM = 1.5
 """So many labels for each that the first test takes: then two of three queries may be answered from the start."""
 
 
-class GuaranteedCut(NamedTuple):
+@dataclass(frozen=True)
+class GuaranteedCut:
     """A threshold, and the share of the labelled answers that are at or above it; None and 0 if nothing is sure enough.
 
     `more` is how many more labels are needed before there is hope: 0 where a cut was found, or labels are no lack.

@@ -13,21 +13,21 @@ DEPTH = 11
 COPIES = 1e-4
 """A score that is less than this share of τ below the first is equal to it."""
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-NO_QUERY = np.zeros(0, np.float32)
-"""A query of which nothing but its scores is known."""
 LARGEST = 80
 _LEAST = 1e-6
 
 
 class Level(NamedTuple):
-    """Usual scores at one strength: τ, and w (d,) and c of the score of a second hit, q·w + c.
+    """Usual scores at one strength: τ, w (d,) and c of the score of a second hit, q·w + c, and the mean of that score.
 
-    Without vectors d is 0. `depth` is how many of the best scores count: fewer than 11 if no list had more.
+    The mean stands for q·w + c where nobody knows q. `depth` is how many of the best scores count: fewer than 11 if no
+    list had more.
     """
 
     temperature: float
     weights: F32
     constant: float
+    second: float
     depth: int = DEPTH
 
     @classmethod
@@ -41,7 +41,7 @@ class Level(NamedTuple):
         temperature = _temperature(spread, scores.ravel())
         mean, usual = queries.mean(axis=0, dtype=np.float64), float(second.mean())
         weights = _ridge(queries - mean, second - usual)
-        return cls(temperature, weights.astype(np.float32), usual - float(mean @ weights))
+        return cls(temperature, weights.astype(np.float32), usual - float(mean @ weights), usual)
 
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[float]]) -> Self:
@@ -49,7 +49,12 @@ class Level(NamedTuple):
         spread = np.array([float(np.std(scores[1:DEPTH])) for scores in lists if len(scores) > 2] or [0.0])
         temperature = _temperature(spread, np.concatenate([scores[:DEPTH] for scores in lists]))
         second = float(np.mean([scores[1] for scores in lists if len(scores) > 1]))
-        return cls(temperature, NO_QUERY, second, min(DEPTH, max(map(len, lists))))
+        return cls.of_scores(temperature, second, min(DEPTH, max(map(len, lists))))
+
+    @classmethod
+    def of_scores(cls, temperature: float, second: float, depth: int) -> Self:
+        """Return the level of a search of which nothing but scores is known."""
+        return cls(temperature, np.zeros(0, np.float32), second, second, depth)
 
     def numbers(self, queries: F32, best: F32) -> tuple[F64, F64]:
         """Return x and z (m,) of queries (m, d) by their best scores (m, b), b from 1 to 11, best first.
@@ -68,10 +73,11 @@ class Level(NamedTuple):
         x: F64 = -np.log(np.maximum(others, _LEAST))
         return x, z
 
-    def numbers_of_one(self, query: F32, best: Sequence[float]) -> tuple[float, float]:
+    def numbers_of_one(self, query: F32 | None, best: Sequence[float]) -> tuple[float, float]:
         """Return the same of one query (d,): numpy would take five times as long for so few numbers."""
         first, per = best[0], 1 / self.temperature
-        z = (first - float(query.dot(self.weights)) - self.constant) * per
+        usual = self.second if query is None else float(query.dot(self.weights)) + self.constant
+        z = (first - usual) * per
         others = 0.0
         for score in best:
             over = (score - first) * per

@@ -1,0 +1,130 @@
+"""What a promise of a cut is worth: how often other queries break it, and how many are answered.
+
+In each split 200 test queries have labels, and the others say what the cut keeps. A set counts if at least 100 others
+are left, in ten draws of the labels for each split. "Broken" is a draw whose answered queries are right less often than
+was promised; where none is answered, nothing is broken. Compared are the guaranteed cut, the plain threshold at which
+the labelled answers are right as often, and a guaranteed cut at the best cosine.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import hubless
+from hubless.lab.charts import ACCENT, RAW, Axis, Chart
+from hubless.lab.experiments.abstain import TrialAnswers
+from hubless.measures.confidence.quality import auroc, cut_for
+
+LABELS, OTHERS, DRAWS = 200, 100, 10
+PROMISED = (0.8, 0.85, 0.9, 0.95)
+SHOWN = 0.9
+INFINITE = float("inf")
+
+
+def guaranteed(numbers: np.ndarray, right: np.ndarray, accuracy: float) -> float:
+    found = hubless.guaranteed_cut(numbers, right, accuracy).threshold
+    return INFINITE if found is None else found
+
+
+def plain(numbers: np.ndarray, right: np.ndarray, accuracy: float) -> float:
+    found = cut_for(numbers, right, accuracy)
+    return found.threshold if found.share else INFINITE
+
+
+def tried(
+    numbers: np.ndarray, right: np.ndarray, accuracy: float, cut: Callable[..., float], seed: int
+) -> Iterator[tuple[float, float]]:
+    """Yield the share of the others that is answered, and how many of these are right, NaN for none, of each draw."""
+    for draw in range(DRAWS):
+        order = np.random.default_rng([seed, draw]).permutation(len(numbers))
+        labelled, others = order[:LABELS], order[LABELS:]
+        above = numbers[others] >= cut(numbers[labelled], right[labelled], accuracy)
+        yield float(above.mean()), float(right[others][above].mean()) if above.any() else float("nan")
+
+
+def figures(draws: Sequence[tuple[float, float]], accuracy: float) -> dict[str, Any]:
+    """Return the mean share of answered queries, how often the promise was broken, and what was kept on average."""
+    answered, kept = np.array(draws).T
+    known = kept[~np.isnan(kept)]
+    return {
+        "answered": round(float(answered.mean()), 4),
+        "broken": round(float((kept < accuracy).mean()), 4),
+        "kept": round(float(known.mean()), 4) if len(known) else None,
+    }
+
+
+def promises(trials: Sequence[TrialAnswers]) -> dict[str, Any] | None:
+    """Return the figures of a set by promise; None if it has too few queries."""
+    if min(len(trial.found.right) for trial in trials) < LABELS + OTHERS:
+        return None
+    outcomes = [trial.outcomes() for trial in trials]
+    found: dict[str, Any] = {}
+    for accuracy in PROMISED:
+        by: dict[str, list[tuple[float, float]]] = {"guaranteed": [], "plain": [], "cosine": []}
+        for seed, one in enumerate(outcomes):
+            by["guaranteed"] += tried(one.confidence, one.right, accuracy, guaranteed, seed)
+            by["plain"] += tried(one.confidence, one.right, accuracy, plain, seed)
+            by["cosine"] += tried(one.cosine, one.raw_right, accuracy, guaranteed, seed)
+        found[f"{accuracy:g}"] = {name: figures(draws, accuracy) for name, draws in by.items()}
+    return found
+
+
+def from_scores(trials: Sequence[TrialAnswers]) -> dict[str, float]:
+    """Return AUROC of confidence from lists of 11 scores alone: fitted on half of them without labels, on the others.
+
+    `raw` are the scores of the search as it was, `corrected` those less offsets; `full` is the model with vectors on
+    the same answers.
+    """
+    found: dict[str, list[float]] = {"raw": [], "corrected": [], "full": []}
+    for trial in trials:
+        half = len(trial.found.right) // 2
+        for name, answers in (("raw", trial.raw), ("corrected", trial.found)):
+            lists = answers.best.tolist()
+            cut = hubless.Cut.fit(lists[:half])
+            found[name].append(auroc(np.array([cut.confidence(each) for each in lists[half:]]), answers.right[half:]))
+        whole = trial.outcomes(slice(half, None))
+        found["full"].append(auroc(whole.confidence, whole.right))
+    return {name: round(float(np.mean(each)), 4) for name, each in found.items()}
+
+
+def table(sets: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of the table: answered and broken, in %, where 90 % were promised."""
+    yield "| set | guaranteed | plain threshold | cosine, guaranteed |"
+    yield "| --- | ---: | ---: | ---: |"
+    counted = [found for found in sets if found.get("promises")]
+    for found in counted:
+        cells = [names.get(found["set"], found["set"]).replace("\n", " ")]
+        for name in ("guaranteed", "plain", "cosine"):
+            one = found["promises"][f"{SHOWN:g}"][name]
+            cells.append(f"{100 * one['answered']:.0f}, {100 * one['broken']:.0f} %")
+        yield f"| {' | '.join(cells)} |"
+    cells = ["mean"]
+    for name in ("guaranteed", "plain", "cosine"):
+        answered, broken = means(counted, name)
+        cells.append(f"{100 * answered:.1f}, {100 * broken:.1f} %")
+    yield f"| {' | '.join(f'**{cell}**' for cell in cells)} |"
+
+
+def means(counted: Sequence[Mapping[str, Any]], name: str, accuracy: float = SHOWN) -> tuple[float, float]:
+    """Return the means over the sets: the share answered, and the share of draws that broke the promise."""
+    each = [found["promises"][f"{accuracy:g}"][name] for found in counted]
+    return float(np.mean([one["answered"] for one in each])), float(np.mean([one["broken"] for one in each]))
+
+
+def chart(sets: Sequence[Mapping[str, Any]]) -> Chart:
+    """Draw what was kept on average by what was promised, one point a set and promise."""
+    ticks = {each: f"{100 * each:.0f}" for each in (0.7, *PROMISED, 1)}
+    drawn = Chart(
+        Axis("promised, in % right", 0.78, 0.97, {each: f"{100 * each:.0f}" for each in PROMISED}, grid=True),
+        Axis("kept on other queries, in %", 0.7, 1.0, ticks, grid=True),
+    )
+    drawn.line([0.78, 0.97], [0.78, 0.97], RAW, "as promised", width=1.5, dash="4 3")
+    for name, colour, aside in (("plain", RAW, -0.004), ("guaranteed", ACCENT, 0.004)):
+        called = "plain threshold" if name == "plain" else "guaranteed cut"
+        for found in sets:
+            for accuracy in PROMISED if found.get("promises") else ():
+                if (kept := found["promises"][f"{accuracy:g}"][name]["kept"]) is not None:
+                    drawn.point(accuracy + aside, max(kept, 0.7), colour, "s" if name == "plain" else "o", name=called)
+                    called = ""
+    return drawn
