@@ -22,7 +22,15 @@ import numpy as np
 from benchmarks import promises
 from benchmarks.gains import NAMES
 from benchmarks.real_sets import open_set
-from hubless.lab.experiments.abstain import ACCURACY, Abstention, CutQuality, Outcomes, folds, trial_answers
+from hubless.lab.experiments.abstain import (
+    ACCURACY,
+    Abstention,
+    CutQuality,
+    Outcomes,
+    TrialAnswers,
+    folds,
+    trial_answers,
+)
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Labelled
 from hubless.measures.confidence.guarantee import SURE
@@ -44,9 +52,15 @@ WIDTH = 120
 def measure(folder: Path, seeds: int) -> dict[str, Any]:
     """Return the figures of a set: the means over the splits, and the errors of all splits together."""
     data, method = open_set(folder), Method("auto")
-    trials = [trial_answers(trial, method) for trial in Labelled(data.pairs, None, None).trials(seeds)]
-    each = [Abstention.of(method.label, ACCURACY, SURE, [trial.outcomes()]) for trial in trials]
-    found: dict[str, Any] = {"set": data.name, "right": _mean([one.answers_right[1] for one in each])}
+    return figures(
+        data.name, [trial_answers(trial, method) for trial in Labelled(data.pairs, None, None).trials(seeds)]
+    )
+
+
+def figures(name: str, trials: Sequence[TrialAnswers]) -> dict[str, Any]:
+    """Return the figures of the splits of a set."""
+    each = [Abstention.of("auto", ACCURACY, SURE, [trial.outcomes()]) for trial in trials]
+    found: dict[str, Any] = {"set": name, "right": _mean([one.answers_right[1] for one in each])}
     found["cosine"] = _figures([(one.cosine, one.presence_cosine) for one in each])
     found["confidence"] = _figures([(one.confidence, one.presence) for one in each])
     for pairs in PAIRS:

@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 302_950,
+    "library": 303_800,
     "service": 68_000,
-    "tests": 455_950,
-    "words": 36_700,
+    "tests": 456_700,
+    "words": 37_000,
     "settings": 40,
     "knobs": 267,
     "options_of_a_command": 12,

@@ -13,7 +13,7 @@ find the cuts that keep a promise. x needs scores only; q·w is for who has vect
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import exp, floor, inf
+from math import exp, floor
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,8 @@ CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
 """The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
 _DIGITS = 1e6
 """Thresholds are rounded down, so that the answer that made one reaches it in float32 and in databases, too."""
+UNREACHED = 2.0
+"""The threshold of a promise that no confidence keeps, though there are labels enough."""
 _MOST_KNOWN = 8
 """So many strengths are kept, as queries may ask for any."""
 _KNOWN = {"temperature", "second", "depth", "slope", "intercept", "pairs", "sure", "distance", "cuts"}
@@ -43,7 +45,8 @@ class Cut:
     """Turns the best scores of queries into confidence and presence, which `pairs` calibrated at `strength`.
 
     `levels` are for strengths 0 and 1, `curve` and `presence` those of x and z. `cuts` are the thresholds that keep the
-    promises of `ACCURACIES`, None where none does, with a chance of `sure`. `distance`: lower scores are better.
+    promises of `ACCURACIES`, with a chance of `sure`: 2 where none does, None where labels are too few to say.
+    `distance`: lower scores are better.
     """
 
     levels: tuple[Level, Level]
@@ -59,7 +62,7 @@ class Cut:
     @property
     def accuracies(self) -> list[float]:
         """The promises that some answers keep."""
-        return [accuracy for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True) if cut is not None]
+        return [accuracy for accuracy, cut in zip(ACCURACIES, self.cuts, strict=True) if cut is not None and cut <= 1]
 
     @classmethod
     def fit(cls, lists: Iterable[Iterable[float]], *, distance: bool = False) -> Self:
@@ -107,7 +110,7 @@ class Cut:
         return self._calibrated(leads, known[some], sure)
 
     def threshold(self, accuracy: float, name: str = "accuracy", strength: float | None = None) -> float:
-        """Return the confidence from which on this share of the answers is right; infinity if none is sure enough.
+        """Return the confidence from which on this share of the answers is right; 2 if none is sure enough.
 
         An accuracy between two of `ACCURACIES` gets the higher one. Raises `InputError` as `accept`.
         """
@@ -118,14 +121,15 @@ class Cut:
             raise InputError(name, f"none but at strength {self.strength:g}, which has labels", accuracy)
         place = next(place for place, each in enumerate(ACCURACIES) if each >= accuracy)
         found = self.cuts[place]
-        if found is None and (more := labels_needed(ACCURACIES[place], self.sure) - self.pairs) > 0:
+        if found is None:
+            more = labels_needed(ACCURACIES[place], self.sure) - self.pairs
             expected = f"less, or {more} more labelled queries than the {self.pairs} that calibrated confidence"
             raise InputError(name, expected, accuracy)
-        return inf if found is None else found
+        return found
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the model of scores alone: twelve numbers, and whether scores are distances."""
-        level = self.level(self.strength)
+    def as_json(self, strength: float | None = None) -> dict[str, Any]:
+        """Return the model of scores alone, at a strength: twelve numbers, and whether scores are distances."""
+        level = self.level(self.strength if strength is None else strength)
         return {
             "temperature": level.temperature,
             "second": level.second,
@@ -251,9 +255,12 @@ class Cut:
     def _calibrated(self, leads: F64, right: NDArray[np.bool_], sure: float) -> Self:
         check_chance("sure", sure)
         curve = CONFIDENCE.fitted(leads, right)
-        found = [guaranteed_cut(curve(leads), right, accuracy, sure).threshold for accuracy in ACCURACIES]
-        cuts = tuple(None if cut is None else floor(cut * _DIGITS) / _DIGITS for cut in found)
-        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=cuts)
+        cuts: list[float | None] = []
+        for accuracy in ACCURACIES:
+            found = guaranteed_cut(curve(leads), right, accuracy, sure)
+            lacking = None if found.more else UNREACHED
+            cuts.append(lacking if found.threshold is None else floor(found.threshold * _DIGITS) / _DIGITS)
+        return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts))
 
 
 def fit_confidence(queries: F32, raw: F32, full: F32) -> Cut:
