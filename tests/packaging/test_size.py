@@ -9,12 +9,12 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 303_800,
+    "library": 306_700,
     "service": 68_000,
-    "tests": 456_700,
-    "words": 37_000,
+    "tests": 458_600,
+    "words": 37_250,
     "settings": 40,
-    "knobs": 267,
+    "knobs": 272,
     "options_of_a_command": 12,
     "entries": 17,
 }

@@ -22,6 +22,7 @@ PANELS = {
         "demo": ("demo.demo_command:demo", "Search a Python library in plain English, with and without hubs."),
         "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
         "correct": ("cli.build:correct_command", "Correct the vectors of a database where they are."),
+        "log": ("cli.log:log_command", "Correct any search by its log, without vectors."),
         "build": ("cli.build:build_command", "Build a new version of a collection and make it current."),
         "query": ("cli.query:query_command", "Search a collection by vectors, words or a target."),
     },
