@@ -1,5 +1,7 @@
 """The service on a loopback socket of its own."""
 
+import asyncio
+import itertools
 import socket
 import threading
 import time
@@ -14,11 +16,20 @@ from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 
+class _Server(HttpServer):
+    """It looks every 10 ms whether it is to stop, as tests stop hundreds; uvicorn looks ten times a second."""
+
+    async def main_loop(self):
+        looks = itertools.count()
+        while not await self.on_tick(next(looks)):
+            await asyncio.sleep(0.01)
+
+
 @contextmanager
 def serving(app):
     """Run an app under uvicorn, in a thread, for as long as the with-block lasts. Yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = HttpServer(app)
+        server = _Server(app)
         thread = threading.Thread(target=server.run, args=([listener],), name="server")
         thread.start()
         try:
