@@ -11,6 +11,7 @@ import faiss
 from hubless.errors import BundleDamaged, storage_errors
 from hubless.knn.augment import Columns
 from hubless.knn.base import IndexType, TrainingSample
+from hubless.knn.exhaustive import storage_of
 from hubless.knn.hnsw import joined_by_distance
 from hubless.progress import Advance, Steps, no_progress
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
@@ -41,10 +42,19 @@ def trained_index(
 
 def add_vectors(index: faiss.Index, vectors: VectorSource, advance: Advance = no_progress) -> None:
     """Add vectors (a, d') to a trained index, after those that it has."""
+    if index.ntotal == 0:
+        _reserve(storage_of(index), vectors.shape[0])
     with joined_by_distance(index):
         for block in vectors.blocks(block_rows(vectors.shape[1])):
             index.add(block)
             advance(len(block))
+
+
+def _reserve(storage: faiss.Index, count: int) -> None:
+    """Take the memory of so many vectors at once. An array that grows copies itself, and holds both for a while."""
+    if isinstance(storage, faiss.IndexFlatCodes):
+        storage.codes.resize(count * storage.code_size)
+        storage.codes.resize(0)
 
 
 def write_index(index: faiss.Index, path: Path) -> None:
