@@ -62,14 +62,15 @@ def process(url, command, **settings):
     environment = {**os.environ, **{f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}}
     server = subprocess.Popen([sys.executable, *command], env=environment)
     try:
-        while True:
-            assert server.poll() is None, "the server did not start"
-            try:
-                if httpx.get(url).status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
-            sleep(0.02)
+        with httpx.Client() as client:  # making one takes longer than asking
+            while True:
+                assert server.poll() is None, "the server did not start"
+                try:
+                    if client.get(url).status_code == 200:
+                        break
+                except httpx.TransportError:
+                    pass
+                sleep(0.02)
         yield server.pid
     finally:
         server.terminate()

