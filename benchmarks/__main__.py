@@ -18,7 +18,8 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "segments": (["--part", "merge", "pull", "calls"], []),
     "filters": ([], ["--targets", "20000", "100000"]),
     "overload": (["--targets", "20000", "--seconds", "3"], ["--targets", "400000"]),
-    "peers": (["--targets", "20000", "--seconds", "2", "--rounds", "1"], []),
+    "peers": (["--targets", "20000"], ["--targets", "100000", "1000000"]),
+    "ten_million": (["--targets", "100000"], []),
     "http_service": (["--targets", "1000", "--indexes", "hnsw", "--seconds", "2", "--rounds", "2"], []),
 }
 """Name of the module -> its arguments for a quick run and for a full run."""

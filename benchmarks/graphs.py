@@ -154,17 +154,26 @@ def jittered(folder, count):
     rng = np.random.default_rng(0)
 
     def many(rows, number, share):
-        first, second = rng.integers(len(rows), size=(2, number))
-        mixed, mean, spread = np.empty((number, rows.shape[1]), np.float32), rows.mean(axis=0), 0.3 * rows.std(axis=0)
-        for start in range(0, number, 2**16):
-            block, here = mixed[start : start + 2**16], slice(start, start + 2**16)
-            block[:] = rows[first[here]] + share * (rows[second[here]] - mean)
-            block += rng.standard_normal(block.shape, np.float32) * spread
-            block /= np.linalg.norm(block, axis=1, keepdims=True)
-        return mixed
+        found, start = np.empty((number, rows.shape[1]), np.float32), 0
+        for block in mixed(rows, number, share, rng):
+            found[start : start + len(block)] = block
+            start += len(block)
+        return found
 
     targets, bank, queries = open_folder(folder)
     return many(targets, count, 0.7), many(bank, BANK, 0.5), many(queries, QUERIES, 0.5)
+
+
+def mixed(rows, number, share, rng):
+    """Yield blocks of vectors, so many in all: each is one of these and a share of another, jittered."""
+    first, second = rng.integers(len(rows), size=(2, number))
+    mean, spread = rows.mean(axis=0), 0.3 * rows.std(axis=0)
+    for start in range(0, number, 2**16):
+        here = slice(start, start + 2**16)
+        block = rows[first[here]] + share * (rows[second[here]] - mean)
+        block += rng.standard_normal(block.shape, np.float32) * spread
+        block /= np.linalg.norm(block, axis=1, keepdims=True)
+        yield block
 
 
 def plot(result, figure):

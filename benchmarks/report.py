@@ -15,6 +15,8 @@ from textwrap import fill
 from benchmarks import harness
 
 ORDER = (
+    "peers",
+    "ten_million",
     "index_recipes",
     "half_dimensions",
     "graphs",
@@ -24,7 +26,6 @@ ORDER = (
     "filters",
     "http_goals",
     "writes",
-    "peers",
 )
 OURS = ("fastapi", "uvicorn")
 """Packages of the service, whose versions no figure depends on."""
