@@ -28,6 +28,7 @@ from benchmarks.build_stages import Watch
 from benchmarks.graphs import mixed
 from benchmarks.http_service import PACKAGES, hubless_service
 from benchmarks.index_recipes import open_folder
+from benchmarks.peer_figures import memory, recall
 from benchmarks.segments import in_child, put
 from hubless.builder import build as job
 from hubless.builder import lifecycle
@@ -146,10 +147,6 @@ def exact(folder):
     np.savez(folder / "exact.npz", all=rows, filtered=some[filtered])
 
 
-def recall(found, wanted):
-    return float(np.mean([len(np.intersect1d(*each)) for each in zip(found, wanted, strict=True)])) / K
-
-
 def asked(folder):
     """Return seconds to open the collection, then milliseconds and recall of queries without a filter and with one."""
     queries = np.load(folder / "queries.npy").astype(np.float32)
@@ -186,7 +183,7 @@ def served(folder):
         for count in CONNECTIONS:
             runs = [wrk.load(side, bodies, count, SECONDS) for _ in range(ROUNDS)]
             found["connections"][str(count)] = sorted(runs, key=lambda run: run["rate"])[ROUNDS // 2]
-        found |= {f"{key}_bytes": memory(side.pid, field) for key, field in FIELDS.items()}
+        found["memory_bytes"] = memory(side.pid)
         url, times, first = side.url.removesuffix("/query"), [], 10**9
         for number in range(WRITES):
             point = {"id": first + number, "vector": more[number].tolist(), "payload": {"part": 0}}
@@ -204,14 +201,6 @@ def served(folder):
     return found
 
 
-FIELDS = {"own": "RssAnon", "mapped": "RssFile"}
-
-
-def memory(pid, field):
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
-
-
 def merge(folder):
     """Merge what was written, and return what it took."""
     manifest, found = watched(lambda watch: hubless.merge(folder / "catalog", NAME))
@@ -219,7 +208,7 @@ def merge(folder):
     return found
 
 
-STEPS = {"build": build, "exact": exact, "compact": compact, "asked": asked, "served": served, "merge": merge}
+STEPS = {"build": build, "exact": exact, "asked": asked, "served": served, "merge": merge, "compact": compact}
 
 
 def measured(folder, given, shape):
@@ -239,13 +228,8 @@ def measured(folder, given, shape):
     return found
 
 
-def served_version(each):
-    """Return what is known of the version that was asked: that of the compaction, or that of the build."""
-    return each.get("compact") or each["build"]
-
-
 def index_of(each):
-    index = served_version(each)["index"]
+    index = each["build"]["index"]
     codes = f" of {index['code_bytes']} bytes" if index.get("code_bytes") else ""
     return ", ".join([index["type"] + codes, *(f"{name} {value}" for name, value in index["parameters"].items())])
 
@@ -267,11 +251,10 @@ def costs(name):
 
 ROWS = {
     **costs("build"),
-    **costs("compact"),
     "index": index_of,
-    "segments": lambda each: f"{served_version(each)['segments']}",
-    "on disk, GB": lambda each: gigabytes(served_version(each)["disk_bytes"]),
-    "recall@10, promised": lambda each: f"{served_version(each)['promised']:.3f}",
+    "segments": lambda each: f"{each['build']['segments']}",
+    "on disk, GB": lambda each: gigabytes(each["build"]["disk_bytes"]),
+    "recall@10, promised": lambda each: f"{each['build']['promised']:.3f}",
     "recall@10, other queries": lambda each: f"{each['asked']['all_recall']:.3f}",
     "single, processor ms": lambda each: f"{each['asked']['all_ms']:.2f}",
     "batch/s, one thread": lambda each: f"{each['asked']['batch_per_s']:,.0f}",
@@ -281,10 +264,11 @@ ROWS = {
     "start of the service, s": lambda each: f"{each['served']['start_s']:.1f}",
     "HTTP, 1 connection: p50 ms": lambda each: f"{each['served']['connections']['1']['p50_ms']:.2f}",
     **{f"HTTP, {count} conn.: answers/s; processor ms": partial(answers, count=str(count)) for count in CONNECTIONS},
-    "service, own memory, GB": lambda each: gigabytes(each["served"]["own_bytes"]),
+    "service, all memory, GB": lambda each: gigabytes(each["served"]["memory_bytes"]),
     "a write, ms": lambda each: f"{each['served']['write_ms']:.1f}",
     "merge of 10,000, s": lambda each: f"{each['merge']['seconds']:.1f}",
     "merge, own memory, GB": lambda each: gigabytes(each["merge"]["own_bytes"]),
+    **costs("compact"),
 }
 
 
@@ -337,8 +321,7 @@ def main():
             folder = Path(temporary) if given.folder is None else given.folder / f"{given.targets}-{shape}"
             folder.mkdir(parents=True, exist_ok=True)
             every.append(measured(folder, given, shape))
-    if list(given.steps)[-1] == "merge":
-        harness.write("ten_million", {"measured": every}, plot, PACKAGES, tables)
+    harness.write("ten_million", {"measured": every}, plot, PACKAGES, tables)
 
 
 if __name__ == "__main__":
