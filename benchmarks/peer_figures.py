@@ -1,4 +1,4 @@
-"""What is measured of a library or a server of nearest neighbours, at the fastest setting that reaches a recall."""
+"""Measure a library or a server of nearest neighbours, at the fastest setting that reaches a recall."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
