@@ -20,7 +20,7 @@ from benchmarks import harness
 from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
-from hubless.knn import INDEXES, Aims, Setting, recall_curve
+from hubless.knn import INDEXES, Aims, Setting, cheapest_setting, recall_curve
 from hubless.knn.augment import centre
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.ivf import list_count
@@ -75,15 +75,14 @@ def faiss_side(name, source, queries):
     def search(queries, k, parameters):
         return kind.search(index, queries, k, parameters)
 
-    curve = recall_curve(search, kind.ladder(count), queries, np.asarray(scores, np.float32))
+    curve = recall_curve(search, kind.ladder(count), queries, np.asarray(scores, np.float32), RECALL)
     return Side(lambda query, parameters: search(query, K, parameters), around(curve))
 
 
 def around(curve):
     """Return the best setting below the recall and the cheapest that reaches it."""
-    place = next((place for place, setting in enumerate(curve) if setting.recall >= RECALL), len(curve) - 1)
-    before = sorted(curve[:place], key=lambda setting: setting.recall)
-    return [*before[-1:], curve[place]]
+    below = [setting for setting in curve if setting.recall < RECALL]
+    return [*sorted(below, key=lambda setting: setting.recall)[-1:], cheapest_setting(curve, Aims(RECALL))]
 
 
 def mixed(settings):

@@ -51,7 +51,7 @@ def measured(name, data, kinds, recall):
                     aims=Aims(recall),
                     index=kind,
                 )
-                built = build_index(order, Path(folder) / "index.faiss", Silent())
+                built = build_index(order, lambda _, folder=folder: Path(folder), Silent())
             seconds = thread_time() - start
             figures = {"kind": kind, "build_and_tune_s": seconds, **ask(built, raw, queries)}
             lines.append({"data": name, "targets": len(targets), **figures})

@@ -139,10 +139,9 @@ def test_collection_that_stays_flat_because_nothing_else_finds_enough_is_trained
     tuned, kinds = indexing._tuned, []
 
     def missing(made, order, steps):
-        candidate = tuned(made, order, steps)
+        indexes, curve, setting = tuned(made, order, steps)
         kinds.append(made[0].kind.name)
-        found = candidate.setting if kinds[-1] == "flat" else replace(candidate.setting, recall=0.1)
-        return replace(candidate, setting=found)
+        return indexes, curve, setting if kinds[-1] == "flat" else replace(setting, recall=0.1)
 
     monkeypatch.setattr(indexing, "_tuned", missing)
     lifecycle.create(

@@ -88,7 +88,7 @@ def test_threads_that_share_a_cache_get_right_matches_within_its_room(payload):
 def test_matches_know_their_filter_and_what_is_left_out_of_them():
     table = pa.table({"n": [0, 1, 2, 3]})
     filter = parse_filter({"field": "n", "lt": 3}, table.schema)
-    index = FaissIndex(INDEXES["flat"], INDEXES["flat"].new(0, 16, 0, None), 4, {})
+    index = FaissIndex(INDEXES["flat"], INDEXES["flat"].new(0, 16, None), 4, {})
     index.index.add(np.zeros((4, 16), np.float32))
     targets = Targets.of([Segment(index=index, offsets=np.zeros(4, np.float32), payload=Payload(table))], 4)
     matches = targets.matches(filter)

@@ -39,35 +39,51 @@ def test_aim_that_means_nothing_is_refused_naming_it(named, values):
 
 
 def names(name, count, aims=None, dim=528):
-    kinds, notes = kinds_to_try(name, INDEXES, count, dim, aims or Aims())
-    return [kind.name for kind in kinds], notes
+    groups, notes = kinds_to_try(name, INDEXES, count, dim, aims or Aims())
+    return [[kind.label for kind in kinds] for kinds in groups], notes
 
 
 def test_auto_scans_few_targets_exactly_and_codes_of_many():
-    assert names("auto", 1000) == (["flat"], [])
-    assert names("auto", 100_000) == (["fastscan", "flat"], [])
+    assert names("auto", 1000) == ([["flat"]], [])
+    assert names("auto", 30_000) == ([["fastscan"], ["flat"]], [])
+
+
+def test_auto_compares_all_ways_to_scan_codes_of_many_targets():
+    codes = ["fastscan", "fastscan_fine", "ivf_fastscan", "ivf_fastscan_fine"]
+    assert names("auto", 100_000) == ([codes, ["flat"]], [])
+    assert names("auto", 100_000, Aims(latency_ms=1)) == ([codes, ["hnsw_sq8"], ["flat"]], [])
+
+
+def test_named_kind_is_built_in_each_of_its_ways():
+    assert names("ivf_fastscan", 100_000) == ([["ivf_fastscan", "ivf_fastscan_fine"]], [])
+    assert names("ivf_fastscan", 30_000) == ([["ivf_fastscan"]], [])
 
 
 def test_memory_for_half_precision_only_takes_half_precision():
-    memory = int(1.1 * INDEXES["fastscan_fp16"].size(100_000, 528))
-    assert names("auto", 100_000, Aims(memory=memory))[0] == ["fastscan_fp16", "flat_fp16"]
+    memory = int(1.1 * INDEXES["fastscan_fp16"].size(30_000, 528))
+    assert names("auto", 30_000, Aims(memory=memory))[0] == [["fastscan_fp16"], ["flat_fp16"]]
+
+
+def test_memory_too_small_for_twice_the_codes_leaves_them_out():
+    memory = INDEXES["ivf_fastscan_fp16"].size(100_000, 528)
+    assert names("auto", 100_000, Aims(memory=memory))[0] == [["fastscan_fp16", "ivf_fastscan_fp16"], ["flat_fp16"]]
 
 
 def test_memory_too_small_for_any_kind_is_refused_naming_the_least():
     least = INDEXES["flat_fp16"].size(100_000, 528)
     with pytest.raises(InputError, match=f"memory.*{least:,} bytes.*flat_fp16.*got 1,000"):
         names("auto", 100_000, Aims(memory=1000))
-    assert names("auto", 100_000, Aims(memory=least))[0] == ["flat_fp16"]
+    assert names("auto", 100_000, Aims(memory=least))[0] == [["flat_fp16"]]
 
 
 @pytest.mark.parametrize("name", [name for name, kind in INDEXES.items() if kind.least > 1])
 def test_too_few_targets_to_train_on_are_scanned_and_it_is_said(name):
     found, notes = names(name, INDEXES[name].least - 1)
-    assert set(found) <= set(VARIANTS["flat"])
+    assert found == [[VARIANTS["flat"][0]]]
     assert name in notes[0]
     assert str(INDEXES[name].least) in notes[0]
-    assert names(name, INDEXES[name].least) == ([name], [])
+    assert names(name, INDEXES[name].least) == ([[name]], [])
 
 
-def test_auto_with_a_latency_tries_faster_kinds_after_it():
-    assert names("auto", 100_000, Aims(latency_ms=1))[0] == ["fastscan", "ivf_fastscan", "hnsw", "flat"]
+def test_auto_with_a_latency_tries_faster_kinds_after_flat():
+    assert names("auto", 5000, Aims(latency_ms=0.01))[0] == [["flat"], ["fastscan", "ivf_fastscan"], ["hnsw_sq8"]]

@@ -4,7 +4,7 @@ from support.problems import normal
 
 import hubless
 from hubless.errors import InputError
-from hubless.knn import INDEXES, Setting, cheapest_setting
+from hubless.knn import INDEXES, Setting, cheapest_setting, recall_curve
 from hubless.knn.aims import Aims
 from hubless.vectors.arrays import unit_rows
 
@@ -80,6 +80,36 @@ def test_cheapest_setting_is_the_first_and_not_the_fastest_to_reach_the_recall()
     curve = [Setting({"ef": 1}, 0.5, 1.0), Setting({"ef": 2}, 0.95, 9.0), Setting({"ef": 3}, 0.97, 2.0)]
     assert cheapest_setting(curve, Aims(0.9)).parameters == {"ef": 2}
     assert cheapest_setting(curve, Aims(0.99)).parameters == {"ef": 3}
+
+
+def test_measured_settings_hold_the_fastest_of_the_whole_grid():
+    """A search that finds the first `found` of ten, of which lists and candidates cap one part each."""
+    queries, exact = np.zeros((200, 4), np.float32), np.tile(np.arange(10, 0, -1, dtype=np.float32), (200, 1))
+    asked = []
+
+    def search(rows, k, parameters):
+        asked.append(tuple(parameters.values()))
+        found = 10 * (1 - 1 / parameters["nprobe"]) * (1 - 1 / parameters["k_factor"])
+        scores = np.where(np.arange(10) < found, exact[: len(rows)], -1)
+        scores[: len(rows) // 50] = -1
+        return scores, np.zeros((len(rows), 10), np.int64)
+
+    def cost(parameters):
+        return 3 * parameters["nprobe"] + parameters["k_factor"]
+
+    ladder = INDEXES["ivf_fastscan"].ladder(100_000)
+    now = [0.0]
+
+    def clock():
+        now[0] += cost(dict(zip(("nprobe", "k_factor"), asked[-1], strict=True))) if asked else 0
+        return now[0]
+
+    for aim in (0.5, 0.8, 0.9):
+        curve = recall_curve(search, ladder, queries, exact, aim, clock)
+        every = [(each, search(queries, 10, each)[0]) for each in ladder]
+        true = [each for each, scores in every if (scores > 0).mean() - 0.01 >= aim]
+        assert cost(cheapest_setting(curve, Aims(aim)).parameters) == min(map(cost, true))
+        assert len(curve) < len(ladder) / 5
 
 
 def test_setting_has_to_reach_the_recall_by_a_standard_error_more():

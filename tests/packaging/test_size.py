@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 306_700,
+    "library": 309_400,
     "service": 68_000,
-    "tests": 458_600,
-    "words": 37_250,
+    "tests": 460_300,
+    "words": 37_450,
     "settings": 40,
     "knobs": 272,
     "options_of_a_command": 12,

@@ -10,7 +10,7 @@ from support.segments import chosen
 
 from hubless.builder.indexing import in_segments
 from hubless.filters import parse_filter
-from hubless.knn import INDEXES, make_index, openmp_threads, read_index, trained_index, write_index
+from hubless.knn import INDEXES, make_index, openmp_threads, read_index, training_sample, write_index
 from hubless.knn.augment import AugmentedVectors, Columns
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
@@ -42,7 +42,8 @@ def built(request, rows, tmp_path_factory):
     vectors = AugmentedVectors(as_source(targets, "targets"), offsets, None, kind.precision == "float16")
     with openmp_threads(1):
         one = make_index(kind, vectors, 0, Silent(), Columns(DIM, DIM))
-        write_index(trained_index(kind, vectors, COUNT, 0, Silent(), Columns(DIM, DIM)), path)
+        trained = kind.new(COUNT, vectors.shape[1], training_sample([kind], vectors, COUNT, 0, Columns(DIM, DIM)))
+        write_index(trained, path)
         parts, start = [], 0
         for size in SIZES:
             parts.append(read_index(path, mapped=False))

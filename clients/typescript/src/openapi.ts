@@ -461,6 +461,8 @@ export interface components {
             aims?: components["schemas"]["AimsRecord"] | null;
             /** @description With keep_full: so many targets that the index of fewer dimensions finds are ranked by the whole vectors, for 10 hits. null without. */
             candidates?: number | null;
+            /** @description Bytes of the product codes of a target; null without. */
+            code_bytes?: number | null;
             /** @default [] */
             curve: components["schemas"]["SettingRecord"][];
             /** @description Where the vectors are, if not in files; or null. */
@@ -478,6 +480,11 @@ export interface components {
             precision: "float32" | "float16";
             /** @description The most targets in a segment, if that was asked for. */
             shard_targets?: number | null;
+            /**
+             * @description Kinds that were measured beside each other, if any were.
+             * @default []
+             */
+            tried: components["schemas"]["TriedRecord"][];
             type: string;
         };
         /** @description A file or an array that a version was built from. */
@@ -1023,6 +1030,25 @@ export interface components {
             occurrence: number;
             /** @description How many targets are. */
             targets: number;
+        };
+        /** @description A kind of index that was built to see how fast it is, of a sample of the targets or of all. */
+        TriedRecord: {
+            /** @description Bytes of the product codes of a target; null without. */
+            code_bytes: number | null;
+            /** @description The same as expected with all targets; null where all are there. */
+            expected_ms: number | null;
+            /** @description Processor time of a single query on one thread. */
+            latency_ms: number;
+            /** @description The fastest search parameters that reach the recall. */
+            parameters: {
+                [key: string]: unknown;
+            };
+            recall_at_10: number;
+            /** @description It took so long to build and to tune. */
+            seconds: number;
+            /** @description So many targets it was built of. */
+            targets: number;
+            type: string;
         };
         /** @description A stored version: its inputs, parameters and measurements. */
         VersionAnswer: {

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from time import perf_counter, thread_time
 from typing import Any, TypeAlias
 
 import faiss
 import numpy as np
 
+from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, try_on_sample
 from hubless.errors import InputError, storage_errors
 from hubless.kernels.reductions import merged
 from hubless.knn import (
@@ -23,16 +25,18 @@ from hubless.knn import (
     Setting,
     add_vectors,
     cheapest_setting,
+    code_bytes,
     kinds_to_try,
-    make_index,
+    openmp_threads,
     read_index,
     recall_curve,
-    trained_index,
+    training_sample,
     write_index,
 )
 from hubless.knn.aims import AUTO
-from hubless.knn.augment import AugmentedVectors, augment_queries, augmented_dim, pivot_of
-from hubless.knn.base import Precision
+from hubless.knn.augment import AugmentedVectors, augment_queries, augmented_dim, pivot_of, pivoted
+from hubless.knn.base import TUNED_AT, Precision
+from hubless.knn.training_sample import TrainingSample
 from hubless.progress import Steps
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
@@ -40,17 +44,21 @@ from hubless.search.engines.full import MOST_CANDIDATES, Embedded, FullVectors, 
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord
+from hubless.store.bundle import INDEX, AimsRecord, EngineRecord, IndexRecord, SettingRecord, TriedRecord
 from hubless.store.durable import move, sync
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis, reduced_vectors
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory, rows_of
+from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory, rows_of, sample
 
 SHARD_BYTES = 4 * 2**30
 """Size of a shard where nothing else is asked for. A build holds one in memory."""
 SHARD_LEAST = 1000
 """Fewer targets are not worth an index of their own."""
+GUIDING = 2000
+"""So many bank queries guide others to lists."""
+RACED, RACES = 100, 3
+"""So many queries are answered by each of several indexes, and so often, to see which one is the fastest."""
 TOGETHER = 8
 """Shards begin at a multiple of this, so that they share the bits of a filter's matches."""
 
@@ -85,15 +93,23 @@ Place: TypeAlias = Callable[[int], Path]
 
 
 def build_indexes(
-    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], place: Place, seed: int, steps: Steps
+    kind: IndexType,
+    vectors: AugmentedVectors,
+    sizes: Sequence[int],
+    place: Place,
+    sample: TrainingSample | None,
+    steps: Steps,
 ) -> list[faiss.Index]:
     """Write an index of each part of vectors (n, d') to a file of its own, and return them opened."""
     start, files = 0, []
-    trained = trained_index(kind, vectors, sizes[0], seed, steps, vectors.columns)
+    steps.step(f"training the {kind.name} index")
+    trained = kind.new(sizes[0], vectors.shape[1], sample)
     advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
     for number, size in enumerate(sizes):
         index = faiss.clone_index(trained) if len(sizes) > 1 else trained
         add_vectors(index, vectors.rows(start, start + size), advance)
+        if sample is not None:
+            sample.guide(index)
         files.append(place(number) / _file_of(kind))
         write_whole(index, files[-1])
         del index  # its memory is free before the next one is filled
@@ -103,7 +119,7 @@ def build_indexes(
 
 
 def _file_of(kind: IndexType) -> str:
-    return f"{Path(INDEX).stem}.{kind.name}"
+    return f"{Path(INDEX).stem}.{kind.label}"
 
 
 def write_whole(index: faiss.Index, path: Path) -> None:
@@ -147,14 +163,14 @@ class IndexResult:
     setting: Setting
     notes: list[str]
     engine: EngineRecord | None = None
+    code_bytes: int | None = None
+    tried: Sequence[TriedKind] = ()
 
     def record(self, order: IndexOrder) -> IndexRecord:
         """Return the record of the index for the manifest."""
         index = self.targets.first.index
         tried = [
-            SettingRecord(
-                parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
-            )
+            SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=_rounded(each.latency_ms))
             for each in self.curve
         ]
         return IndexRecord(
@@ -163,6 +179,8 @@ class IndexResult:
             parameters=self.setting.parameters,
             aims=AimsRecord(**vars(order.aims)),
             curve=tried,
+            code_bytes=self.code_bytes,
+            tried=[_tried_record(each) for each in self.tried],
             notes=self.notes,
             candidates=index.candidates if isinstance(index, ReducedIndex) else None,
             shard_targets=order.shard_targets if self.engine is None else None,
@@ -186,40 +204,147 @@ class _Candidate:
 
     indexes: Sequence[Embedded]
     curve: list[Setting]
-    setting: Setting
+    trial: TriedKind
+
+    @property
+    def setting(self) -> Setting:
+        return self.trial.setting
+
+
+@dataclass(frozen=True)
+class _Folding:
+    """Targets of an order with their offsets folded in, in the form that each kind of index stores them."""
+
+    order: IndexOrder
+    bank: VectorSource
+    basis: Basis | None
+    pivot: F32 | None
+
+    def stored(self, kind: IndexType) -> VectorSource:
+        """Return the targets (n, d) as a kind stores them."""
+        targets = self.order.targets
+        return half_vectors(targets, self.order.metric) if kind.precision == "float16" else targets
+
+    def vectors(self, kind: IndexType) -> AugmentedVectors:
+        """Return the vectors (n, d') of its index."""
+        rows = self.stored(kind) if self.basis is None else reduced_vectors(self.stored(kind), self.basis)
+        half, lifted = kind.precision == "float16", comparison(self.order.metric).lifted
+        return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
+
+    def samples(self, kinds: Sequence[IndexType], count: int) -> dict[str, TrainingSample | None]:
+        """Return what kinds of index of `count` targets are trained on, by their labels. Alike ones share it."""
+        alike: dict[tuple[Any, ...], list[IndexType]] = {}
+        for kind in kinds:
+            alike.setdefault((kind.precision, kind.pivoted), []).append(kind)
+        found: dict[str, TrainingSample | None] = {}
+        for some in alike.values():
+            vectors = self.vectors(some[0])
+            queries = augment_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
+            asked = queries if vectors.pivot is None else pivoted(queries, vectors.pivot)
+            shared = training_sample(some, vectors, count, self.order.seed, vectors.columns, asked)
+            found |= {kind.label: shared for kind in some}
+        return found
+
+    def queries(self) -> F32:
+        """Return the queries (m, d') of the answers, as its index is asked."""
+        queries = self.order.answers.queries
+        return augment_queries(queries if self.basis is None else queries @ self.basis.directions, 1.0)
 
 
 def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Basis | None = None) -> IndexResult:
     """Build, tune and write the index of targets with their offsets folded in, of reduced targets if there is a basis.
 
-    Without a place it stays in memory.
+    Without a place it stays in memory. Of several kinds the fastest is taken that reaches the aims.
     """
     targets, offsets, aims, bank = order.targets, order.offsets, order.aims, order.bank
     if basis is not None:
         targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
-    lifted = comparison(order.metric).lifted
-    kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
-    best: list[_Candidate] = []
-    for kind in kinds:
-        half = kind.precision == "float16"
-        stored: VectorSource = half_vectors(order.targets, order.metric) if half else order.targets
-        rows = stored if basis is None else reduced_vectors(stored, basis)
-        vectors = AugmentedVectors(rows, offsets, pivot if kind.pivoted else None, half, lifted)
-        filled = _filled(kind, vectors, order, place, steps)
-        made: Sequence[Embedded] = filled if basis is None else _reduced(filled, stored, offsets, basis)
-        best = sorted([*best, _tuned(made, order, steps)], key=lambda each: _merit(each.setting, aims), reverse=True)
+    groups, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
+    moved = any(kind.pivoted for group in groups for kind in group)
+    folding = _Folding(order, bank, basis, pivot_of(bank, targets, offsets) if offsets.any() and moved else None)
+    tried: list[TriedKind] = []
+    built: list[_Candidate] = []
+    for kinds in groups:
+        most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
+        sizes = [count] if place is None else shard_sizes(count, most)
+        samples = folding.samples(kinds, sizes[0])
+        if len(kinds) > 1 and count >= TRIED_FROM:
+            trials = [
+                try_on_sample(kind, folding.vectors(kind), samples[kind.label], folding.queries(), aims, steps)
+                for kind in kinds
+            ]
+            tried += trials
+            kinds = could_win(trials, aims.recall)
+        made = [_build(kind, folding, sizes, place, samples[kind.label], steps) for kind in kinds]
+        built = _fastest_first([*built, *made], order)
+        tried += [each.trial for each in made]
         if place is not None:
-            for worse in best[1:]:
+            for worse in built[1:]:
                 for number, index in enumerate(worse.indexes):
                     (place(number) / _file_of(index.kind)).unlink()
-        del best[1:]
-        if not (missed := _missed(best[0], aims)):
+        del built[1:], made
+        if not (missed := _missed(built[0], aims)):
             break
-    chosen = best[0]
+    chosen = built[0]
     indexes = [_placed(index, None if place is None else place(number)) for number, index in enumerate(chosen.indexes)]
-    return IndexResult(in_segments(indexes, offsets), chosen.curve, chosen.setting, [*notes, *missed])
+    about = tried if len(tried) > 1 else ()
+    return IndexResult(
+        in_segments(indexes, offsets),
+        chosen.curve,
+        chosen.setting,
+        [*notes, *missed],
+        None,
+        chosen.trial.code_bytes,
+        about,
+    )
+
+
+def _build(
+    kind: IndexType,
+    folding: _Folding,
+    sizes: Sequence[int],
+    place: Place | None,
+    sample: TrainingSample | None,
+    steps: Steps,
+) -> _Candidate:
+    start, vectors = perf_counter(), folding.vectors(kind)
+    if place is None:
+        indexes = [kind.new(sizes[0], vectors.shape[1], sample)]
+        add_vectors(indexes[0], vectors, steps.step(f"building the {kind.label} index", vectors.shape[0]))
+        if sample is not None:
+            sample.guide(indexes[0])
+    else:
+        indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
+    filled = [FaissIndex(kind, index, vectors.targets.shape[1], {}, vectors.pivot) for index in indexes]
+    made: Sequence[Embedded] = filled
+    if folding.basis is not None:
+        made = _reduced(filled, folding.stored(kind), folding.order.offsets, folding.basis)
+    made, curve, setting = _tuned(made, folding.order, steps)
+    trial = TriedKind(kind, vectors.shape[0], setting, perf_counter() - start, code_bytes(indexes[0]))
+    return _Candidate(made, curve, trial)
+
+
+def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Candidate]:
+    """Return candidates in the order of their merit: those that reach the recall, by their time for single queries."""
+    if len(built) < 2:
+        return list(built)
+    queries = augment_queries(order.answers.queries[:RACED], 1.0)
+    times = [np.inf] * len(built)
+    with openmp_threads(1):
+        for _ in range(RACES):
+            for number, each in enumerate(built):
+                start = thread_time()
+                for query in queries:
+                    _approximate(each.indexes, query[np.newaxis], TUNED_AT, each.setting.parameters)
+                times[number] = min(times[number], thread_time() - start)
+
+    def merit(number: int) -> tuple[bool, float, float]:
+        setting = built[number].setting
+        reached = setting.recall >= order.aims.recall
+        return not reached, 0.0 if reached else -setting.recall, times[number]
+
+    return [built[number] for number in sorted(range(len(built)), key=merit)]
 
 
 def _placed(index: Embedded, folder: Path | None) -> Embedded:
@@ -244,18 +369,6 @@ def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> 
     return FullVectors.open(full)
 
 
-def _filled(
-    kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, place: Place | None, steps: Steps
-) -> list[FaissIndex]:
-    if place is None:
-        indexes = [make_index(kind, vectors, order.seed, steps, vectors.columns)]
-    else:
-        sizes = shard_sizes(vectors.shape[0], most_in_a_shard(kind, vectors.shape[1], order.shard_targets))
-        indexes = build_indexes(kind, vectors, sizes, place, order.seed, steps)
-    dim = vectors.targets.shape[1]
-    return [FaissIndex(kind, index, dim, {}, vectors.pivot) for index in indexes]
-
-
 def _reduced(indexes: Sequence[FaissIndex], stored: VectorSource, offsets: F32, basis: Basis) -> list[ReducedIndex]:
     if len(indexes) == 1:
         return [ReducedIndex(indexes[0], stored, offsets, basis)]
@@ -266,18 +379,20 @@ def _reduced(indexes: Sequence[FaissIndex], stored: VectorSource, offsets: F32, 
     ]
 
 
-def _tuned(made: Sequence[Embedded], order: IndexOrder, steps: Steps) -> _Candidate:
-    steps.step(f"tuning the {made[0].kind.name} index")
+def _tuned(
+    made: Sequence[Embedded], order: IndexOrder, steps: Steps
+) -> tuple[Sequence[Embedded], list[Setting], Setting]:
+    steps.step(f"tuning the {made[0].kind.label} index")
     queries = augment_queries(order.answers.queries, 1.0)
     exact = _scores(made, queries, order.answers.rows)
     while True:
-        curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact)
+        curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact, order.aims.recall)
         setting = cheapest_setting(curve, order.aims)
         reached = setting.recall >= order.aims.recall
         if reached or not _may_widen(made):
             break
         made = [replace(each, candidates=2 * each.candidates) for each in made if isinstance(each, ReducedIndex)]
-    return _Candidate([each.tuned(setting.parameters) for each in made], curve, setting)
+    return [each.tuned(setting.parameters) for each in made], curve, setting
 
 
 def _may_widen(made: Sequence[Embedded]) -> bool:
@@ -309,9 +424,22 @@ def ladder(indexes: Sequence[Embedded]) -> list[dict[str, Any]]:
     return indexes[0].kind.ladder(max(map(len, indexes)))
 
 
-def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
-    reached = setting.recall >= aims.recall
-    return reached, 0.0 if reached else setting.recall, 0.0 if aims.latency_ms is None else -setting.latency_ms
+def _tried_record(trial: TriedKind) -> TriedRecord:
+    setting = trial.setting
+    return TriedRecord(
+        type=trial.kind.name,
+        code_bytes=trial.code_bytes,
+        targets=trial.targets,
+        parameters=setting.parameters,
+        recall_at_10=setting.recall,
+        latency_ms=_rounded(setting.latency_ms),
+        expected_ms=None if trial.expected_ms is None else _rounded(trial.expected_ms),
+        seconds=_rounded(trial.seconds),
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
 
 
 def _missed(built: _Candidate, aims: Aims) -> list[str]:

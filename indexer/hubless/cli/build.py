@@ -152,10 +152,12 @@ def inspect_command(
         print_json(manifest.model_dump(mode="json"))
         return
     print_table(facts(_facts(manifest)))
+    _print_tried(manifest)
     _print_payload(opened)
 
 
 def _facts(manifest: hubless.Manifest) -> dict[str, str]:
+    codes = "" if manifest.index.code_bytes is None else f"of {manifest.index.code_bytes} bytes,"
     segments = f"in {len(manifest.segments)} segments" if len(manifest.segments) > 1 else ""
     return {
         "collection": manifest.collection,
@@ -168,7 +170,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "fit by": manifest.fit_by or "",
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "confidence": _calibrated(manifest.confidence),
-        "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), segments])),
+        "index": " ".join(filter(None, [manifest.index.type, codes, _pairs(manifest.index.parameters), segments])),
         "note": "; ".join(manifest.index.notes),
         **_measured(manifest),
         "payload": ", ".join(manifest.payload_columns) or "none",
@@ -228,6 +230,18 @@ def _chosen_by(choice: StrengthRecord | None) -> str:
         return ", the default of a query"  # also where a file of `tune` or a caller has set it
     evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
     return f", by {choice.different:,} different live queries (entropy of N_10 at {evenness})"
+
+
+def _print_tried(manifest: hubless.Manifest) -> None:
+    if not manifest.index.tried:
+        return
+    table = table_of("index", "parameters", "recall", "ms", "targets", "ms expected of all", "built in s")
+    for each in manifest.index.tried:
+        kind = each.type if each.code_bytes is None else f"{each.type}, {each.code_bytes} bytes"
+        expected = "" if each.expected_ms is None else f"{each.expected_ms:.3g}"
+        times = f"{each.latency_ms:.3g}", f"{each.targets:,}", expected, f"{each.seconds:.3g}"
+        table.add_row(kind, _pairs(each.parameters), f"{each.recall_at_10:.4f}", *times)
+    print_table(table)
 
 
 def _print_payload(collection: hubless.Collection) -> None:

@@ -15,10 +15,11 @@ from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
 from hubless.knn.index_files import add_vectors as add_vectors
+from hubless.knn.index_files import code_bytes as code_bytes
 from hubless.knn.index_files import make_index as make_index
 from hubless.knn.index_files import read_index as read_index
 from hubless.knn.index_files import structure as structure
-from hubless.knn.index_files import trained_index as trained_index
+from hubless.knn.index_files import training_sample as training_sample
 from hubless.knn.index_files import write_index as write_index
 from hubless.knn.ivf import Ivf
 from hubless.knn.selected import is_scanned as is_scanned

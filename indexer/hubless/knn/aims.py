@@ -21,9 +21,11 @@ VARIANTS = {
     "flat": ("flat", "flat_fp16"),
     "fastscan": ("fastscan", "fastscan_fp16"),
     "ivf_fastscan": ("ivf_fastscan", "ivf_fastscan_fp16"),
-    "hnsw": ("hnsw", "hnsw_fp16"),
+    "hnsw_sq8": ("hnsw_sq8",),
 }
 """`auto` takes the first kind of a family that fits into the memory."""
+MEASURED_FROM = 50_000
+"""From this number of targets on, the ways to build a kind are measured beside each other."""
 
 
 @dataclass(frozen=True)
@@ -70,34 +72,45 @@ def _milliseconds(latency: Any) -> float:
 
 def kinds_to_try(
     name: str, indexes: Mapping[str, IndexType], count: int, dim: int, aims: Aims
-) -> tuple[list[IndexType], list[str]]:
-    """Return the kinds to build for vectors of `dim` dimensions, in turn until one reaches the aims, and notes."""
+) -> tuple[list[list[IndexType]], list[str]]:
+    """Return groups of kinds to build for vectors of `dim` dimensions, and notes.
+
+    Of a group the fastest is taken that reaches the aims; the next group is for where none does.
+    """
+    groups: list[list[tuple[str, ...]]] = [[(name,)]]
     if name == AUTO:
-        choices = [[indexes[each] for each in VARIANTS[family]] for family in _families(count, dim, aims)]
-        choices = [kinds for kinds in choices if count >= kinds[0].least]
-    else:
-        choices = [[indexes[name]]]
+        groups = [[VARIANTS[each] for each in group] for group in _groups(count, dim, aims)]
+    groups = [group for group in groups if name != AUTO or count >= indexes[group[0][0]].least]
     notes = []
-    if count < choices[0][0].least:
-        notes.append(f"flat instead of {name}, which needs {choices[0][0].least} targets to train on")
-        choices = [[indexes[each] for each in VARIANTS["flat"]]]
+    if count < indexes[groups[0][0][0]].least:
+        notes.append(f"flat instead of {name}, which needs {indexes[name].least} targets to train on")
+        groups = [[VARIANTS["flat"]]]
+    known = [[[indexes[each] for each in family] for family in group] for group in groups]
     fitting = [
-        next(kind for kind in kinds if _fits(kind, count, dim, aims))
-        for kinds in choices
-        if any(_fits(kind, count, dim, aims) for kind in kinds)
+        [
+            way
+            for family in group
+            for kind in [each for each in family if _fits(each, count, dim, aims)][:1]
+            for way in (kind.variants(dim) if count >= MEASURED_FROM else [kind])
+            if _fits(way, count, dim, aims)
+        ]
+        for group in known
     ]
-    if not fitting:
-        smallest = min((kind for kinds in choices for kind in kinds), key=lambda kind: kind.size(count, dim))
+    if not any(fitting):
+        every = (kind for group in known for family in group for kind in family)
+        smallest = min(every, key=lambda kind: kind.size(count, dim))
         needed = f"at least {smallest.size(count, dim):,} bytes, what index {smallest.name} takes for {count:,} targets"
         raise InputError("memory", needed, f"{aims.memory:,}")
-    return fitting, notes
+    return [group for group in fitting if group], notes
 
 
-def _families(count: int, dim: int, aims: Aims) -> list[str]:
-    small = 4 * count * dim <= FLAT_BYTES
-    if aims.latency_ms is None:
-        return ["flat"] if small else ["fastscan", "flat"]
-    return [*(["flat"] if small else []), "fastscan", "ivf_fastscan", "hnsw", *([] if small else ["flat"])]
+def _groups(count: int, dim: int, aims: Aims) -> list[list[str]]:
+    """Return families to build, in groups."""
+    small, soon = 4 * count * dim <= FLAT_BYTES, aims.latency_ms is not None
+    flat, codes = [["flat"]], ["fastscan", "ivf_fastscan"] if soon or count >= MEASURED_FROM else ["fastscan"]
+    if small and not soon:
+        return flat
+    return [*(flat if small else []), codes, *([["hnsw_sq8"]] if soon else []), *([] if small else flat)]
 
 
 def _fits(kind: IndexType, count: int, dim: int, aims: Aims) -> bool:

@@ -1,15 +1,15 @@
 """The contract of a kind of index: the seam between Faiss and the rest."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import faiss
 
 from hubless.errors import InputError
-from hubless.knn.augment import Columns
 from hubless.knn.exhaustive import search_all, storage_of
+from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32, I64, check_at_least
 
 SearchParameters = Mapping[str, Any]
@@ -25,14 +25,6 @@ LEAST_TRAINED = 39 * 16
 """Faiss needs 39 vectors to train each of the 16 centroids of a 4-bit code."""
 TUNED_AT = 10
 """Search parameters are chosen for 10 hits. Fewer hits are the first of 10, so they have the same recall."""
-
-
-@dataclass(frozen=True)
-class TrainingSample:
-    """Targets (m, dim) to train on, and the columns that hold their vectors and folded offsets; None without these."""
-
-    vectors: F32
-    columns: Columns | None
 
 
 @dataclass(frozen=True)
@@ -56,13 +48,30 @@ class IndexType(ABC):
         """Return how many of `count` targets to train on; 0 if it needs no training."""
         return 0
 
+    @property
+    def label(self) -> str:
+        """Its name, and how it is built if there are several ways."""
+        return self.name
+
+    def variants(self, dim: int) -> "Sequence[IndexType]":
+        """Return the ways to build this kind of vectors (n, dim). All are searched alike."""
+        return (self,)
+
     @abstractmethod
-    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
-        """Return an empty, untrained index for `count` vectors. `sample` is what it will be trained on, if it is."""
+    def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
+        """Return an empty index for `count` vectors, trained on a sample if the kind is."""
 
     @abstractmethod
     def ladder(self, count: int) -> list[dict[str, Any]]:
-        """Return search parameters to try for `count` targets, from the cheapest to the most thorough."""
+        """Return search parameters to try for `count` targets: each costs more than those with smaller values only."""
+
+    def scanned(self, parameters: SearchParameters, count: int) -> float:
+        """Return the share of all codes that a search looks at; 0 if that does not grow with the targets."""
+        return 0.0
+
+    def whole_scan(self, count: int) -> dict[str, Any] | None:
+        """Return search parameters that look at all codes, and do little else; None for a kind without."""
+        return None
 
     def check(self, parameters: SearchParameters) -> None:
         """Raise `InputError` for an unknown search parameter or a wrong value."""

@@ -1,6 +1,7 @@
 """`fastscan`: scan 4-bit product codes in registers (André et al., IEEE TPAMI 2021), and rescore the best."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import faiss
@@ -12,22 +13,19 @@ from hubless.knn.base import (
     IndexType,
     SearchParameters,
     Selector,
-    TrainingSample,
     search_refined,
     with_storage,
 )
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
-from hubless.knn.leading import leading_directions, most_codes
+from hubless.knn.leading import has_halves, most_codes
+from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
-CODED_TOGETHER = 4
-"""Dimensions that share a code if none is the offset: then they are not turned."""
 TRAINING_ROWS = 16_384
-K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
-IVF_K_FACTORS = (4, 8, 16, 64, 256)
-SCANS_A_K = 2000
-"""Rescoring the 10 candidates of one `k_factor` takes as long as scanning this many codes."""
-
+K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256)
+LISTED_K_FACTORS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256)
+STEPS = 2
+"""Numbers of lists to try for each power of 2: the time of neighbours differs by a quarter or so."""
 SCANNED_A_COMPARED = 32
 """Scanning this many codes takes as long as comparing with one vector."""
 
@@ -36,16 +34,26 @@ SCANNED_A_COMPARED = 32
 class FastScan(IndexType):
     """Scans all codes, in one list, as Faiss' scan without lists takes no selector.
 
-    `k_factor` is the number of candidates to rescore per requested hit.
+    `k_factor` is the number of candidates to rescore per requested hit. A `fine` one has twice as many codes: a scan
+    takes longer, and needs fewer candidates.
     """
 
     name: str = "fastscan"
+    fine: bool = False
     pivoted = True
     least = LEAST_TRAINED
     known: ClassVar[tuple[str, ...]] = ("k_factor",)
 
+    @property
+    def label(self) -> str:
+        return f"{self.name}_fine" if self.fine else self.name
+
+    def variants(self, dim: int) -> Sequence[IndexType]:
+        return (self, replace(self, fine=True)) if has_halves(dim - 2) else (self,)
+
     def size(self, count: int, dim: int) -> int:
-        return count * (dim * NUMBER_BYTES[self.precision] + most_codes(dim) // 2 + 8) + self.lists(count) * dim * 4
+        codes = (1 + self.fine) * most_codes(dim) // 2
+        return count * (dim * NUMBER_BYTES[self.precision] + codes + 8) + self.lists(count) * dim * 4
 
     def lists(self, count: int) -> int:
         return 1
@@ -53,20 +61,21 @@ class FastScan(IndexType):
     def training_rows(self, count: int) -> int:
         return min(count, TRAINING_ROWS)
 
-    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
-        turned, coded, together = None, dim, CODED_TOGETHER
-        if sample is not None and sample.columns is not None:
-            turned, together = leading_directions(sample.vectors, sample.columns)
-            coded = turned.d_out
-        codes = f"IVF{self.lists(count)},PQ{coded // together}x4fs"
-        compressed = faiss.index_factory(coded, codes, faiss.METRIC_INNER_PRODUCT)
-        compressed.cp.seed = compressed.pq.cp.seed = seed
-        if turned is not None:
-            compressed = faiss.IndexPreTransform(turned, compressed)
-        return with_storage(compressed, self.precision)
+    def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
+        if sample is None:
+            raise TypeError("codes are trained")
+        _, together = sample.directions
+        coded = sample.coded_index(self.lists(count), max(1, together // 2) if self.fine else together)
+        return with_storage(coded, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{"k_factor": factor} for factor in K_FACTORS]
+
+    def scanned(self, parameters: SearchParameters, count: int) -> float:
+        return 1.0
+
+    def whole_scan(self, count: int) -> dict[str, Any] | None:
+        return {"k_factor": 1}
 
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return None if selected * SCANNED_A_COMPARED <= count else parameters
@@ -89,9 +98,19 @@ class IvfFastScan(FastScan):
         return max(list_training_rows(count), super().training_rows(count))
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
-        scanned_a_list = count / self.lists(count)
-        tried = [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count, 2) for factor in IVF_K_FACTORS]
-        return sorted(tried, key=lambda each: each["nprobe"] * scanned_a_list + SCANS_A_K * each["k_factor"])
+        # a staircase: with more lists, as few candidates as still suffice. The first few tell where it begins
+        most = LISTED_K_FACTORS[-1]
+        begin = [{"nprobe": nprobe, "k_factor": most} for nprobe in probes(count)]
+        steps = probes(count, STEPS)
+        return begin + [
+            {"nprobe": nprobe, "k_factor": factor} for nprobe in steps for factor in reversed(LISTED_K_FACTORS)
+        ]
+
+    def scanned(self, parameters: SearchParameters, count: int) -> float:
+        return min(1.0, float(parameters["nprobe"]) / self.lists(count))
+
+    def whole_scan(self, count: int) -> dict[str, Any] | None:
+        return {"nprobe": self.lists(count), "k_factor": 1}
 
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return narrowed_probes(parameters, selected, count)

@@ -5,7 +5,8 @@ from typing import Any
 
 import faiss
 
-from hubless.knn.base import NUMBER_BYTES, Found, IndexType, SearchParameters, Selector, TrainingSample, new_storage
+from hubless.knn.base import NUMBER_BYTES, Found, IndexType, SearchParameters, Selector, new_storage
+from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
 
@@ -18,7 +19,7 @@ class Flat(IndexType):
     def size(self, count: int, dim: int) -> int:
         return count * dim * NUMBER_BYTES[self.precision]
 
-    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
         return new_storage(dim, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:

@@ -16,10 +16,10 @@ from hubless.knn.base import (
     Precision,
     SearchParameters,
     Selector,
-    TrainingSample,
     search_refined,
     with_storage,
 )
+from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
 SQ8_TRAINING_ROWS = 50_000
@@ -42,7 +42,7 @@ class Hnsw(IndexType):
         # the edges of a target: twice M on the ground level, and few above
         return count * (dim * NUMBER_BYTES[self.precision] + 4 * 2 * self.neighbours + 20)
 
-    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
         return self._graph(dim, "Flat" if self.precision == "float32" else "SQfp16")
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
@@ -79,8 +79,12 @@ class HnswSq8(Hnsw):
     def training_rows(self, count: int) -> int:
         return min(count, SQ8_TRAINING_ROWS)
 
-    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
-        return with_storage(self._graph(dim, "SQ8"), self.precision)
+    def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
+        if sample is None:
+            raise TypeError("8-bit codes are trained")
+        index = with_storage(self._graph(dim, "SQ8"), self.precision)
+        index.train(sample.vectors)
+        return index
 
     def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
         walk = _walk(index, max(how["ef"], SQ8_K_FACTOR * max(k, TUNED_AT)), only)

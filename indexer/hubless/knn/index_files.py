@@ -4,16 +4,19 @@ NumPy copies vectors that do not begin at a multiple of 4 bytes, and Faiss' head
 transforms in front, which change nothing, let the vectors begin at a multiple of 64.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import faiss
 
 from hubless.errors import BundleDamaged, storage_errors
 from hubless.knn.augment import Columns
-from hubless.knn.base import IndexType, TrainingSample
+from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import storage_of
 from hubless.knn.hnsw import joined_by_distance
+from hubless.knn.training_sample import TrainingSample
 from hubless.progress import Advance, Steps, no_progress
+from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
 
 
@@ -21,23 +24,28 @@ def make_index(
     kind: IndexType, vectors: VectorSource, seed: int, steps: Steps, columns: Columns | None = None
 ) -> faiss.Index:
     """Return an index of vectors (n, d'), in their order. Equal inputs and seed: equal index."""
-    index = trained_index(kind, vectors, vectors.shape[0], seed, steps, columns)
-    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", vectors.shape[0]))
-    return index
-
-
-def trained_index(
-    kind: IndexType, vectors: VectorSource, count: int, seed: int, steps: Steps, columns: Columns | None = None
-) -> faiss.Index:
-    """Return an index for `count` vectors that holds none, trained on a sample of some (n, d')."""
-    dim, trained_on = vectors.shape[1], None
-    if rows := kind.training_rows(count):
+    count, dim = vectors.shape
+    sample = training_sample([kind], vectors, count, seed, columns)
+    if sample is not None:
         steps.step(f"training the {kind.name} index")
-        trained_on = TrainingSample(in_memory(sample(vectors, rows, seed)), columns)
-    index = kind.new(count, dim, seed, trained_on)
-    if trained_on is not None:
-        index.train(trained_on.vectors)
+    index = kind.new(count, dim, sample)
+    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", count))
+    if sample is not None:
+        sample.guide(index)
     return index
+
+
+def training_sample(
+    kinds: Sequence[IndexType],
+    vectors: VectorSource,
+    count: int,
+    seed: int,
+    columns: Columns | None = None,
+    queries: F32 | None = None,
+) -> TrainingSample | None:
+    """Return vectors (m, d') of some (n, d'), as many as indexes of `count` need to be trained; None if none does."""
+    rows = max(kind.training_rows(count) for kind in kinds)
+    return TrainingSample(in_memory(sample(vectors, rows, seed)), columns, seed, queries) if rows else None
 
 
 def add_vectors(index: faiss.Index, vectors: VectorSource, advance: Advance = no_progress) -> None:
@@ -82,6 +90,15 @@ def structure(index: faiss.Index) -> str:
     known = faiss.downcast_index(index)
     name, inner = type(known).__name__, getattr(known, "base_index", getattr(known, "index", None))
     return name if inner is None else f"{name} of {structure(inner)}"
+
+
+def code_bytes(index: faiss.Index) -> int | None:
+    """Return the bytes of the product codes of a target; None without codes."""
+    known = faiss.downcast_index(index)
+    inner = getattr(known, "base_index", getattr(known, "index", None))
+    if inner is not None:
+        return code_bytes(inner)
+    return int(known.pq.code_size) if hasattr(known, "pq") else None
 
 
 def _aligned(index: faiss.Index) -> faiss.Index:

@@ -13,8 +13,8 @@ from hubless.knn.base import (
     IndexType,
     SearchParameters,
     Selector,
-    TrainingSample,
 )
+from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
 TRAINED_A_LIST = 64
@@ -39,12 +39,15 @@ class Ivf(IndexType):
     def training_rows(self, count: int) -> int:
         return list_training_rows(count)
 
-    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, sample: TrainingSample | None) -> faiss.Index:
+        if sample is None:
+            raise TypeError("lists are trained")
         storage = "Flat" if self.precision == "float32" else "SQfp16"
         index = faiss.index_factory(dim, f"IVF{list_count(count)},{storage}", faiss.METRIC_INNER_PRODUCT)
         index.by_residual = False  # store the rounded vector itself, not its distance to the centroid
-        index.cp.seed = seed
+        index.cp.seed = sample.seed
         index.make_direct_map()
+        index.train(sample.vectors)
         return index
 
     def ladder(self, count: int) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Turns targets to their principal directions before they are coded, and leaves out those that tell little.
 
 Codes of 4 bits cover 4, 2 or 1 directions each, so that vectors of few dimensions have 64 codes, too: with fewer bits
-many more candidates are needed. Each code gets directions of about the same information, and the offset has a code of
-its own.
+many more candidates are needed. Each code gets directions of about the same information, and so does each half of a
+code, which is a code where there are twice as many. The offset has a code of its own.
 
 Source: Ge, He, Ke and Sun, "Optimized Product Quantization", IEEE TPAMI 2014, section 4.2 (eigenvalue allocation).
 """
@@ -28,6 +28,11 @@ SMALLEST_VARIANCE = 1e-9
 def most_codes(dim: int) -> int:
     """Return the most codes that a vector of `dim` dimensions can have."""
     return -(-dim // _directions_a_code(dim)) + 1
+
+
+def has_halves(dim: int) -> bool:
+    """Return whether the codes of vectors of `dim` dimensions cover several directions each, and can be halved."""
+    return _directions_a_code(dim) > 1
 
 
 def _directions_a_code(kept: int) -> int:
@@ -60,7 +65,10 @@ def leading_directions(sample: F32, columns: Columns) -> tuple[faiss.LinearTrans
 
 
 def balanced_order(variances: F64, group: int) -> I64:
-    """Return an order in which every `group` in a row has about the same product of variances (given descending)."""
+    """Return an order in which every `group` in a row has about the same product of variances (given descending).
+
+    So have the halves of a group of 4: its largest stands beside its smallest.
+    """
     groups: list[list[int]] = [[] for _ in range(len(variances) // group)]
     sums = np.zeros(len(groups))
     for place, bits in enumerate(np.log(variances / variances[-1])):
@@ -68,4 +76,5 @@ def balanced_order(variances: F64, group: int) -> I64:
         least = min(free, key=lambda number: sums[number])
         groups[least].append(place)
         sums[least] += bits
-    return np.concatenate([np.array(members, np.int64) for members in groups])
+    halved = [0, 3, 1, 2] if group == 4 else list(range(group))
+    return np.concatenate([np.array(members, np.int64)[halved] for members in groups])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from time import thread_time
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,8 +13,11 @@ from hubless.knn.exhaustive import openmp_threads
 from hubless.vectors.arrays import F32, F64, I64
 
 Search: TypeAlias = Callable[[F32, int, SearchParameters], tuple[F32, I64]]
+Clock: TypeAlias = Callable[[], float]
+"""Seconds. `thread_time` leaves out the work of others; `perf_counter` counts that of a server, too."""
 
 TIMED_QUERIES = 30
+RISEN = 1.5
 SCORE_TOLERANCE = 1e-4
 
 
@@ -30,28 +33,59 @@ class Setting:
     latency_ms: float
     error: float = 0.0
 
+    def reaches(self, recall: float) -> bool:
+        """Return whether the recall is reached by a standard error more."""
+        return self.recall - self.error >= recall
 
-def recall_curve(search: Search, tried: Iterable[dict[str, Any]], queries: F32, exact_scores: F32) -> list[Setting]:
-    """Measure settings for augmented queries, from the cheapest on, until two in a row find everything."""
+
+def recall_curve(
+    search: Search,
+    tried: Iterable[dict[str, Any]],
+    queries: F32,
+    exact_scores: F32,
+    aim: float,
+    clock: Clock = thread_time,
+) -> list[Setting]:
+    """Measure settings for augmented queries (m, d'), in turn; `exact_scores` (m, k) are the best of each query.
+
+    A setting is left out if one with larger values only misses the aim, or one with smaller values only reaches it. The
+    last one is where the time has risen well above that of the fastest that reaches the aim.
+    """
     curve: list[Setting] = []
     for parameters in tried:
+        if any(_is_known(parameters, each, aim) for each in curve):
+            continue
         scores, _ = search(queries, exact_scores.shape[1], parameters)
-        latency = _latency(search, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters)
+        latency = _latency(search, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters, clock)
         found = _found(scores, exact_scores)
         error = float(found.std() / np.sqrt(len(found)))
         curve.append(Setting(parameters, float(found.mean()), latency, error))
-        if all(setting.recall == 1 for setting in curve[-2:]) and len(curve) > 1:
+        if latency > RISEN * min((each.latency_ms for each in curve if each.reaches(aim)), default=np.inf):
             break
     return curve
 
 
-def cheapest_setting(curve: Sequence[Setting], aims: Aims) -> Setting:
-    """Return the first setting, in order of cost, that reaches the recall; else the one with the highest recall.
+def _is_known(parameters: SearchParameters, measured: Setting, aim: float) -> bool:
+    """Return whether it is known from a measured setting that these parameters miss the aim, or reach it for more."""
+    pairs = [(value, measured.parameters[name]) for name, value in parameters.items()]
+    return all(new >= old for new, old in pairs) if measured.reaches(aim) else all(new <= old for new, old in pairs)
 
-    It has to reach it by a standard error more: the first that seems to would miss it on other queries half the time.
+
+def cheapest_setting(curve: Sequence[Setting], aims: Aims) -> Setting:
+    """Return the fastest setting that reaches the recall; else the one with the highest recall.
+
+    It has to reach it by a standard error more: one that seems to would miss it on other queries half the time. Of
+    settings with larger values only, none is the fastest: that would be chance.
     """
-    reaching = [setting for setting in curve if setting.recall - setting.error >= aims.recall]
-    return reaching[0] if reaching else max(curve, key=lambda setting: setting.recall)
+    reaching = [each for each in curve if each.reaches(aims.recall)]
+    cheap = [
+        each
+        for each in reaching
+        if not any(_is_known(each.parameters, other, aims.recall) for other in reaching if other is not each)
+    ]
+    if not cheap:
+        return max(curve, key=lambda setting: setting.recall)
+    return min(cheap, key=lambda setting: setting.latency_ms)
 
 
 def agreement(scores: F32, exact_scores: F32) -> float:
@@ -66,11 +100,11 @@ def _found(scores: F32, exact_scores: F32) -> F64:
     return found
 
 
-def _latency(search: Search, queries: F32, k: int, parameters: dict[str, Any]) -> float:
+def _latency(search: Search, queries: F32, k: int, parameters: dict[str, Any], clock: Clock) -> float:
     times = []
     with openmp_threads(1):
         for query in queries:
-            start = perf_counter()
+            start = clock()
             search(query[np.newaxis], k, parameters)
-            times.append(perf_counter() - start)
+            times.append(clock() - start)
     return 1000 * float(np.median(times))

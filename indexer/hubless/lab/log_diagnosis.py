@@ -1,4 +1,4 @@
-"""What a log of lists shows: hubs beside chance, what is never found, repeats, and what a correction brings."""
+"""Say what a log of lists shows: hubs beside chance, what is never found, repeats, and what a correction brings."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -57,7 +57,7 @@ class LogDiagnosis:
 
     @property
     def verdict(self) -> list[str]:
-        """What the figures say."""
+        """Sum up the figures."""
         repeated = 1 - self.distinct / self.lists
         said = [f"{self.lists:,} lists of {self.hits:.0f} hits, {self.items:,} items; {repeated:.0%} repeat another"]
         if self.overdispersion < NO_HUBS:

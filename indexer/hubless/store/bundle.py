@@ -97,6 +97,19 @@ class SettingRecord(_Record):
     latency_ms: float
 
 
+class TriedRecord(_Record):
+    """A kind of index that was built to see how fast it is, of a sample of the targets or of all."""
+
+    type: str
+    code_bytes: int | None = Field(description="Bytes of the product codes of a target; null without.")
+    targets: int = Field(description="So many targets it was built of.")
+    parameters: dict[str, Any] = Field(description="The fastest search parameters that reach the recall.")
+    recall_at_10: float
+    latency_ms: float = Field(description="Processor time of a single query on one thread.")
+    expected_ms: float | None = Field(description="The same as expected with all targets; null where all are there.")
+    seconds: float = Field(description="It took so long to build and to tune.")
+
+
 class EngineRecord(_Record):
     """The engine outside of the process that holds the vectors of a version."""
 
@@ -114,6 +127,8 @@ class IndexRecord(_Record):
     precision: Literal["float32", "float16"] = "float32"
     aims: AimsRecord | None = None
     curve: list[SettingRecord] = []
+    code_bytes: int | None = Field(default=None, description="Bytes of the product codes of a target; null without.")
+    tried: list[TriedRecord] = Field(default=[], description="Kinds that were measured beside each other, if any were.")
     notes: list[str] = []
     candidates: int | None = Field(
         default=None,

@@ -53,8 +53,8 @@ def _is_outgrown(parts: Parts) -> bool:
     if recipe.index != AUTO:
         return False
     aims = replace(recipe.aims, memory=None)
-    kinds, _ = kinds_to_try(AUTO, INDEXES, len(parts.targets), augmented_dim(parts.targets.dim), aims)
-    return kinds[0].name != FLAT_KIND
+    groups, _ = kinds_to_try(AUTO, INDEXES, len(parts.targets), augmented_dim(parts.targets.dim), aims)
+    return groups[0][0].name != FLAT_KIND
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -177,7 +178,7 @@ def confidence_record(model: Cut | None) -> ConfidenceRecord | None:
 def empty_draft(dim: int, correction: CentredCorrection, sample: F32 | None, about: Mapping[str, Any]) -> VersionDraft:
     """Return a version without vectors of d dimensions, to be written to."""
     kind = INDEXES["flat"]
-    index = kind.new(0, augment.augmented_dim(dim), 0, None)
+    index = kind.new(0, augment.augmented_dim(dim), None)
     return VersionDraft(
         targets=in_segments([FaissIndex(kind, index, dim, {})], np.empty(0, np.float32)),
         correction=correction,
@@ -276,7 +277,8 @@ class InEngine:
             return index.find(queries, k, parameters, None)
 
         exact = stored_scores(targets, answers.queries, answers.rows)
-        curve = recall_curve(search, index.ladder(), targets.augmented(answers.queries, 1.0), exact)
+        queries = targets.augmented(answers.queries, 1.0)
+        curve = recall_curve(search, index.ladder(), queries, exact, aims.recall, perf_counter)
         setting = cheapest_setting(curve, aims)
         if setting.recall < aims.recall:
             reached = f"index {record.kind} of {self.engine_name} reaches {setting.recall:.4f}"

@@ -1,4 +1,4 @@
-"""How sure answers are."""
+"""Say how sure answers are."""
 
 from typing import NamedTuple
 

@@ -1,0 +1,132 @@
+"""Compare what `auto` takes with every kind by hand: `python -m benchmarks.auto_choice [--targets N ...] [--jittered F ...]`.
+
+Processor milliseconds of a single query on one thread, at the cheapest setting that reaches the recall@10 on held-out
+bank queries. `beside` is the time of what `auto` takes over that of the fastest by hand. Its recall on other queries
+stands beside the one that was asked for. Real vectors are mixed and jittered until there are so many.
+"""
+
+import argparse
+import tempfile
+from functools import partial
+from pathlib import Path
+from time import process_time, thread_time
+
+import numpy as np
+
+import hubless
+from benchmarks import harness
+from benchmarks.graphs import jittered
+from benchmarks.index_recipes import DIM, QUERIES, K
+from hubless.knn import openmp_threads
+
+BANK, SINGLES, RACES = 3000, 100, 5
+BY_HAND = ("fastscan", "ivf_fastscan", "hnsw_sq8")
+MOST_FOR_GRAPHS = 100_000
+COLUMNS = ("data, targets", "recall", "auto takes", "ms", "beside the best by hand", "recall of others", "build s")
+
+
+def built(folder, data, kind, recall):
+    """Return an opened collection, and the processor seconds of its build."""
+    targets, bank, _ = data
+    start = process_time()
+    hubless.build(folder, kind.replace("_", "-"), targets, bank, metric="cosine", index=kind, recall=recall)
+    return hubless.open(folder, kind.replace("_", "-"), hashes=False), process_time() - start
+
+
+def race(sides, queries):
+    """Return the processor milliseconds of a single query of each collection: the least of several rounds in turn."""
+    least = dict.fromkeys(sides, float("inf"))
+    with openmp_threads(1):
+        for _ in range(RACES):
+            for name, side in sides.items():
+                asked, how = side.parts.targets.augmented(queries[:SINGLES], 1.0), side.manifest.index.parameters
+                start = thread_time()
+                for row in asked:
+                    side.parts.targets.approximate(row[np.newaxis], K, how)
+                least[name] = min(least[name], 1000 * (thread_time() - start) / SINGLES)
+    return least
+
+
+def measured(name, data, kinds, recall):
+    queries = data[2]
+    with tempfile.TemporaryDirectory() as folder:
+        sides, seconds = {}, {}
+        for kind in ("auto", *kinds):
+            sides[kind], seconds[kind] = built(folder, data, kind, recall)
+            print(name, len(data[0]), recall, kind, f"{seconds[kind]:.0f} s", flush=True)
+        times = race(sides, queries)
+        auto = sides["auto"]
+        found, exact = (auto.query(queries, K, exact=each).scores for each in (False, True))
+        index = auto.manifest.index
+        return {
+            "data": name,
+            "targets": len(data[0]),
+            "recall": recall,
+            "takes": index.type,
+            "code_bytes": index.code_bytes,
+            "parameters": index.parameters,
+            "ms": times,
+            "promised": auto.manifest.measured.recall_at_10,
+            "recall_of_others": float(np.mean(found >= exact[:, -1:] - 1e-4)),
+            "build_s": seconds,
+        }
+
+
+def beside(line):
+    """Return the time of what `auto` takes over that of the fastest by hand."""
+    return line["ms"]["auto"] / min(time for kind, time in line["ms"].items() if kind != "auto")
+
+
+def row(line):
+    codes = "" if line["code_bytes"] is None else f", {line['code_bytes']} bytes"
+    return [
+        f"{line['data']}, {line['targets']:,}",
+        f"{line['recall']:g}",
+        f"{line['takes']}{codes}",
+        f"{line['ms']['auto']:.3f}",
+        f"{beside(line):.2f}",
+        f"{line['recall_of_others']:.4f}",
+        f"{line['build_s']['auto']:.0f}",
+    ]
+
+
+def tables(result):
+    return [[COLUMNS, *map(row, result["lines"])]]
+
+
+def plot(result, figure):
+    """Draw the time of each kind by hand over that of what `auto` takes."""
+    axes = figure.subplots()
+    names = [f"{line['data']}, {line['targets']:,}, {line['recall']:g}" for line in result["lines"]]
+    for kind in BY_HAND:
+        points = [
+            (line["ms"][kind] / line["ms"]["auto"], name)
+            for line, name in zip(result["lines"], names, strict=True)
+            if kind in line["ms"]
+        ]
+        axes.plot(*zip(*points, strict=True), "o", label=kind)
+    axes.axvline(1, color="0.6")
+    axes.set(xlabel="time of a query, × what auto takes")
+    axes.legend(fontsize=7)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--targets", type=int, nargs="*", default=[100_000])
+    parser.add_argument("--jittered", type=Path, nargs="*", default=[])
+    parser.add_argument("--recall", type=float, nargs="*", default=[0.95, 0.99])
+    parser.add_argument("--go-on", action="store_true", help="add to the result that is there")
+    given = parser.parse_args(arguments)
+    lines = list(harness.earlier("auto_choice", "lines")) if given.go_on else []
+    for count in given.targets:
+        kinds = BY_HAND if count <= MOST_FOR_GRAPHS else BY_HAND[:-1]
+        real = {each.resolve().name: partial(jittered, each, count) for each in given.jittered}
+        for name, data in (real or {"low rank": partial(harness.with_hubs, count, BANK, QUERIES, DIM)}).items():
+            targets, bank, queries = data()
+            for recall in given.recall:
+                lines.append(measured(name, (targets, bank[:BANK], queries), kinds, recall))
+                harness.write("auto_choice", {"lines": lines}, plot, tables=tables)
+
+
+if __name__ == "__main__":
+    main()

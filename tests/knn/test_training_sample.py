@@ -1,0 +1,76 @@
+"""What indexes learn from a sample: directions, centroids and codes, once for all, and how the bank finds lists."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.problems import normal
+
+from hubless.knn import INDEXES, add_vectors
+from hubless.knn.augment import Columns, augment_queries, augment_targets
+from hubless.knn.training_sample import RIDGE, TrainingSample
+from hubless.vectors.sources import as_source
+
+COUNT, DIM, LISTS = 3000, 32, 70
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    return augment_targets(normal(COUNT, DIM, 0), normal(1, COUNT, 1)[0])
+
+
+def asked(count, seed):
+    """Queries that lie elsewhere than the targets."""
+    return augment_queries(normal(count, DIM, seed, 0.5) + 2 * normal(1, DIM, 7), 1.0)
+
+
+def test_guides_are_those_of_a_regression_by_single_queries(vectors):
+    sample = TrainingSample(vectors, Columns(DIM, DIM), 0, asked(200, 2))
+    turned, queries = sample.turned.astype(np.float64), sample.directions[0].apply(sample.queries).astype(np.float64)
+    centroids = sample.centroids(LISTS).astype(np.float64)
+    of_rows = (turned @ centroids.T).argmax(axis=1)
+    best = np.array(
+        [
+            [max(turned[of_rows == each] @ query, default=centroids[each] @ query) for each in range(LISTS)]
+            for query in queries
+        ]
+    )
+    ridge = RIDGE * (queries**2).sum() / queries.shape[1]
+    change = np.zeros_like(centroids)
+    for each in range(LISTS):
+        rows = np.vstack([queries, np.sqrt(ridge) * np.eye(queries.shape[1])])
+        wanted = np.concatenate([best[:, each] - queries @ centroids[each], np.zeros(queries.shape[1])])
+        change[each] = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+    np.testing.assert_allclose(sample.guides(LISTS), centroids + change, rtol=0, atol=2e-3)
+
+
+def test_without_queries_or_with_one_list_centroids_guide(vectors):
+    without = TrainingSample(vectors, Columns(DIM, DIM))
+    np.testing.assert_array_equal(without.guides(LISTS), without.centroids(LISTS))
+    one = TrainingSample(vectors, Columns(DIM, DIM), 0, asked(50, 2))
+    np.testing.assert_array_equal(one.guides(1), one.centroids(1))
+
+
+def test_guided_queries_find_more_in_as_many_lists(vectors):
+    kind, queries = INDEXES["ivf_fastscan"], asked(300, 3)
+    exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
+    found = {}
+    for name, bank in (("centroids", None), ("guides", asked(1000, 2))):
+        sample = TrainingSample(vectors, Columns(DIM, DIM), 0, bank)
+        index = kind.new(COUNT, vectors.shape[1], sample)
+        add_vectors(index, as_source(vectors, "targets"))
+        sample.guide(index)
+        _, rows = kind.search(index, queries, 10, {"nprobe": 6, "k_factor": 64})
+        found[name] = np.mean([len(set(a) & set(b)) for a, b in zip(rows, exact, strict=True)]) / 10
+    assert found["guides"] > found["centroids"] + 0.05
+
+
+def test_fine_codes_are_halves_of_the_others_and_share_directions_and_lists():
+    wide = augment_targets(normal(COUNT, 136, 0), np.zeros(COUNT, np.float32))
+    sample = TrainingSample(wide, Columns(136, 136))
+    coarse = INDEXES["fastscan"]
+    for kind in (coarse, replace(coarse, fine=True)):
+        kind.new(COUNT, wide.shape[1], sample)
+    _, together = sample.directions
+    assert sample.codebook(together // 2).M == 2 * sample.codebook(together).M
+    assert sample.codebook(together) is sample.codebook(together)
