@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 KEPT, PAGE = ROOT / "docs" / "performance" / "confidence_of_scores.json", ROOT / "docs" / "confidence.md"
 TABLE = re.compile(r"(?s)\| scores \| top score.*?\n(?=\n)")
 PACKAGES = Path("/var/lib/dpkg/status")
-DEPTH, MOST, SEEDS, TOKENS = 11, 1200, 3, 96
+DEPTH, MOST, SEEDS, TOKENS = 11, 1000, 3, 64
 WORD = re.compile(r"[a-z0-9]+")
 SEARCHES = {
     "BM25": "BM25",
@@ -112,8 +112,11 @@ def bm25(queries: list[str], texts: list[str]) -> np.ndarray:
 
     index = bm25s.BM25()
     index.index([WORD.findall(text.lower()) for text in texts], show_progress=False)
-    known = set(index.vocab_dict)
-    return np.stack([index.get_scores([w for w in WORD.findall(q.lower()) if w in known] or [""]) for q in queries])
+    known, scores = set(index.vocab_dict) - {""}, np.zeros((len(queries), len(texts)), np.float32)
+    for row, query in enumerate(queries):
+        if words := [word for word in WORD.findall(query.lower()) if word in known]:
+            scores[row] = index.get_scores(words)
+    return scores
 
 
 def minmax(scores: np.ndarray) -> np.ndarray:

@@ -56,10 +56,37 @@ def test_commands_take_an_address_and_print_how_to_ask(store, fitted, best, tmp_
     assert "cannot be combined with an address" in beside.output
     said = CliRunner().invoke(app, ["correct", store.address, *given])
     assert said.exit_code == 0, said.output
-    lines = said.output.partition("Ask with the query q:\n")[2]
+    lines = said.output.partition("Ask with the query q:\n")[2].partition("Whether to answer")[0]
     assert asked(store, lines) == best(fitted)
     said = CliRunner().invoke(app, ["correct", store.address, "--sync"])
     assert "0 rows got a corrected vector in hubless" in said.output
+
+
+@pytest.mark.parametrize("store", [*WITHOUT_MILVUS, pytest.param("milvus", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_database_says_whether_to_answer_as_the_collection_does(store, metric):
+    """The labels call what is far ahead right."""
+    index = hubless.Index(metric=metric, index="flat")
+    rows = stores.TARGETS[: stores.FIRST]
+    index.fit(stores.BANK_QUERIES, rows, ids=range(stores.FIRST), bank_of_targets=True)
+    best = index.query(stores.BANK_QUERIES, 2)
+    right = np.where(best.confidence > np.median(best.confidence), best.rows[:, 0], best.rows[:, 1])
+    index.calibrate(stores.BANK_QUERIES, right)
+    assert index.cut.accuracies[:3] == [0.8, 0.85, 0.9]
+    done = hubless.publish(index, store.address)
+    for query in stores.QUERIES:
+        scores = index.query(query, 10).scores[0].tolist()
+        if isinstance(store, stores.Pgvector):
+            found = store.confident(done.query, query, 0.9)
+        else:
+            store.ask(done.query, query)
+            *lines, _ = done.answer.splitlines()
+            names = {**stores.EVALUATED, "hubless": hubless}
+            exec("\n".join(lines), names)  # noqa: S102
+            assert names["scores"] == pytest.approx(scores, abs=1e-4) or metric == "euclidean"
+            found = names["cut"].confidence(names["scores"]), names["cut"].accept(names["scores"], 0.9)
+        confidence = index.cut.confidence(scores)
+        assert found == (pytest.approx(confidence, abs=2e-4), confidence >= index.cut.threshold(0.9))
 
 
 class Killed(BaseException):

@@ -208,6 +208,15 @@ class Pgvector:
             client.execute(lines.partition("-- once a session: ")[2].partition("\n")[0])
             return [found for found, _ in client.execute(lines, {"q": str(query.tolist())}).fetchall()]
 
+    def confident(self, lines, query, accuracy):
+        """How sure PostgreSQL is of an answer, and whether it accepts it."""
+        said = "SELECT photos_hubless_confidence(all_of), photos_hubless_accept(all_of, {}) FROM"
+        listed = "(SELECT array_agg(score ORDER BY score DESC) AS all_of FROM ({}) hits) lists"
+        select = lines[lines.index("\nSELECT ") :]
+        with self.client() as client:
+            asked = f"{said.format(accuracy)} {listed.format(select)}"
+            return client.execute(asked, {"q": str(query.tolist())}).fetchone()
+
 
 class Chroma:
     package = "chromadb"
@@ -417,10 +426,15 @@ class Milvus:
             return [hit["id"] for hit in evaluated(lines, {"client": client, "q": query, "np": np, "where": where})[0]]
 
 
+EVALUATED: dict[str, Any] = {}
+"""What query lines of Python found at last, as `hits`."""
+
+
 def evaluated(lines, names):
     *before, last = ast.parse(lines).body
     exec(compile(ast.Module(before, []), "<query>", "exec"), names)  # noqa: S102
-    return eval(compile(ast.Expression(last.value), "<query>", "eval"), names)  # noqa: S307
+    EVALUATED["hits"] = eval(compile(ast.Expression(last.value), "<query>", "eval"), names)  # noqa: S307
+    return EVALUATED["hits"]
 
 
 STORES: dict[str, Any] = {

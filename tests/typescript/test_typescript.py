@@ -10,8 +10,10 @@ from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import hubless
 from hubless_client import problems
 
 HOME = Path(__file__).parents[2] / "clients" / "typescript"
@@ -53,6 +55,28 @@ def test_codes_and_their_classes_are_those_of_the_python_client(node, built):
         kind.code for kind in problems.BY_CODE.values() if kind.__subclasses__()
     }  # but servers send some of them
     assert set(problems.BY_CODE) - set(codes) <= internal
+
+
+def test_cut_says_what_python_says(node, built):
+    rng = np.random.default_rng(0)
+    lists = [sorted(rng.gumbel(10, 2, 3 + row % 10), reverse=True) for row in range(300)]
+    ahead = [scores[0] - scores[1] for scores in lists]
+    for distance in (False, True):
+        signed = [[-score if distance else score for score in scores] for scores in lists]
+        cut = hubless.Cut.fit(signed, distance=distance).calibrate(signed, np.array(ahead) > 0.4)
+        given = json.dumps([cut.as_json(), signed])
+        script = (
+            f"import {{ accept, confidence }} from './dist/esm/index.js'; const [cut, lists] = {given};"
+            "const name = (each) => { try { accept(cut, lists[0], each) } catch (error) { return error.name } };"
+            "const all = lists.map((scores) => [confidence(cut, scores), accept(cut, scores, 0.85)]);"
+            "console.log(JSON.stringify([all, confidence(cut, []), [0.97, 1].map(name)]))"
+        )
+        found, nothing, refused = json.loads(node("node", "--input-type=module", "--eval", script))
+        expected = [[cut.confidence(scores), cut.accept(scores, 0.85)] for scores in signed]
+        assert [accepted for _, accepted in found] == [accepted for _, accepted in expected]
+        assert {accepted for _, accepted in found} == {True, False}
+        np.testing.assert_allclose([sure for sure, _ in found], [sure for sure, _ in expected], atol=1e-6)
+        assert (nothing, refused) == (0, ["RangeError", "RangeError"])
 
 
 def test_methods_are_those_of_the_python_client():

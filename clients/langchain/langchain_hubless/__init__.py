@@ -2,9 +2,10 @@
 
 from importlib.metadata import version
 
+from langchain_hubless.cutoff import HublessCutoff
 from langchain_hubless.errors import HublessError
 from langchain_hubless.retrievers import HublessRetriever
 from langchain_hubless.vectorstores import HublessVectorStore
 
 __version__ = version("langchain-hubless")
-__all__ = ["HublessError", "HublessRetriever", "HublessVectorStore"]
+__all__ = ["HublessCutoff", "HublessError", "HublessRetriever", "HublessVectorStore"]

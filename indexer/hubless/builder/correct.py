@@ -35,13 +35,17 @@ _TURNS = 4
 
 @dataclass(frozen=True)
 class Corrected:
-    """Result of a correction in a database: rows written, rows without a vector or unknown, and how to ask."""
+    """Result of a correction in a database: rows written, rows without a vector or unknown, and how to ask.
+
+    `answer` are lines that say by the hits whether to answer; empty without a query bank.
+    """
 
     title: str
     into: str
     written: int
     left_out: int
     query: str
+    answer: str = ""
 
 
 def correct(
@@ -164,7 +168,7 @@ def _publish(
         written += _mend(database, into, fit, folder, known)
     count = database.count()
     written = min(written, count)  # a row that changed was written twice
-    return Corrected(database.title, into, written, count - written, database.query_lines(into, asking))
+    return _corrected(database, into, written, count - written, fit)
 
 
 def _sync(database: Database, into: str, folder: Path) -> Corrected:
@@ -172,9 +176,16 @@ def _sync(database: Database, into: str, folder: Path) -> Corrected:
     fit = database.fit(into)
     if fit is None:
         raise InputError("into", "a correction that is there; make it with a query bank first", repr(into))
-    _, asking = _restored(fit)
+    _restored(fit)
     written = _mend(database, into, fit, folder)
-    return Corrected(database.title, into, written, 0, database.query_lines(into, asking))
+    return _corrected(database, into, written, 0, fit)
+
+
+def _corrected(database: Database, into: str, written: int, left_out: int, fit: bytes) -> Corrected:
+    _, asking = _restored(fit)
+    cut = unpacked(fit)[1].get("cut")
+    answer = "" if cut is None else database.answer_lines(into, asking, cut)
+    return Corrected(database.title, into, written, left_out, database.query_lines(into, asking), answer)
 
 
 def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Container[str] | None = None) -> int:
@@ -225,8 +236,19 @@ def _fit_of(index: Collection, asking: Asking) -> bytes:
         "details": correction.details,
         "asking": vars(asking),
         "of": _of(index),
+        "cut": _cut_of(index, asking),
     }
     return packed(correction.state(), about)
+
+
+def _cut_of(index: Collection, asking: Asking) -> dict[str, Any] | None:
+    """Return the numbers of the cut of a collection, for scores as the database gives them."""
+    if index.cut is None:
+        return None
+    numbers = index.cut.as_json(asking.strength)
+    if asking.by_distance:  # −½ of the squared distance has the floor in it
+        numbers["second"] += asking.strength * asking.floor
+    return numbers
 
 
 def _of(collection: Collection) -> str:

@@ -317,3 +317,5 @@ def correct_command(
     if done.left_out:
         typer.echo(f"{done.left_out:,} rows have none.")
     typer.echo(f"Ask with the query q:\n{done.query}")
+    if done.answer:
+        typer.echo(f"Whether to answer, by the hits:\n{done.answer}")

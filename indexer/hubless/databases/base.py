@@ -131,8 +131,17 @@ class Database(Protocol):
     def query_lines(self, into: str, asking: Asking) -> str:
         """Return lines that ask for ten rows, with a filter."""
 
+    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
+        """Return lines that say whether to answer, by the hits that the query lines find and the numbers of a cut."""
+
     def close(self) -> None:
         """End the connection."""
+
+
+def answer_in_python(scores: str, cut: Mapping[str, Any]) -> str:
+    """Return lines of Python that say whether to answer; `scores` is the expression of the scores of `hits`."""
+    asked = "accept(scores, accuracy=0.9)" if cut["pairs"] else "confidence(scores)"
+    return f"scores = {scores}\ncut = hubless.Cut.from_json({dict(cut)})\ncut.{asked}"
 
 
 def belong(vectors: F32, augmented: F32, metric: str) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import chromadb
@@ -10,7 +10,7 @@ import numpy as np
 from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
 from hubless.databases.addresses import DatabaseAddress, check_options, check_server
-from hubless.databases.base import Asking, Page, RowId, as_matrix, joined, pieces, slices
+from hubless.databases.base import Asking, Page, RowId, answer_in_python, as_matrix, joined, pieces, slices
 from hubless.databases.beside import DatabaseWithCopies
 from hubless.errors import InputError, one_line
 
@@ -133,6 +133,14 @@ class ChromaCollection(DatabaseWithCopies):
         return (
             f"corrected = client.get_collection({self._pointer(into)!r}).metadata[{_CURRENT!r}]\n"
             f"client.get_collection(corrected).query([{asking.vector}], n_results=10, where=where)"
+        )
+
+    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
+        return answer_in_python(
+            "[-distance / 2 for distance in hits['distances'][0]]"
+            if asking.by_distance
+            else "[1 - distance for distance in hits['distances'][0]]",
+            cut,
         )
 
 

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import lancedb
@@ -11,7 +11,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Database, Page, RowId, belong, check_there, chosen, metric_of
+from hubless.databases.base import (
+    PAGE,
+    Asking,
+    Database,
+    Page,
+    RowId,
+    answer_in_python,
+    belong,
+    check_there,
+    chosen,
+    metric_of,
+)
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
@@ -222,6 +233,14 @@ class LanceTable(Database):
         return (
             f"found = table.search({asking.vector}, vector_column_name={into!r}).distance_type({distance!r})\n"
             "found.where(where).limit(10).to_list()"
+        )
+
+    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
+        return answer_in_python(
+            "[-hit['_distance'] / 2 for hit in hits]"
+            if asking.by_distance
+            else "[1 - hit['_distance'] for hit in hits]",
+            cut,
         )
 
 

@@ -1,13 +1,13 @@
 """Milvus: a collection beside, with the other fields. An alias names the current one."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
 from hubless.databases.addresses import DatabaseAddress, check_options, check_server
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, chosen, joined, pieces
+from hubless.databases.base import PAGE, Asking, Page, RowId, answer_in_python, as_matrix, chosen, joined, pieces
 from hubless.databases.beside import DatabaseWithCopies
 from hubless.errors import InputError, one_line
 
@@ -161,6 +161,14 @@ class MilvusCollection(DatabaseWithCopies):
         return (
             f"client.search({self._pointer(into)!r}, [{asking.vector}], anns_field={into!r}, filter=where, limit=10,\n"
             f"    search_params={how}, output_fields=['*'])"
+        )
+
+    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
+        return answer_in_python(
+            "[-hit['distance'] / 2 for hit in hits[0]]"
+            if asking.by_distance
+            else "[hit['distance'] for hit in hits[0]]",
+            cut,
         )
 
     def close(self) -> None:

@@ -2,13 +2,13 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from qdrant_client import QdrantClient, models
 
 from hubless.databases.addresses import DatabaseAddress, check_options, check_server
-from hubless.databases.base import PAGE, Asking, Page, RowId, as_matrix, chosen, joined, pieces
+from hubless.databases.base import PAGE, Asking, Page, RowId, answer_in_python, as_matrix, chosen, joined, pieces
 from hubless.databases.beside import DatabaseWithCopies
 from hubless.errors import InputError, one_line
 
@@ -156,6 +156,14 @@ class QdrantCollection(DatabaseWithCopies):
 
     def query_lines(self, into: str, asking: Asking) -> str:
         return f"client.query_points({self._pointer(into)!r}, {asking.vector}, query_filter=where, limit=10)"
+
+    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
+        return answer_in_python(
+            "[-hit.score**2 / 2 for hit in hits.points]"
+            if asking.by_distance
+            else "[hit.score for hit in hits.points]",
+            cut,
+        )
 
     def close(self) -> None:
         self._client.close()

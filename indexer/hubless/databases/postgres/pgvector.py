@@ -1,6 +1,6 @@
 """PostgreSQL with pgvector: a column beside the others, an index, and functions in SQL."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -17,6 +17,7 @@ from hubless.databases.postgres.checks import (
     check_vectors,
     check_written,
 )
+from hubless.databases.postgres.confidence import confidence_functions, make_confidence
 from hubless.databases.postgres.functions import bank_of, make_ask, make_refresh, refresh_of, store_bank
 from hubless.databases.postgres.own_schema import drop_shared, hold_schema, make_shared, remove_lost
 from hubless.databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
@@ -155,6 +156,8 @@ class PgvectorTable(Database):
             exchange(session, table, run, old, index)
             if bank is not None:
                 make_refresh(session, table, run, self._to, bank[1], asking)
+            if (cut := unpacked(fit)[1].get("cut")) is not None:
+                make_confidence(session, table, run, cut)
             stored = "UPDATE {fits} SET fit = %s, made = now() WHERE relation = %s AND name = %s"
             session.run(stored, [fit, run.id, into], fits=(run.schema, FITS))
             if old is not None and old.schema != run.schema:
@@ -220,6 +223,15 @@ class PgvectorTable(Database):
             f"FROM {self._prefix(table.schema)}{name} WHERE true ORDER BY {column} {product} {asked} LIMIT 10",
         ]
         return "\n".join(lines)
+
+    def answer_lines(self, into: str, asking: Asking, cut: Mapping[str, Any]) -> str:
+        run = self._table.current(into)
+        made = [] if run is None else confidence_functions(self._session, run)
+        if not made:
+            return ""
+        schema, name, _ = made[-1]
+        function = f"{self._prefix(schema)}{self._session.text(name)}"
+        return f"SELECT {function}(array_agg(score ORDER BY score DESC)) FROM (the SELECT above) AS hits"  # noqa: S608
 
     def _prefix(self, schema: str) -> str:
         """Return a schema as it stands before a name; nothing if the search path has it."""

@@ -7,6 +7,7 @@ from secrets import token_hex
 from psycopg import sql
 
 from hubless.databases.base import RowId
+from hubless.databases.postgres.confidence import drop_confidence
 from hubless.databases.postgres.functions import drop_functions, make_stale
 from hubless.databases.postgres.pg_table import BANK, FITS, Chosen, PgRun, PgTable
 from hubless.databases.postgres.session import Name, PgSession
@@ -102,7 +103,7 @@ def remove_run(session: PgSession, table: PgTable, run: PgRun, column: str | Non
         session.run("ALTER TABLE {table} DROP COLUMN {column}", table=table.name, column=column)
         gone.append(f"column {column}")
     session.run("DROP TRIGGER IF EXISTS {trigger} ON {table}", trigger=run.trigger, table=table.name)
-    gone += [f"trigger {run.trigger}", *drop_functions(session, table, run)]
+    gone += [f"trigger {run.trigger}", *drop_functions(session, table, run), *drop_confidence(session, run)]
     for shared in (FITS, BANK):
         session.run(
             "DELETE FROM {shared} WHERE relation = %s AND name = %s", [run.id, run.into], shared=(run.schema, shared)

@@ -3,7 +3,8 @@
 from importlib.metadata import version
 
 from llama_index.vector_stores.hubless.base import HublessVectorStore
+from llama_index.vector_stores.hubless.cutoff import HublessCutoff
 from llama_index.vector_stores.hubless.errors import HublessError
 
 __version__ = version("llama-index-vector-stores-hubless")
-__all__ = ["HublessError", "HublessVectorStore"]
+__all__ = ["HublessCutoff", "HublessError", "HublessVectorStore"]

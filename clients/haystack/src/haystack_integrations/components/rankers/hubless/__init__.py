@@ -1,0 +1,5 @@
+"""What leaves documents only where they answer the question."""
+
+from haystack_integrations.components.rankers.hubless.cutoff import HublessCutoff
+
+__all__ = ["HublessCutoff"]

@@ -1,0 +1,42 @@
+"""A postprocessor that leaves nodes only to queries whose first one is right often enough, by scores alone."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+
+class Accepts(Protocol):
+    """What says by scores whether to answer, such as `hubless.Cut`."""
+
+    def accept(self, scores: Sequence[float], accuracy: float) -> bool: ...
+
+
+class HublessCutoff(BaseNodePostprocessor):
+    """The nodes of any retriever, best first; none where the cut is not reached.
+
+    Attributes
+    ----------
+    cut : a `hubless.Cut` that was fitted on scores of the same retriever, and calibrated
+    accuracy : the share of answers whose first node is right
+    top_n : number of nodes that stay; let the retriever find 11, as the cut reads so many
+    """
+
+    cut: Any
+    accuracy: float = 0.9
+    top_n: int | None = None
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name that LlamaIndex stores."""
+        return "HublessCutoff"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        scores = [node.score for node in nodes if node.score is not None]
+        if len(scores) < len(nodes):
+            raise ValueError("nodes: expected each with a score, got one without")
+        accepts: Accepts = self.cut
+        return nodes[: self.top_n] if accepts.accept(scores, self.accuracy) else []
