@@ -1,4 +1,4 @@
-"""Measure what a promise of a cut is worth: how often others break it, and how many are answered.
+"""Count how often other queries break the promise of a cut, and how many are answered.
 
 In each split 200 test queries have labels, and the others say what the cut keeps. A set counts if at least 100 others
 are left, in ten draws of the labels for each split. "Broken" is a draw whose answered queries are right less often than

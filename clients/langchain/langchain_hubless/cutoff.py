@@ -14,7 +14,7 @@ DEPTH = 11
 
 
 class Accepts(Protocol):
-    """What says by scores whether to answer, such as `hubless.Cut`."""
+    """The protocol of a `hubless.Cut`: scores say whether to answer."""
 
     def accept(self, scores: Sequence[float], accuracy: float) -> bool: ...
 

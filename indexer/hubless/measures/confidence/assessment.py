@@ -1,4 +1,4 @@
-"""Say how sure answers are."""
+"""Confidence and presence of answers."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What leaves documents only where they answer the question."""
+"""The component that leaves documents only where they answer the question."""
 
 from haystack_integrations.components.rankers.hubless.cutoff import HublessCutoff
 
