@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 309_400,
+    "library": 312_000,
     "service": 68_000,
-    "tests": 460_300,
-    "words": 37_450,
+    "tests": 463_500,
+    "words": 38_250,
     "settings": 40,
     "knobs": 272,
     "options_of_a_command": 12,
