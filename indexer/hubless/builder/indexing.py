@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import faiss
 import numpy as np
 
-from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, try_on_sample
+from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, sampled, try_on_sample
 from hubless.errors import InputError, storage_errors
 from hubless.kernels.reductions import merged
 from hubless.knn import (
@@ -211,6 +211,22 @@ class _Candidate:
         return self.trial.setting
 
 
+_Form: TypeAlias = tuple[Precision, bool]
+"""Precision of stored vectors, and whether offsets are folded in with a pivot."""
+
+
+def _form(kind: IndexType) -> _Form:
+    return kind.precision, kind.pivoted
+
+
+def _by_form(kinds: Sequence[IndexType]) -> dict[_Form, list[IndexType]]:
+    """Return the kinds that store vectors in each form."""
+    found: dict[_Form, list[IndexType]] = {}
+    for kind in kinds:
+        found.setdefault(_form(kind), []).append(kind)
+    return found
+
+
 @dataclass(frozen=True)
 class _Folding:
     """Targets of an order with their offsets folded in, in the form that each kind of index stores them."""
@@ -231,18 +247,14 @@ class _Folding:
         half, lifted = kind.precision == "float16", comparison(self.order.metric).lifted
         return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
 
-    def samples(self, kinds: Sequence[IndexType], count: int) -> dict[str, TrainingSample | None]:
-        """Return what kinds of index of `count` targets are trained on, by their labels. Alike ones share it."""
-        alike: dict[tuple[Any, ...], list[IndexType]] = {}
-        for kind in kinds:
-            alike.setdefault((kind.precision, kind.pivoted), []).append(kind)
-        found: dict[str, TrainingSample | None] = {}
-        for some in alike.values():
+    def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
+        """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
+        queries = augment_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
+        found: dict[_Form, TrainingSample | None] = {}
+        for form, some in _by_form(kinds).items():
             vectors = self.vectors(some[0])
-            queries = augment_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
             asked = queries if vectors.pivot is None else pivoted(queries, vectors.pivot)
-            shared = training_sample(some, vectors, count, self.order.seed, vectors.columns, asked)
-            found |= {kind.label: shared for kind in some}
+            found[form] = training_sample(some, vectors, count, self.order.seed, vectors.columns, asked)
         return found
 
     def queries(self) -> F32:
@@ -270,13 +282,15 @@ def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Bas
         sizes = [count] if place is None else shard_sizes(count, most)
         samples = folding.samples(kinds, sizes[0])
         if len(kinds) > 1 and count >= TRIED_FROM:
+            few = {form: sampled(folding.vectors(some[0])) for form, some in _by_form(kinds).items()}
+            queries = folding.queries()
             trials = [
-                try_on_sample(kind, folding.vectors(kind), samples[kind.label], folding.queries(), aims, steps)
+                try_on_sample(kind, few[_form(kind)], count, samples[_form(kind)], queries, aims, steps)
                 for kind in kinds
             ]
             tried += trials
             kinds = could_win(trials, aims.recall)
-        made = [_build(kind, folding, sizes, place, samples[kind.label], steps) for kind in kinds]
+        made = [_build(kind, folding, sizes, place, samples[_form(kind)], steps) for kind in kinds]
         built = _fastest_first([*built, *made], order)
         tried += [each.trial for each in made]
         if place is not None:
@@ -288,15 +302,13 @@ def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Bas
             break
     chosen = built[0]
     indexes = [_placed(index, None if place is None else place(number)) for number, index in enumerate(chosen.indexes)]
-    about = tried if len(tried) > 1 else ()
     return IndexResult(
         in_segments(indexes, offsets),
         chosen.curve,
         chosen.setting,
         [*notes, *missed],
-        None,
-        chosen.trial.code_bytes,
-        about,
+        code_bytes=chosen.trial.code_bytes,
+        tried=tried if len(tried) > 1 else (),
     )
 
 

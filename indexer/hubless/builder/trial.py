@@ -75,14 +75,14 @@ def sampled(vectors: AugmentedVectors) -> AugmentedVectors:
 def try_on_sample(
     kind: IndexType,
     vectors: AugmentedVectors,
+    count: int,
     sample: TrainingSample | None,
     queries: F32,
     aims: Aims,
     steps: Steps,
 ) -> TriedKind:
-    """Build a kind of index of a sample of augmented targets (n, d'), and choose its setting by queries (m, d')."""
-    start, count, vectors = perf_counter(), vectors.shape[0], sampled(vectors)
-    few = vectors.shape[0]
+    """Build a kind of index of a sample of n augmented targets, and choose its setting by queries (m, d')."""
+    start, few = perf_counter(), vectors.shape[0]
     steps.step(f"trying the {kind.label} index")
     made = kind.new(few, vectors.shape[1], sample)
     add_vectors(made, vectors)

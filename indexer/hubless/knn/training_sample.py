@@ -17,7 +17,7 @@ K_MEANS_ROUNDS = 10
 RIDGE = 1.0
 """Weight of the ridge, in mean squares of a coordinate of the queries together."""
 LISTS_TOGETHER = 64
-"""Of k-means, for the centroids of lists."""
+"""Lists whose scores are in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class TrainingSample:
     seed: int = 0
     queries: F32 | None = None
     _centroids: dict[int, F32] = field(default_factory=dict, init=False, repr=False)
+    _guides: dict[int, F32] = field(default_factory=dict, init=False, repr=False)
     _codebooks: dict[int, faiss.ProductQuantizer] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -63,8 +64,12 @@ class TrainingSample:
         A ridge regression leads from queries of the bank to the best score that they find in each list, so queries that
         lie elsewhere than the targets find their lists, too.
         """
-        centroids = self.centroids(lists)
-        if self.queries is None or lists == 1:
+        if lists not in self._guides:
+            self._guides[lists] = self._corrected(self.centroids(lists))
+        return self._guides[lists]
+
+    def _corrected(self, centroids: F32) -> F32:
+        if self.queries is None or len(centroids) == 1:
             return centroids
         asked = self._turn(self.queries)
         missing = self._best_in_lists(asked, centroids) - asked @ centroids.T
