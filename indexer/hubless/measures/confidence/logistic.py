@@ -54,7 +54,3 @@ class Logistic(NamedTuple):
             share = (right.sum() + 1) / (len(right) + 2)
             return Logistic(0.0, float(np.log(share / (1 - share))))
         return Logistic(*at.tolist())
-
-
-CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
-"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
