@@ -10,7 +10,7 @@ from hubless.errors import InputError
 from hubless.measures.chance import Chance
 from hubless.measures.occurrence import skewness
 from hubless.measures.significance import PairedDifference, paired_difference
-from hubless.search.scores.fitted_lists import HUBS, NO_HUBS
+from hubless.search.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.score_correction import ScoreCorrection
 from hubless.vectors.arrays import F64, I64
@@ -112,7 +112,8 @@ def diagnose_log(
     raw = [each[: int(length)] for each, length in zip(raw, np.diff(once.starts), strict=True)]
     found = [_counted([line[:FIRST] for line in each], len(lists.ids)) for each in (raw, tops)]
     known = lists.ids.to_pylist()
-    absent = None if ids is None else [each for each in ids if each not in set(known)]
+    there = set(known)
+    absent = None if ids is None else [each for each in ids if each not in there]
     labels = [] if relevant is None else [relevant[row] for row in once.given.tolist()]
     rows = [row for row, label in enumerate(labels) if label is not None]
     right = np.array([[_is_right(known, each[row], labels[row]) for each in (raw, tops)] for row in rows], np.bool_)
@@ -123,7 +124,7 @@ def diagnose_log(
         distinct=once.count,
         hits=float(np.diff(lists.starts).mean()),
         items=len(known) if ids is None else len(known) + len(absent or ()),
-        overdispersion=float(ScoreCorrection.of(once, distance=distance).details["overdispersion"]),
+        overdispersion=first_overdispersion(once.heights()),
         skewness_raw=skewness(found[0]),
         skewness_corrected=skewness(found[1]),
         chance=Chance.of(once.count, len(known), max(1, round(depth))),
