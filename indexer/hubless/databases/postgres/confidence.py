@@ -43,16 +43,14 @@ WHERE obj_description(p.oid, 'pg_proc') = %s AND n.nspname = %s ORDER BY p.prona
 
 def make_confidence(session: PgSession, table: PgTable, run: PgRun, cut: Mapping[str, Any]) -> None:
     """Make TABLE_INTO_confidence, and TABLE_INTO_accept where labels calibrated it: by the numbers of a `Cut`."""
-    numbers: dict[str, Name] = {
-        name: sql.SQL(f"({cut[name]!r}::float8)") for name in ("temperature", "second", "slope", "intercept")
-    }
+    numbers: dict[str, Name] = {name: _number(cut[name]) for name in ("temperature", "second", "slope", "intercept")}
     confidence = (run.schema, table.derived(run.into, "confidence"))
     session.run(_CONFIDENCE, (), function=confidence, depth=sql.Literal(cut["depth"]), **numbers)
     made = [session.composed("{f}(float8[])", f=confidence)]
     if cut["pairs"]:
         accept = (run.schema, table.derived(run.into, "accept"))
         cuts = sql.SQL(" ").join(
-            sql.SQL(f"WHEN accuracy <= {accuracy} THEN {'NULL' if found is None else repr(found)}::float8")
+            sql.SQL("WHEN accuracy <= {} THEN {}").format(_number(float(accuracy)), _number(found))
             for accuracy, found in cut["cuts"].items()
         )
         session.run(_ACCEPT, function=accept, confidence=confidence, cuts=cuts)
@@ -75,6 +73,10 @@ def drop_confidence(session: PgSession, run: PgRun) -> list[str]:
         session.run("DROP FUNCTION {name}({given})", name=(schema, name), given=sql.SQL(given))
         gone.append(f"function {schema}.{name}")
     return gone
+
+
+def _number(value: float | None) -> sql.Composed:
+    return sql.SQL("({}::float8)").format(sql.Literal(value))
 
 
 def _about(run: PgRun) -> str:
