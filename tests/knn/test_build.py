@@ -112,6 +112,23 @@ def test_measured_settings_hold_the_fastest_of_the_whole_grid():
         assert len(curve) < len(ladder) / 5
 
 
+def test_walk_does_not_end_at_a_setting_that_is_slow_by_chance():
+    queries, exact = np.zeros((10, 4), np.float32), np.tile(np.arange(10, 0, -1, dtype=np.float32), (10, 1))
+    asked, now = [], [0.0]
+
+    def search(rows, k, parameters):
+        asked.append(parameters["k_factor"])
+        return exact[: len(rows)] if parameters["k_factor"] >= 2 else 0 * exact[: len(rows)], None
+
+    def clock():
+        now[0] += {8: 100.0}.get(asked[-1], float(asked[-1])) if asked else 0
+        return now[0]
+
+    ladder = [{"nprobe": nprobe, "k_factor": factor} for nprobe in (4, 8) for factor in (32, 16, 8, 4, 2, 1)]
+    curve = recall_curve(search, ladder, queries, exact, 0.9, clock)
+    assert cheapest_setting(curve, Aims(0.9)).parameters == {"nprobe": 4, "k_factor": 2}
+
+
 def test_setting_has_to_reach_the_recall_by_a_standard_error_more():
     curve = [Setting({"ef": 1}, 0.91, 1.0, 0.02), Setting({"ef": 2}, 0.93, 2.0, 0.02), Setting({"ef": 3}, 1.0, 3.0)]
     assert cheapest_setting(curve, Aims(0.9)).parameters == {"ef": 2}

@@ -235,12 +235,14 @@ def _chosen_by(choice: StrengthRecord | None) -> str:
 def _print_tried(manifest: hubless.Manifest) -> None:
     if not manifest.index.tried:
         return
-    table = table_of("index", "parameters", "recall", "ms", "targets", "ms expected of all", "built in s")
+    table = table_of("index tried", "parameters", "recall", "ms", "targets", "s")
     for each in manifest.index.tried:
         kind = each.type if each.code_bytes is None else f"{each.type}, {each.code_bytes} bytes"
-        expected = "" if each.expected_ms is None else f"{each.expected_ms:.3g}"
-        times = f"{each.latency_ms:.3g}", f"{each.targets:,}", expected, f"{each.seconds:.3g}"
-        table.add_row(kind, _pairs(each.parameters), f"{each.recall_at_10:.4f}", *times)
+        taken = f"{each.latency_ms:.3g}"
+        if each.expected_ms is not None:
+            taken += f", of all {each.expected_ms:.3g}"
+        shown = f"{each.recall_at_10:.4f}", taken, f"{each.targets:,}", f"{each.seconds:.3g}"
+        table.add_row(kind, _pairs(each.parameters), *shown)
     print_table(table)
 
 

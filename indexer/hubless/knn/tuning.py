@@ -49,7 +49,7 @@ def recall_curve(
     """Measure settings for augmented queries (m, d'), in turn; `exact_scores` (m, k) are the best of each query.
 
     A setting is left out if one with larger values only misses the aim, or one with smaller values only reaches it. The
-    last one is where the time has risen well above that of the fastest that reaches the aim.
+    last one is where the time has risen well above that of the fastest that reaches the aim, by a larger value.
     """
     curve: list[Setting] = []
     for parameters in tried:
@@ -60,9 +60,16 @@ def recall_curve(
         found = _found(scores, exact_scores)
         error = float(found.std() / np.sqrt(len(found)))
         curve.append(Setting(parameters, float(found.mean()), latency, error))
-        if latency > RISEN * min((each.latency_ms for each in curve if each.reaches(aim)), default=np.inf):
+        reaching = [each for each in curve if each.reaches(aim)]
+        if reaching and _has_risen(curve[-1], min(reaching, key=lambda each: each.latency_ms)):
             break
     return curve
+
+
+def _has_risen(setting: Setting, fastest: Setting) -> bool:
+    """Return whether a setting takes much longer than the fastest, and not by chance: one of its values is larger."""
+    larger = any(value > fastest.parameters[name] for name, value in setting.parameters.items())
+    return larger and setting.latency_ms > RISEN * fastest.latency_ms
 
 
 def _is_known(parameters: SearchParameters, measured: Setting, aim: float) -> bool:
