@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hubless.search.results import Point as Point
     from hubless.search.results import Results as Results
     from hubless.search.results import SideBySide as SideBySide
+    from hubless.search.scores.fusion import fuse as fuse
     from hubless.search.scores.score_correction import ScoreCorrection as ScoreCorrection
     from hubless.store.aliases import Alias as Alias
     from hubless.store.bundle import Manifest as Manifest
@@ -74,6 +75,7 @@ _PLACES = {
     "correct": "builder.correct.correct",
     "diagnose": "lab.diagnose.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
+    "fuse": "search.scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",
     "merge": "builder.lifecycle.merge",
     "offsets": "builder.offsets.offsets",

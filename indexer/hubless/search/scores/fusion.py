@@ -1,0 +1,69 @@
+"""One list of several, such as that of words and that of vectors: each is corrected before, and then fused."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hubless.errors import InputError
+from hubless.vectors.arrays import F64, check_between
+
+RRF_CONSTANT = 60
+"""Cormack et al., "Reciprocal Rank Fusion outperforms Condorcet", SIGIR 2009."""
+
+
+class Fused(NamedTuple):
+    """A list, best first: ids, scores, and of each hit the part that each list has in its score; 0 where it is not."""
+
+    ids: list[Any]
+    scores: list[float]
+    parts: list[list[float]]
+
+
+def _min_max(scores: F64) -> F64:
+    parts: F64 = (scores - scores.min()) / (float(np.ptp(scores)) or 1.0)
+    return parts
+
+
+def _z(scores: F64) -> F64:
+    parts: F64 = (scores - scores.min()) / (float(scores.std()) or 1.0)
+    return parts
+
+
+def _rrf(scores: F64) -> F64:
+    places: F64 = 1.0 / (RRF_CONSTANT + 1 + np.arange(len(scores)))
+    return places
+
+
+FUSIONS: Mapping[str, Callable[[F64], F64]] = {"min_max": _min_max, "z": _z, "rrf": _rrf}
+"""How scores of a list become parts: from 0 to 1; in standard deviations above the last; 1/(60 + rank)."""
+
+
+def fuse(
+    lists: Sequence[Any], *, weights: Sequence[float] | None = None, by: str = "min_max", limit: int | None = None
+) -> Fused:
+    """Return one list by the weighted sum of the parts, ties by the first list that has the item.
+
+    `lists`: what `ScoreCorrection.rerank` returns, or pairs of ids and scores, each best first; lower may be better.
+    Raises `InputError` with the list and what is wrong.
+    """
+    if by not in FUSIONS:
+        raise InputError("by", f"one of {', '.join(FUSIONS)}", by)
+    given = [1.0] * len(lists) if weights is None else list(weights)
+    if len(given) != len(lists):
+        raise InputError("weights", f"{len(lists)} numbers, one for each list", len(given))
+    parts: dict[Any, list[float]] = {}
+    for number, (each, weight) in enumerate(zip(lists, given, strict=True)):
+        check_between(f"weights[{number}]", weight, 0, float("inf"))
+        ids, scores = each[0], np.asarray(each[1], np.float64)
+        if len(ids) != len(scores) or not np.isfinite(scores).all():
+            received = f"{len(ids)} ids, {len(scores)} scores"
+            raise InputError(f"lists[{number}]", "ids and as many finite scores", received)
+        if not len(scores):
+            continue
+        upward = -scores if scores[-1] > scores[0] else scores
+        for id_, part in zip(ids, (weight * FUSIONS[by](upward)).tolist(), strict=True):
+            parts.setdefault(id_, [0.0] * len(lists))[number] = part
+    total = {id_: sum(each) for id_, each in parts.items()}
+    best = sorted(total, key=lambda id_: -total[id_])[:limit]
+    return Fused(best, [total[id_] for id_ in best], [parts[id_] for id_ in best])

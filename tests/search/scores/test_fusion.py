@@ -1,0 +1,72 @@
+"""Fusion of lists, by hand."""
+
+import numpy as np
+import pytest
+from support.score_logs import as_lists, hubby_log
+
+import hubless
+from hubless.errors import InputError
+
+WORDS = (["a", "b", "c"], [9.0, 5.0, 1.0])
+VECTORS = (["c", "a", "d"], [0.1, 0.2, 0.5])  # distances
+
+
+def test_min_max_is_the_weighted_sum_of_shares():
+    found = hubless.fuse([WORDS, VECTORS], weights=[1, 2])
+    assert found.ids == ["a", "c", "b", "d"]
+    np.testing.assert_allclose(found.scores, [1 + 2 * 0.75, 2, 0.5, 0])
+    np.testing.assert_allclose(found.parts, [[1, 1.5], [0, 2], [0.5, 0], [0, 0]])
+
+
+def test_z_counts_standard_deviations_above_the_last():
+    found = hubless.fuse([WORDS, VECTORS], by="z", limit=2)
+    deviation = np.std([9, 5, 1]), np.std([0.1, 0.2, 0.5])
+    assert found.ids == ["a", "c"]
+    np.testing.assert_allclose(found.scores, [8 / deviation[0] + 0.3 / deviation[1], 0.4 / deviation[1]])
+
+
+def test_reciprocal_ranks_take_places_only():
+    found = hubless.fuse([WORDS, VECTORS], by="rrf")
+    assert found.ids[0] == "a"
+    np.testing.assert_allclose(found.scores[:2], [1 / 61 + 1 / 62, 1 / 63 + 1 / 61])
+
+
+def test_empty_and_flat_lists_are_no_trouble():
+    assert hubless.fuse([([], []), (["a", "b"], [1.0, 1.0])]).scores == [0.0, 0.0]
+    assert hubless.fuse([]).ids == []
+
+
+@pytest.mark.parametrize(
+    ("lists", "options", "expected"),
+    [
+        ([WORDS], {"by": "sum"}, "by: expected one of min_max, z, rrf, got sum"),
+        ([WORDS], {"weights": [1, 2]}, "weights: expected 1 numbers, one for each list, got 2"),
+        ([WORDS], {"weights": [-1]}, "weights[0]: expected a number of at least 0"),
+        ([WORDS, (["a"], [])], {}, "lists[1]: expected ids and as many finite scores, got 1 ids, 0 scores"),
+    ],
+)
+def test_wrong_lists_are_refused(lists, options, expected):
+    with pytest.raises(InputError) as error:
+        hubless.fuse(lists, **options)
+    assert str(error.value).startswith(expected)
+
+
+def test_correcting_each_list_before_the_fusion_puts_more_right_items_first():
+    seen = [hubby_log(seed=seed) for seed in (0, 7)]
+    fitted = [hubless.ScoreCorrection.fit(as_lists(ids, scores)) for ids, scores, _ in seen]
+    rng = np.random.default_rng(3)
+    right = rng.integers(0, 300, 300)
+    hits = []
+    for noise in range(2):
+        matrix = np.random.default_rng(10 + noise).normal(0, 0.5, (300, 300))
+        matrix[:, :6] += 1.2
+        matrix[np.arange(300), right] += 1.5
+        hits.append(np.argsort(-matrix, axis=1)[:, :20])
+        hits[-1] = hits[-1], np.take_along_axis(matrix, hits[-1], axis=1)
+    found = []
+    for row, item in enumerate(right):
+        lists = [(ids[row].tolist(), scores[row].tolist()) for ids, scores in hits]
+        corrected = [each.rerank(*some) for each, some in zip(fitted, lists, strict=True)]
+        found.append([hubless.fuse(each).ids[0] == item for each in (lists, corrected)])
+    raw, after = np.mean(found, axis=0)
+    assert after > raw + 0.05
