@@ -42,7 +42,7 @@ def race(sides, queries):
                 asked, how = side.parts.targets.augmented(queries[:SINGLES], 1.0), side.manifest.index.parameters
                 start = thread_time()
                 for row in asked:
-                    side.parts.targets.approximate(row[np.newaxis], K, how)
+                    side.parts.targets.find(row[np.newaxis], K, how, None)
                 least[name] = min(least[name], 1000 * (thread_time() - start) / SINGLES)
     return least
 
@@ -56,7 +56,7 @@ def measured(name, data, kinds, recall):
             print(name, len(data[0]), recall, kind, f"{seconds[kind]:.0f} s", flush=True)
         times = race(sides, queries)
         auto = sides["auto"]
-        found, exact = (auto.query(queries, K, exact=each).scores for each in (False, True))
+        found, exact = (auto.query(queries, K, parameters=each).scores for each in ({}, {"exact": True}))
         index = auto.manifest.index
         return {
             "data": name,

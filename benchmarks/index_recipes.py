@@ -66,7 +66,7 @@ def ask(built, raw, queries):
 
     def timed(slices):
         sides = {
-            "this": lambda: [built.targets.approximate(augmented[each], K, parameters) for each in slices],
+            "this": lambda: [built.targets.find(augmented[each], K, parameters, None) for each in slices],
             "raw flat": lambda: [raw.search(queries[each], K) for each in slices],
         }
         return harness.medians(harness.interleaved(sides, 3, thread_time))
