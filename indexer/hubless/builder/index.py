@@ -224,8 +224,8 @@ class Index(Collection):
             items = as_items(queries, "queries")
             asked = self.prepare(in_memory(items.vectors), "queries")
             rows = calibrating_rows(relevant, KnownItems(self.count, parts.ids), known_queries(items))
-            labelled = np.flatnonzero([len(right) for right in rows])[:MOST_PAIRS]
-            pairs = LabelledPairs(asked[labelled], [rows[query] for query in labelled])
+            labelled = [(query, right) for query, right in enumerate(rows) if right is not None][:MOST_PAIRS]
+            pairs = LabelledPairs(asked[[query for query, _ in labelled]], [right for _, right in labelled])
             model = parts.confidence.calibrated_by(answers_of(parts.ranker, pairs, self.strength), self.strength)
             record = {"confidence": confidence_record(model)}
             for known in (self, self._opened_whole):

@@ -242,14 +242,17 @@ class Inputs:
         )
 
 
-def _labels_left(relevant: list[I64] | None, queries: I64 | None, targets: I64 | None) -> list[I64] | None:
+def _labels_left(
+    relevant: list[I64 | None] | None, queries: I64 | None, targets: I64 | None
+) -> list[I64 | None] | None:
     """Return the right targets of the queries that are left, by their rows among the targets that are left."""
     if relevant is None:
         return None
     if queries is not None:
         relevant = [relevant[query] for query in queries]
     if targets is not None:
-        relevant = [np.searchsorted(targets, rows[np.isin(rows, targets)]) for rows in relevant]
+        kept = [None if rows is None else rows[np.isin(rows, targets)] for rows in relevant]
+        relevant = [None if rows is None else np.searchsorted(targets, rows) for rows in kept]
     return relevant
 
 
@@ -291,7 +294,8 @@ class BuildVectors:
     """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
 
     Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
-    `relevant` has the rows of the right targets of each bank query; without it the calibration of `calibrated` is kept.
+    `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
+    calibration of `calibrated` is kept.
     """
 
     targets: VectorSource
@@ -304,7 +308,7 @@ class BuildVectors:
     basis: Basis | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
-    relevant: list[I64] | None = None
+    relevant: list[I64 | None] | None = None
     calibrated: Cut | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
 

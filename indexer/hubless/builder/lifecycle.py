@@ -422,7 +422,7 @@ def _grouping(column: str, rows: NextTargets, given: Items | None, append: bool)
     return checked_grouping(column, group_names(known, column, "payload"), np.concatenate(asked))
 
 
-def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, ordered: bool) -> list[I64]:
+def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, ordered: bool) -> list[I64 | None]:
     """Return the rows of the right targets of each bank query. The given queries come last.
 
     The labels of an order were right when it came; targets may have been deleted since.
@@ -430,7 +430,7 @@ def _labels(relevant: Labels, given: Items | None, count: int, ids: pa.Array, or
     if given is None:
         raise InputError("relevant", "none without the queries whose right targets it has", "some")
     rows = calibrating_rows(relevant, KnownItems(len(ids), ids), known_queries(given), unknown_ids=ordered)
-    return [np.empty(0, np.int64)] * (count - len(rows)) + rows
+    return [None] * (count - len(rows)) + rows
 
 
 def _prior(rows: NextTargets) -> TargetPrior | None:

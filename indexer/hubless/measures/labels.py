@@ -24,6 +24,7 @@ Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any
 
 _FORMS = "for each query the id of its right target, or a list of ids"
 _NAMED, _MATRIX, _FEW = 5, 2, 2
+_NO_ROWS: I64 = np.empty(0, np.int64)
 log = logging.getLogger("hubless.labels")
 
 
@@ -108,16 +109,33 @@ def right_rows(
     entry: str = ", entry {}",
     unknown_ids: bool = False,
 ) -> list[I64]:
-    """Return the rows of the right targets of each query (m,), ascending, each once; empty where nobody knows.
+    """Return the rows of the right targets of each query (m,), ascending, each once; empty where there is none.
 
-    With `unknown_ids`, ids that no target has are left out. `parameter` and `entry` are what errors call the labels and
-    those of one query. Raises `InputError` that names the first wrong entry and counts the others, and `StorageError`
-    if there is no such file.
+    As `known_rows`, which keeps apart that nobody knows, and that none is right.
+    """
+    found = known_rows(labels, targets, queries, parameter=parameter, entry=entry, unknown_ids=unknown_ids)
+    return [_NO_ROWS if rows is None else rows for rows in found]
+
+
+def known_rows(
+    labels: Labels | Column | None,
+    targets: KnownItems,
+    queries: KnownItems,
+    *,
+    parameter: str = "relevant",
+    entry: str = ", entry {}",
+    unknown_ids: bool = False,
+) -> list[I64 | None]:
+    """Return the rows of the right targets of each query (m,), ascending, each once; None where nobody knows.
+
+    An empty list of ids says that no target is right. With `unknown_ids`, ids that no target has are left out.
+    `parameter` and `entry` are what errors call the labels and those of one query. Raises `InputError` that names the
+    first wrong entry and counts the others, and `StorageError` if there is no such file.
     """
     column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
     if is_mask(column.values, queries.count, targets.count):
         return _of_mask(column.values)
-    found: list[I64] = [np.empty(0, np.int64)] * queries.count
+    found: list[I64 | None] = [None] * queries.count
     wrong: dict[str, InputError] = {}
     for place, query, label in _entries(column, queries, entry, wrong):
         try:
@@ -148,10 +166,10 @@ def is_mask(values: Any, queries: int, targets: int) -> bool:
     return kind == "b" or numbers
 
 
-def _of_mask(mask: NDArray[Any]) -> list[I64]:
+def _of_mask(mask: NDArray[Any]) -> list[I64 | None]:
     targets, captions = mask.shape
     each = np.repeat(np.arange(targets), captions)
-    return [each[row : row + bool(there)] for row, there in enumerate(mask.ravel().tolist())]
+    return [each[row : row + 1] if there else None for row, there in enumerate(mask.ravel().tolist())]
 
 
 def _entries(
@@ -178,14 +196,15 @@ def _entries(
         yield entry.format(row), row, label
 
 
-def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) -> I64:
+def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) -> I64 | None:
     rows = []
     values = label
     if isinstance(label, Mapping):
         values, as_text = [name for name, grade in label.items() if _is_right(grade)], True
     elif hasattr(label, "tolist") and not isinstance(label, np.generic):  # an array, or a column within a column
         values = label.tolist()
-    for value in values if isinstance(values, list | tuple | set | frozenset) else [values]:
+    values = values if isinstance(values, list | tuple | set | frozenset) else [values]
+    for value in values:
         try:
             row = targets.row(value, as_text)
         except PointNotFound as error:
@@ -193,7 +212,7 @@ def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) ->
                 raise InputError("", targets.expected, f"{brief(value)}, which no {targets.noun} has") from error
         else:
             rows += [] if row is None else [row]
-    return np.unique(np.array(rows, np.int64))
+    return np.unique(np.array(rows, np.int64)) if rows or not values else None
 
 
 def _is_right(grade: Any) -> bool:

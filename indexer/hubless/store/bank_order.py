@@ -37,7 +37,7 @@ class BankOrder(BaseModel):
     correction: str | None = None
     parameters: dict[str, Any] | None = None
     queries: int
-    relevant: list[list[int | str]] | None = None
+    relevant: list[list[int | str] | None] | None = None
     fit_by: str | None = None
     groups: list[str] | None = None
     sampled: int | None = None
@@ -66,8 +66,8 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
                 if order.groups is not None:
                     changes["groups"] = (waiting.groups or []) + order.groups
                 if order.relevant is not None or waiting.relevant is not None:
-                    known = waiting.relevant or [[]] * waiting.queries
-                    changes["relevant"] = known + (order.relevant or [[]] * len(queries))
+                    known = waiting.relevant or [None] * waiting.queries
+                    changes["relevant"] = known + (order.relevant or [None] * len(queries))
                 queries = np.concatenate([_queries_of(folder, waiting), queries])
                 changes |= {"append": waiting.append, "queries": len(queries)}
                 changes["correction"] = order.correction or waiting.correction

@@ -451,7 +451,7 @@ class PutBankRequest(BankOptions):
         return made.checked(subject)
 
 
-def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str]]:
+def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str] | None]:
     try:
         return values.label_ids(column.to_pylist(), subject.collection)
     except InputError as error:

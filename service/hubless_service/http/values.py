@@ -25,7 +25,7 @@ from typing_extensions import TypeAliasType
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownField
 from hubless.filters import Filter, filter_schemas, read_row
-from hubless.measures.labels import KnownItems, right_rows
+from hubless.measures.labels import KnownItems, known_rows
 from hubless.search.collection import filter_of
 from hubless.vectors.arrays import F32, check_dim
 from hubless_service.http.problems import clip, describe
@@ -170,17 +170,17 @@ def _stored_id(value: Any, info: Info) -> int | str:
     return value
 
 
-def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str]]:
+def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str] | None]:
     """Return the ids of the right targets of each query, which stay right when a merge changes the rows."""
     if not isinstance(value, list) or any(isinstance(entry, dict) for entry in value):
         raise InputError("", "a list: for each query an id, a list of ids, or null", describe(value))
     targets = KnownItems(collection.count, collection.parts.ids)
     queries = KnownItems(len(value), noun="query")
-    rows = right_rows(value, targets, queries, parameter="", entry="[{}]")
-    return [collection.ids(each) for each in rows]
+    rows = known_rows(value, targets, queries, parameter="", entry="[{}]")
+    return [None if each is None else collection.ids(each) for each in rows]
 
 
-def _relevant(value: Any, info: Info) -> list[list[int | str]]:
+def _relevant(value: Any, info: Info) -> list[list[int | str] | None]:
     return label_ids(value, info.context.collection)
 
 
@@ -242,7 +242,7 @@ _VECTOR = {
 }
 IdJson = TypeAliasType("IdJson", Annotated[int | str, Field(description=_ID_MEANING)])
 StoredId = TypeAliasType("StoredId", Annotated[int | str, Checked(_stored_id, {**_ID, "description": _ID_MEANING})])
-RelevantIds = Annotated[list[list[int | str]], Checked(_relevant, _RELEVANT)]
+RelevantIds = Annotated[list[list[int | str] | None], Checked(_relevant, _RELEVANT)]
 QueryVector = TypeAliasType("QueryVector", Annotated[F32, Checked(_query_vector, _VECTOR)])
 FilterJson = Annotated[Filter, Checked(_filter, {"$ref": REFERENCE.format(model="Filter")})]
 FILTERS = filter_schemas(REFERENCE)

@@ -5,6 +5,7 @@ import pytest
 
 import hubless
 from hubless.errors import InputError, StorageError
+from hubless.lab.experiments.abstain import abstain_collection
 
 RNG = np.random.default_rng(0)
 N, D = 300, 24
@@ -91,6 +92,25 @@ def test_version_keeps_its_promise_on_other_queries(tmp_path, accuracy):
         index.query(LIVE, min_accuracy=accuracy, strength=0.5)
     with pytest.raises(InputError, match=r"min_accuracy: expected a number of at least 0 and at most 0\.99"):
         index.query(LIVE, min_accuracy=1)
+
+
+def test_queries_without_a_right_target_count_as_answered_wrong(tmp_path):
+    """Half of the queries are about targets that are not there: where their labels say so, the promise is kept."""
+    here = LIVE_ROWS < N // 2
+    index = hubless.Index("auto", "cosine").fit(BANK, TARGETS[: N // 2], ids=IDS[: N // 2])
+    own = [[IDS[row]] if inside else [] for row, inside in zip(LIVE_ROWS, here, strict=True)]
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps(own[:400]))
+    kept = {}
+    for name, labels in {"said": path, "silent": [each or None for each in own[:400]]}.items():
+        index.calibrate(LIVE[:400], labels)
+        found = index.query(LIVE[400:], 1, min_accuracy=0.8)
+        right = [ids == label for ids, label in zip(found.ids, own[400:], strict=True)]
+        kept[name] = np.mean(right, where=found.answered)
+        assert found.answered.mean() > 0.02
+    assert index.manifest.confidence.pairs == here[:400].sum()
+    assert kept["silent"] < 0.75 < 0.8 <= kept["said"]
+    assert abstain_collection(index, LIVE[:400], path).queries == 400
 
 
 def test_too_few_labels_for_a_promise_are_told_with_how_many_more():

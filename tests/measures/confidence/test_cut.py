@@ -240,7 +240,8 @@ def test_calibration_makes_probabilities_on_other_queries(pairs):
     queries, best, _, right = made_set(6000, seed=2)
     made = fit_confidence(queries[:1000], best[:1000], best[:1000])
     labelled, others = slice(1000, 1000 + pairs), slice(2000, None)
-    made = made.calibrated_by(Answers(queries[labelled], best[labelled], right[labelled], best[labelled]), 1.0)
+    kinds = (each[labelled] for each in (queries, best, right, best, np.ones(len(right), bool)))
+    made = made.calibrated_by(Answers(*kinds), 1.0)
     found = made.assess(queries[others], best[others], best[others])
     assert found.calibrated
     order = np.argsort(found.confidence)

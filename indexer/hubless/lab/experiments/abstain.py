@@ -12,7 +12,7 @@ from hubless.corrections import corrected_scores
 from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, RAW, Axis, Chart
 from hubless.lab.experiments.compare import SEEDS
-from hubless.lab.experiments.measured_rows import measured_rows
+from hubless.lab.experiments.measured_rows import check_some_right, left_out_note
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial, open_labelled
 from hubless.lab.gallery import known_targets
@@ -23,7 +23,7 @@ from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_cha
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
 from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
-from hubless.measures.labels import Labels, known_queries
+from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -63,15 +63,15 @@ class TrialAnswers(NamedTuple):
             right=found.right,
             cosine=raw.best[:, 0].astype(np.float64),
             raw_right=raw.right,
-            presence=np.concatenate([there.presence, gone.presence]).astype(np.float64),
-            presence_cosine=np.concatenate([raw.best[:, 0], raw.without[:, 0]]).astype(np.float64),
-            present=np.repeat([True, False], len(found.right)),
+            presence=np.concatenate([there.presence[found.there], gone.presence]).astype(np.float64),
+            presence_cosine=np.concatenate([raw.best[found.there, 0], raw.without[:, 0]]).astype(np.float64),
+            present=np.repeat([True, False], [found.there.sum(), len(found.there)]),
             pairs=np.full(len(found.right), model.pairs),
         )
 
 
 class Outcomes(NamedTuple):
-    """Answers to some queries, (m,) each; presence is over the same queries with and without right targets, (2m,)."""
+    """Answers to some queries, (m,) each; presence is over the same queries with and without their right targets."""
 
     asked: I64
     confidence: F64
@@ -271,7 +271,10 @@ def abstain(
 def abstain_collection(
     collection: Collection, queries: Vectors, relevant: Labels, *, accuracy: float = ACCURACY, sure: float = SURE
 ) -> Abstention:
-    """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank."""
+    """Measure the confidence of a collection, as it is served, on labelled queries (m, d) that are not in its bank.
+
+    A query for which no target is right counts as answered wrong. Raises `InputError` without any right target.
+    """
     check_chance("accuracy", accuracy)
     check_chance("sure", sure)
     model, strength = collection.parts.confidence, collection.strength
@@ -279,14 +282,16 @@ def abstain_collection(
         raise InputError("collection", "one with a model of confidence; build it with a query bank", "one without")
     items = as_items(queries, "queries")
     asked = collection.prepare(in_memory(items.vectors), "queries")
-    right = measured_rows(relevant, known_targets(collection), known_queries(items))
-    rows = np.flatnonzero([len(each) > 0 for each in right])
-    asked, right = asked[rows], [right[row] for row in rows]
+    known = known_rows(relevant, known_targets(collection), known_queries(items))
+    check_some_right(known)
+    rows = np.flatnonzero([each is not None for each in known])
+    asked, right = asked[rows], [each for each in known if each is not None]
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, right)))
     raw, found = (collection.query(asked, depth, each, prepared=True) for each in (0.0, strength))
     before, after = (Answers.of(asked, each.scores, each.rows, right) for each in (raw, found))
     outcomes = TrialAnswers(rows, model, before, after, strength).outcomes()
-    return Abstention.of(collection.manifest.correction.name, accuracy, sure, [outcomes])
+    left_out = left_out_note([row for row, each in enumerate(known) if each is None], len(known))
+    return Abstention.of(collection.manifest.correction.name, accuracy, sure, [outcomes], left_out)
 
 
 def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialAnswers:

@@ -13,9 +13,14 @@ NAMED_ROWS = 10
 def measured_rows(labels: Labels | Column | None, targets: KnownItems, queries: KnownItems) -> list[I64]:
     """Return the rows of the right targets of each query, as `right_rows`; at least one query needs to have some."""
     rows = right_rows(labels, targets, queries)
-    if not any(map(len, rows)):
-        raise InputError("relevant", "a right target for at least one query", "none")
+    check_some_right(rows)
     return rows
+
+
+def check_some_right(rows: Sequence[I64 | None]) -> None:
+    """Raise `InputError` if no query has a right target."""
+    if not any(each is not None and len(each) for each in rows):
+        raise InputError("relevant", "a right target for at least one query", "none")
 
 
 def left_out_note(rows: Sequence[int], queries: int) -> list[str]:

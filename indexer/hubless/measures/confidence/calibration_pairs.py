@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hubless.errors import InputError
-from hubless.measures.labels import KnownItems, Labels, right_rows
+from hubless.measures.labels import KnownItems, Labels, known_rows
 from hubless.measures.repeats import distinct_rows
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import COSINE
@@ -19,7 +19,7 @@ SMALL_BANK = 100
 
 
 class LabelledPairs(NamedTuple):
-    """Queries (p, d) as they are compared, and the rows of the right targets of each."""
+    """Queries (p, d) as they are compared, and the rows of the right targets of each; empty where none is right."""
 
     queries: F32
     relevant: list[I64]
@@ -27,17 +27,17 @@ class LabelledPairs(NamedTuple):
 
 def calibrating_rows(
     labels: Labels, targets: KnownItems, queries: KnownItems, *, unknown_ids: bool = False
-) -> list[I64]:
-    """Return the rows of the right targets of each query, as `right_rows`; at least 20 queries need to have some."""
-    rows = right_rows(labels, targets, queries, unknown_ids=unknown_ids)
-    if (labelled := sum(map(bool, map(len, rows)))) < FEWEST_PAIRS:
+) -> list[I64 | None]:
+    """Return the rows of the right targets of each query, as `known_rows`; at least 20 queries need to have some."""
+    rows = known_rows(labels, targets, queries, unknown_ids=unknown_ids)
+    if (labelled := sum(each is not None and len(each) > 0 for each in rows)) < FEWEST_PAIRS:
         expected = f"right targets for at least {FEWEST_PAIRS} queries, better 100 and more"
         raise InputError("relevant", expected, f"for {labelled}")
     return rows
 
 
 def hold_out_pairs(
-    bank: VectorSource, relevant: Sequence[I64], fitted: bool, seed: int, metric: str = COSINE
+    bank: VectorSource, relevant: Sequence[I64 | None], fitted: bool, seed: int, metric: str = COSINE
 ) -> tuple[VectorSource, LabelledPairs]:
     """Split a bank whose queries have labels into queries to fit on, and labelled pairs to calibrate by.
 
@@ -47,10 +47,11 @@ def hold_out_pairs(
     queries with labels.
     """
     firsts, places = distinct_rows(bank, metric)
-    right: list[I64] = [np.empty(0, np.int64)] * len(firsts)
-    for place, rows in zip(places, relevant, strict=True):
-        right[place] = np.union1d(right[place], rows)
-    labelled = np.flatnonzero([len(rows) for rows in right])
+    right: dict[int, I64] = {}
+    for place, rows in zip(places.tolist(), relevant, strict=True):
+        if rows is not None:
+            right[place] = np.union1d(right.get(place, rows), rows)
+    labelled = np.array(sorted(right), np.int64)
     if len(labelled) < FEWEST_PAIRS:
         expected = f"right targets for at least {FEWEST_PAIRS} different queries, better 100 and more"
         raise InputError("relevant", expected, f"for {len(labelled)}")

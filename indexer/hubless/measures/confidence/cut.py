@@ -204,8 +204,8 @@ class Cut:
         level = self.level(strength)
         x, z = level.numbers(answers.queries, answers.best)
         _, without = level.numbers(answers.queries, answers.without)
-        present = np.repeat([True, False], len(z))
-        presence = PRESENCE.fitted(np.concatenate([z, without]), present)
+        present = np.repeat([True, False], [answers.there.sum(), len(without)])
+        presence = PRESENCE.fitted(np.concatenate([z[answers.there], without]), present)
         return replace(self._calibrated(x, answers.right, sure), presence=presence, strength=strength)
 
     def with_calibration(self, other: "Cut") -> Self:

@@ -13,12 +13,16 @@ _ROUNDING = np.float32(1e-6)
 
 
 class Answers(NamedTuple):
-    """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`."""
+    """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`.
+
+    `there` says of each query whether a target is right for it, `right` whether the first hit is.
+    """
 
     queries: F32
     best: F32
     right: NDArray[np.bool_]
     without: F32
+    there: NDArray[np.bool_]
 
     @classmethod
     def of(cls, queries: F32, scores: F32, rows: NDArray[np.integer], relevant: Sequence[NDArray[np.integer]]) -> Self:
@@ -29,8 +33,14 @@ class Answers(NamedTuple):
         others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
         width = min(DEPTH, int((~among).sum(axis=1).min()))
         without = np.take_along_axis(scores, others, axis=1)[:, :width]
-        return cls(queries, best, np.any(tied & among[:, :DEPTH], axis=1), without)
+        return cls(
+            queries,
+            best,
+            np.any(tied & among[:, :DEPTH], axis=1),
+            without,
+            np.array([len(each) > 0 for each in relevant]),
+        )
 
     def some(self, rows: slice | NDArray[np.integer]) -> "Answers":
         """Return the answers to some of the queries."""
-        return Answers(self.queries[rows], self.best[rows], self.right[rows], self.without[rows])
+        return Answers(self.queries[rows], self.best[rows], self.right[rows], self.without[rows], self.there[rows])

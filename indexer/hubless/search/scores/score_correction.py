@@ -118,17 +118,19 @@ class ScoreCorrection:
     def calibrate(self, lists: Lists, relevant: Sequence[Any], *, sure: float = SURE) -> Self:
         """Return the correction with confidence as a probability, and a threshold that `accept` keeps.
 
-        `relevant`: the id of the right item of each list, or a list of ids. The lists should not be those that it was
-        fitted on. Raises `InputError` for fewer than 20 lists, and as `fit`.
+        `relevant`: the id of the right item of each list, or a list of ids, an empty one where none is right; None
+        where nobody knows. The lists should not be those that it was fitted on. Raises `InputError` for fewer than 20
+        lists, and as `fit`.
         """
         given = list(lists)
         if len(given) != len(relevant):
             raise InputError("relevant", f"{len(given)} entries, one for each list", len(relevant))
-        pairs = [each if isinstance(each, tuple) else (each["ids"], each["scores"]) for each in given]
+        known = [(each, labels) for each, labels in zip(given, relevant, strict=True) if labels is not None]
+        pairs = [each if isinstance(each, tuple) else (each["ids"], each["scores"]) for each, _ in known]
         best = [self.rerank(*pair) for pair in pairs]
         right = [
             bool(found.ids) and found.ids[0] in (labels if isinstance(labels, list | tuple | set) else [labels])
-            for found, labels in zip(best, relevant, strict=True)
+            for found, (_, labels) in zip(best, known, strict=True)
         ]
         return replace(self, cut=self._cut.calibrate([self._similar(found.scores) for found in best], right, sure=sure))
 
