@@ -1,4 +1,5 @@
 import itertools
+import json
 import sys
 
 import numpy as np
@@ -77,16 +78,38 @@ def test_database_says_whether_to_answer_as_the_collection_does(store, metric):
     for query in stores.QUERIES:
         scores = index.query(query, 10).scores[0].tolist()
         if isinstance(store, stores.Pgvector):
-            found = store.confident(done.query, query, 0.9)
+            found, same = store.confident(done.query, query, 0.9), store.of_scores(scores, 0.9)
         else:
             store.ask(done.query, query)
             *lines, _ = done.answer.splitlines()
             names = {**stores.EVALUATED, "hubless": hubless}
             exec("\n".join(lines), names)  # noqa: S102
             assert names["scores"] == pytest.approx(scores, abs=1e-4) or metric == "euclidean"
-            found = names["cut"].confidence(names["scores"]), names["cut"].accept(names["scores"], 0.9)
+            found, same = (
+                (names["cut"].confidence(given), names["cut"].accept(given, 0.9)) for given in (names["scores"], scores)
+            )
         confidence = index.cut.confidence(scores)
-        assert found == (pytest.approx(confidence, abs=2e-4), confidence >= index.cut.threshold(0.9))
+        accepted = confidence >= index.cut.threshold(0.9)
+        if metric == "cosine":  # else the scores of the database have another unit
+            assert same == (pytest.approx(confidence, abs=1e-6), accepted)
+        # by the scores of the database, which are rounded in another way
+        assert found == (pytest.approx(confidence, abs=2e-4), accepted)
+
+
+@pytest.mark.parametrize("store", ["pgvector", "qdrant"], indirect=True)
+def test_labels_given_to_the_command_calibrate_the_database(store, tmp_path):
+    rows = stores.TARGETS[: stores.FIRST]
+    index = hubless.Index(metric="cosine", index="flat").fit(stores.BANK_QUERIES, rows, bank_of_targets=True)
+    found = index.query(stores.BANK_QUERIES, 1).rows[:, 0].tolist()
+    (tmp_path / "right.json").write_text(json.dumps(found))
+    np.save(tmp_path / "bank.npy", stores.BANK_QUERIES)
+    given = ["correct", store.address, "--query-bank", str(tmp_path / "bank.npy"), "--set", "bank_of_targets=true"]
+    plain = CliRunner().invoke(app, given)
+    assert plain.exit_code == 0, plain.output
+    assert "accept" not in plain.output
+    said = CliRunner().invoke(app, [*given, "--set", f"relevant={tmp_path / 'right.json'}"])
+    assert said.exit_code == 0, said.output
+    assert "accept" in said.output
 
 
 class Killed(BaseException):

@@ -208,6 +208,12 @@ class Pgvector:
             client.execute(lines.partition("-- once a session: ")[2].partition("\n")[0])
             return [found for found, _ in client.execute(lines, {"q": str(query.tolist())}).fetchall()]
 
+    def of_scores(self, scores, accuracy):
+        """How sure PostgreSQL is by these scores, and whether it accepts them."""
+        said = "SELECT photos_hubless_confidence(%s), photos_hubless_accept(%s, %s)"
+        with self.client() as client:
+            return client.execute(said, [scores, scores, accuracy]).fetchone()
+
     def confident(self, lines, query, accuracy):
         """How sure PostgreSQL is of an answer, and whether it accepts it."""
         said = "SELECT photos_hubless_confidence(all_of), photos_hubless_accept(all_of, {}) FROM"

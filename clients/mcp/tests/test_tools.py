@@ -56,7 +56,12 @@ async def test_collections_and_points_are_shown(books):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"text": "anything"}, "encoder"), ({"text": "x", "limit": 101}, "expected 1 to 100"), ({}, "text")],
+    [
+        ({"text": "anything"}, "encoder"),
+        ({"text": "x", "limit": 101}, "expected 1 to 100"),
+        ({"text": "x", "min_accuracy": 1.5}, "min_accuracy: expected a number of at least 0 and at most 0.99"),
+        ({}, "text"),
+    ],
 )
 async def test_wrong_calls_are_told_in_words(books, arguments, message):
     answer = await called("search", collection=books, **arguments)
