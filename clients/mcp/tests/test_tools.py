@@ -59,7 +59,7 @@ async def test_collections_and_points_are_shown(books):
     [
         ({"text": "anything"}, "encoder"),
         ({"text": "x", "limit": 101}, "expected 1 to 100"),
-        ({"text": "x", "min_accuracy": 1.5}, "min_accuracy: expected a number of at least 0 and at most 0.99"),
+        ({"text": "x", "min_accuracy": 1.5}, "min_accuracy: expected a number from 0 to 1, got 1.5"),
         ({}, "text"),
     ],
 )
