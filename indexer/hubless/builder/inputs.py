@@ -47,7 +47,7 @@ from hubless.search.parts import prior_of
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import FileRecord, FileStamp, InputRecord
-from hubless.vectors.arrays import F32, I64, check_dim
+from hubless.vectors.arrays import F32, I64, check_dim, to_arrow
 from hubless.vectors.bad_rows import with_count
 from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
 from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison, side_of
@@ -198,7 +198,7 @@ class Inputs:
         for numbers, kind in ((self.target_prior, PRIOR), (self.offsets, OWN_OFFSETS)):
             if numbers is not None:
                 prior, column = _prior(numbers, items, kind)
-        items = replace(items, ids=pa.array(np.arange(count)) if items.ids is None else items.ids)
+        items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = None
         if self.relevant is not None:
             if self.query_bank is None:

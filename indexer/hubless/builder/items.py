@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.errors import HublessError, InputError, names_of, one_line
-from hubless.vectors.arrays import I64, letting_through
+from hubless.vectors.arrays import I64, letting_through, to_arrow
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import ID_COLUMN, ID_FILES, Ids, as_ids, id_array, repeated
@@ -62,12 +62,12 @@ def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64 | None]:
     rows = good_rows(items.vectors, metric)
     if rows is None:
         return items, None
-    ids = pa.array(np.arange(items.vectors.shape[0])) if items.ids is None else items.ids
+    ids = to_arrow(np.arange(items.vectors.shape[0])) if items.ids is None else items.ids
     payload = None
     if items.payload is not None:
         payload = open_dataset(payload_rows(items.payload, items.payload_columns, rows))
     vectors = rows_left(items.vectors, rows)
-    return replace(items, vectors=vectors, ids=ids.take(pa.array(rows)), payload=payload), rows
+    return replace(items, vectors=vectors, ids=ids.take(to_arrow(rows)), payload=payload), rows
 
 
 def column_of_ids(ids: "Ids | None") -> str | None:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, one_line
+from hubless.vectors.arrays import to_arrow
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import ending_of
 from hubless.vectors.payload import open_payload
@@ -26,7 +27,7 @@ class NumbersById:
 
     def of(self, ids: pa.Array | None, count: int) -> NDArray[np.float64]:
         """Return the numbers of targets (n,) by their ids, or row numbers. Raises `InputError` naming one without."""
-        wanted = pa.array(np.arange(count)) if ids is None else ids
+        wanted = to_arrow(np.arange(count)) if ids is None else ids
         try:
             known = self.ids.cast(wanted.type)
         except pa.ArrowException as error:

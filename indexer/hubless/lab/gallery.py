@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from hubless.builder.items import open_targets
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32, I64, check_dim
+from hubless.vectors.arrays import F32, I64, check_dim, to_arrow
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
@@ -105,7 +104,7 @@ def open_gallery(
     names, rows, columns = items.ids, items.payload, list(items.payload_columns)
 
     def describe(wanted: Sequence[int]) -> list[NamedTarget]:
-        at = pa.array(wanted, pa.int64())
+        at = to_arrow(np.array(wanted, np.int64))
         called = list(wanted) if names is None else names.take(at).to_pylist()
         fields = [None] * len(wanted) if rows is None else rows.take(at, columns=columns).to_pylist()
         return [NamedTarget(*one) for one in zip(wanted, called, fields, strict=True)]

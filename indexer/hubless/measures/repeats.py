@@ -38,19 +38,27 @@ def distinct_rows(source: VectorSource, metric: str = COSINE) -> tuple[I64, I64]
     An encoder gives a text other last digits in another batch, which may lie beyond the edge of a cell. So rows are the
     same in either of two grids, one moved by half a cell, and so are rows that are the same as a third.
     """
-    from scipy.sparse import coo_array  # here, as it takes long to import
-    from scipy.sparse.csgraph import connected_components
-
     plain = plain_vectors(source, metric)
     placed = _places_among(plain) if comparison(metric).lifted else _directions
     axes = np.random.default_rng(0).normal(size=(plain.shape[1], DIRECTIONS)) / CELL
     cells = np.concatenate([placed(block) @ axes for block in plain.blocks(block_rows(plain.shape[1]))])
     grids = [np.unique(np.rint(cells + moved), axis=0, return_inverse=True)[1].ravel() for moved in (0, 0.5)]
-    size = 1 + max(int(grid.max()) for grid in grids)
-    edges = coo_array((np.ones(len(cells), bool), (grids[0], size + grids[1])), shape=(2 * size, 2 * size))
-    _, firsts, same = np.unique(connected_components(edges)[1][grids[0]], return_index=True, return_inverse=True)
+    _, firsts, same = np.unique(_connected(*grids), return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     return firsts[order], np.argsort(order)[same]
+
+
+def _connected(first: I64, second: I64) -> I64:
+    """Return a number (b,) that rows share which are in one cell of either grid, or each with a third."""
+    one, other = (1 + int(grid.max()) for grid in (first, second))
+    if one == other == len(np.unique(first * other + second)):  # the grids agree: no copy is at an edge of one
+        return first
+    from scipy.sparse import coo_array  # here, as it takes long to import
+    from scipy.sparse.csgraph import connected_components
+
+    edges = coo_array((np.ones(len(first), bool), (first, one + second)), shape=(one + other, one + other))
+    numbers: I64 = connected_components(edges)[1][first]
+    return numbers
 
 
 def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> VectorSource:

@@ -24,6 +24,7 @@ class Note:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._name = str(path)
         self._file: _File | None = None
 
     def number(self) -> int:
@@ -33,7 +34,7 @@ class Note:
     def stamp(self) -> tuple[int, int]:
         """Return the file's inode and the number; they differ from those before also if the file was made anew."""
         try:
-            now = self.path.stat()
+            now = os.stat(self._name)  # noqa: PTH116 - of a path it takes half as long again
             file = self._file  # once: another thread may replace it
             if file is None or file.place != (now.st_dev, now.st_ino):
                 file = self._file = _File(self.path)

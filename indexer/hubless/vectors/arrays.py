@@ -101,6 +101,15 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     return array.astype(np.float64) if listed and array.dtype.kind in "iu" else array
 
 
+def to_arrow(numbers: NDArray[Any]) -> pa.Array:
+    """Return numbers (n,) as an array of Arrow that shares their memory.
+
+    `pa.array` would import pandas where it is installed, which takes half a second.
+    """
+    plain = np.ascontiguousarray(numbers)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(plain.dtype), len(plain), [None, pa.py_buffer(plain)])
+
+
 def _is_column(values: Any) -> bool:
     """Return True if it is a column of a table, as polars and Arrow have them, and not the table."""
     return hasattr(values, "__arrow_c_stream__") and getattr(values, "ndim", 1) == 1 and not hasattr(values, "columns")

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, names_of, one_line
+from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array, repeated
@@ -115,11 +116,11 @@ class Payload:
         owners = np.searchsorted(self._starts, wanted, "right") - 1
         for owner in np.unique(owners).tolist():
             places = np.flatnonzero(owners == owner)
-            batch, some = self.batches[owner], pa.array(wanted[places] - self._starts[owner])
+            batch, some = self.batches[owner], wanted[places] - self._starts[owner]
             if self._free:
-                found = free_rows(batch.take(some), columns)
+                found = free_rows(batch, columns, some.tolist())
             else:
-                found = (batch if columns is None else batch.select(list(columns))).take(some).to_pylist()
+                found = (batch if columns is None else batch.select(list(columns))).take(to_arrow(some)).to_pylist()
             for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
 from hubless_service.http import heavy
-from hubless_service.http.heavy import MOST_DEPTH, check_nesting, check_shape
+from hubless_service.http.heavy import check_nesting, check_shape
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import JSON, RequestModel, read
 from hubless_service.http.trace import SCOPE_KEY, Trace
@@ -106,8 +106,7 @@ def parse(body: bytes) -> Any:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise HttpProblem("malformed_body", f"The body is not JSON: {error}") from error
-    if body.count(b"[") + body.count(b"{") > MOST_DEPTH:
-        check_nesting(body)
+    check_nesting(body)
     return document
 
 

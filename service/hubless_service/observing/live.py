@@ -130,13 +130,15 @@ class LiveVersion:
         """Keep answers to vectors, all with the same options; those that failed are left out."""
         asked = {"prepared": True} | {name: options[name] for name in _SEARCHED_AGAIN if name in options}
         queries, sure, places = list[LiveQuery](), list[tuple[float, bool]](), min(K, options["limit"])
+        found: I64 | None = None  # rows of the results that line 0 was the first of
         for vector, (results, line) in zip(vectors, lines, strict=True):
             if isinstance(results, Exception):
                 continue
             asked["strength"] = results.strength
+            if found is None or not line:
+                found = _rows_of_origin(collection, results.ranked.rows[:, :places])
             # copies, which do not hold on to the whole batch
-            rows = _rows_of_origin(collection, results.ranked.rows[line, :places])
-            queries.append(LiveQuery(vector.copy(), asked, rows))
+            queries.append(LiveQuery(vector.copy(), asked, found[line].copy()))
             if results.certainty is not None:
                 sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
         with self._lock:
@@ -271,7 +273,7 @@ class LiveVersion:
 
 _SECONDS = 0.25  # between two looks at what was asked
 _MOST_NOTED = 512  # answers to batches that wait for the thread, or for somebody who asks for figures
-_RESTS = 30  # times as long as a look has taken: processors are for queries
+_RESTS = 100  # times as long as a look has taken: processors are for queries
 
 
 class LiveHubness:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler
 from queue import SimpleQueue
-from time import sleep
+from time import localtime, sleep, strftime
 from typing import Any
 
 import orjson
@@ -18,7 +18,7 @@ TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST = 10_000
 """Lines that wait to be written; further ones are dropped."""
 _ATOMIC = 4096  # bytes that one write to a pipe keeps together, among those of other workers
-_PAUSE = 0.01  # seconds in which lines come together: each write takes Python from the event loop, and gives it back
+_PAUSE = 0.05  # seconds in which lines come together: each write takes Python from the event loop, and gives it back
 _LAST_SECONDS = 1.0  # for what still waits when the process ends
 
 log = logging.getLogger("hubless.logs")
@@ -45,6 +45,20 @@ def configure(level: str, format_: str) -> "LineHandler":
     return handler
 
 
+class TextFormatter(logging.Formatter):
+    """A line for people. The time of a second is written once: that would take a third of a line's time."""
+
+    _second: tuple[int, str] = (0, "")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        """Write the time of a record, in local time, with milliseconds."""
+        known, text = self._second
+        if (second := int(record.created)) != known:
+            text = strftime("%Y-%m-%d %H:%M:%S", localtime(second))
+            self._second = second, text
+        return f"{text},{int(record.msecs):03d}"
+
+
 class JsonFormatter(logging.Formatter):
     """One object a line: time, level and logger, then what the record was logged with as `fields`, or its message."""
 
@@ -62,7 +76,7 @@ class JsonFormatter(logging.Formatter):
         return orjson.dumps(line, str).decode()
 
 
-FORMATTERS = {"text": logging.Formatter(TEXT), "json": JsonFormatter()}
+FORMATTERS = {"text": TextFormatter(TEXT), "json": JsonFormatter()}
 
 
 class LineHandler(QueueHandler):
@@ -105,15 +119,16 @@ class LineHandler(QueueHandler):
             waiting = [self._waiting.get()]
             sleep(_PAUSE)
             waiting += [self._waiting.get() for _ in range(self._waiting.qsize())]
-            lines = list[bytes]()
+            lines, size = list[bytes](), 0
             for item in waiting:
-                if isinstance(item, threading.Event) or sum(map(len, lines)) + len(item) > _ATOMIC:
+                if isinstance(item, threading.Event) or size + len(item) > _ATOMIC:
                     self._write(lines)
-                    lines = []
+                    lines, size = [], 0
                 if isinstance(item, threading.Event):
                     item.set()
                 else:
                     lines.append(item)
+                    size += len(item)
             self._write(lines)
 
     def _write(self, lines: Sequence[bytes]) -> None:

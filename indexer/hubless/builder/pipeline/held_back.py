@@ -7,6 +7,7 @@ import pyarrow as pa
 from hubless.builder.banks.bank_checks import log
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.store.bundle import BankRecord
+from hubless.vectors.arrays import to_arrow
 
 SHOWN, MOST_NAMED = 10, 100
 """So many are named in a sentence, and in the manifest."""
@@ -17,7 +18,7 @@ def naming_held_back(draft: VersionDraft, ids: pa.Array) -> VersionDraft:
     bank: BankRecord | None = draft.about["bank"]
     if draft.held_back is None or not len(draft.held_back) or bank is None:
         return draft
-    named = ids.take(pa.array(draft.held_back)).to_pylist()
+    named = ids.take(to_arrow(draft.held_back)).to_pylist()
     more = f" and {len(named) - SHOWN:,} more" if len(named) > SHOWN else ""
     note = (
         f"With this bank the offset of {len(named):,} of {len(ids):,} targets stands alone: "

@@ -109,6 +109,9 @@ class TargetPayload(_Contents):
 
     def take(self, rows: Sequence[int] | RowNumbers, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Some rows, in this order, all columns or some."""
+        places = self._numbers.places(np.asarray(rows, np.int64))
+        if (places < self._numbers.starts[1]).all():
+            return payload_of(self._views[0].segment).take(places, columns)
         found: list[Any] = [None] * len(rows)
         for segment, here, inside in self._parted(rows):
             for place, each in zip(here.tolist(), payload_of(segment).take(inside, columns), strict=True):

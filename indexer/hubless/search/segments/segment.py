@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hubless.forks import cached_property
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import VectorIndex
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, I64, to_arrow
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Masks, Payload
 
@@ -50,7 +50,7 @@ class Segment:
 
     index: VectorIndex
     offsets: F32
-    ids: SegmentIds = field(default_factory=lambda: IdTable.of(pa.array([], pa.int64())))
+    ids: SegmentIds = field(default_factory=lambda: IdTable.of(to_arrow(NO_ROWS)))
     payload: Payload | None = None
     bare: I64 = field(default_factory=lambda: NO_ROWS)
     occurrence: NDArray[np.integer[Any]] | None = None
