@@ -1,7 +1,9 @@
-"""Progress bars for long work: on a terminal, on standard error, and silent elsewhere."""
+"""Progress bars for long work: on a terminal, on standard error, and silent elsewhere, or a line now and then."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Protocol
 
 from rich.console import Console
@@ -9,6 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 Advance = Callable[[int], None]
 """Told the number of targets that are done, for a progress bar."""
+
+
+EVERY = 5.0
+"""Seconds between two lines, and before the first."""
 
 
 def no_progress(rows: int) -> None:
@@ -27,6 +33,32 @@ class Silent:
 
     def step(self, description: str, total: int | None = None) -> Advance:
         return no_progress
+
+
+class Lines:
+    """A line on standard error now and then, where no terminal shows bars."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._began = self._told = clock()
+
+    def step(self, description: str, total: int | None = None) -> Advance:
+        done, of = 0, "" if total is None else f" of {total:,}"
+
+        def advance(rows: int) -> None:
+            nonlocal done
+            done += rows
+            if (now := self._clock()) - self._told >= EVERY:
+                self._told = now
+                sys.stderr.write(f"{description}: {done:,}{of}, {now - self._began:.0f} s\n")
+
+        advance(0)
+        return advance
+
+
+def bars_or_lines() -> "Progressing":
+    """Return what shows progress to whoever runs a command: bars on a terminal, lines elsewhere."""
+    return None if sys.stderr.isatty() else Lines()
 
 
 class Bars:

@@ -42,6 +42,7 @@ from hubless.lab.papers import preset, presets_of
 from hubless.lab.table import TextTable, check_output, write_result
 from hubless.measures import as_groups
 from hubless.measures.groups import read_groups
+from hubless.progress import bars_or_lines
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload
 
@@ -280,7 +281,9 @@ def tune_command(
     if queries is None or targets is None:
         missing = "--targets" if targets is None else "--queries"
         raise typer.BadParameter("give --queries and --targets", param_hint=missing)
-    tuned = tune(queries, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, **values)
+    tuned = tune(
+        queries, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, progress=bars_or_lines(), **values
+    )
     if output is not None:
         tuned.save(output)
     if json_:

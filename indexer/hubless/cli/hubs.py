@@ -34,6 +34,7 @@ from hubless.lab.gallery import open_gallery
 from hubless.lab.report import make_report
 from hubless.lab.scan.scanning import scan
 from hubless.lab.scan.suspects import Scan
+from hubless.progress import bars_or_lines
 from hubless.store.catalog import Catalog
 from hubless.store.durable import check_place
 from hubless.store.kept_scan import keep_scan
@@ -74,7 +75,7 @@ def diagnose_command(
         gallery = examined_from(values, targets, catalog, collection)
         if ("queries" in values) != ("relevant" in values):
             raise typer.BadParameter("queries and relevant come together", param_hint=SET)
-        diagnosis = diagnose(gallery, query_bank, **values)
+        diagnosis = diagnose(gallery, query_bank, progress=bars_or_lines(), **values)
     if json_:
         print_json(diagnosis.as_json())
         return

@@ -16,7 +16,7 @@ from hubless.lab.scan.geometry import Likeness
 from hubless.lab.symptoms import Symptom, find_symptoms_of_targets
 from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance
-from hubless.progress import progress_bars
+from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import comparison
 from hubless.vectors.sources import VectorSource
@@ -92,7 +92,7 @@ class Corpus:
         return render("notebook.html", sentences=self.verdict, tables=[self.uneven([self.main]), hubs], notes=[])
 
 
-def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: bool | None = None) -> Corpus:
+def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progressing = None) -> Corpus:
     """Measure how targets find each other. Raises `InputError` for fewer than 3 targets."""
     targets = gallery.targets
     count, dim = targets.shape[0], gallery.dim

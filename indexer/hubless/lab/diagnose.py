@@ -21,7 +21,7 @@ from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
-from hubless.progress import progress_bars
+from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
 from hubless.store.bundle import BankRecord
 from hubless.vectors.comparing import Metric, comparison
@@ -55,7 +55,7 @@ def diagnose(
     seed: int = 0,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
-    progress: bool | None = None,
+    progress: Progressing = None,
 ) -> Diagnosis | Corpus:
     """Measure hubness with bank queries that are held out from the fit of `auto`, in turn. Needs no labels.
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.kernels.threads import one_blas_thread
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, block_rows, plain_vectors
@@ -75,7 +76,8 @@ def _discriminant(one: F32, other: F32) -> F64:
     ridge = np.trace(covariance) / len(covariance)
     if ridge == 0:
         return np.asarray(means)
-    direction: F64 = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means)
+    with one_blas_thread:  # several would wait for each other
+        direction: F64 = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means)
     return direction
 
 

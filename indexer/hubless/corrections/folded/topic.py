@@ -10,6 +10,7 @@ import numpy as np
 
 from hubless.corrections.folded.rising import rise
 from hubless.kernels.reductions import moments
+from hubless.kernels.threads import one_blas_thread
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory
 
@@ -72,7 +73,8 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     likeness = float(np.sqrt(means.var() / of_all)) if of_all > 0 else 0.0
     locality = _correlation(means, np.sqrt(variances))
     mean, covariance = moments(targets)
-    first = np.linalg.eigh(covariance)[1][:, ::-1][:, :COMPONENTS]
+    with one_blas_thread:  # several would wait for each other: of 768 dimensions that took eight times as long
+        first = np.linalg.eigh(covariance)[1][:, ::-1][:, :COMPONENTS]
     products, centred = (rows - mean) @ first, offsets - offsets.mean()
     slopes, *_ = np.linalg.lstsq(products, centred, rcond=None)
     linearity = _adjusted(centred, centred - products @ slopes, first.shape[1])

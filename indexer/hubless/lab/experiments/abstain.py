@@ -25,7 +25,7 @@ from hubless.measures.confidence.level import DEPTH
 from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
 from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval, bootstrap_interval
-from hubless.progress import progress_bars
+from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import Metric
@@ -240,7 +240,7 @@ def abstain(
     pairs: int | None = None,
     accuracy: float = ACCURACY,
     sure: float = SURE,
-    progress: bool | None = None,
+    progress: Progressing = None,
 ) -> Abstention:
     """Measure confidence on labelled queries, beside a cut at the best cosine. Parameters are as for `compare`.
 

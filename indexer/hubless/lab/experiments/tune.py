@@ -18,7 +18,7 @@ from hubless.lab.experiments.trials import Pairs, Trial, open_labelled
 from hubless.measures import PairedDifference, paired_difference
 from hubless.measures.confidence.guarantee import SURE
 from hubless.measures.labels import Labels
-from hubless.progress import progress_bars
+from hubless.progress import Progressing, progress_bars
 from hubless.store.durable import replace_text
 from hubless.vectors.arrays import F64, I64, check_at_least
 from hubless.vectors.comparing import Metric
@@ -88,7 +88,7 @@ def tune(
     target_prior: PriorLike | None = None,
     accuracy: float | None = None,
     sure: float = SURE,
-    progress: bool | None = None,
+    progress: Progressing = None,
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
 
