@@ -28,7 +28,7 @@ def requests(caplog):
 
 def wait_for(caplog, path):
     """The line of a request that comes after all others; a line comes after its answer."""
-    while not (found := [record for record in requests(caplog) if record.fields["path"] == path]):
+    while not (found := [record for record in requests(caplog) if record.msg.fields["path"] == path]):
         time.sleep(0.005)
     return found[0]
 
@@ -77,7 +77,7 @@ def test_stage_that_ends_while_its_request_is_logged_spoils_nothing(caplog):
     trace.seconds["search"] = FollowedByAnother(0.25, trace)
     with caplog.at_level("INFO", "hubless.requests"):
         asyncio.run(ended(trace))
-    assert [record.fields["stages"] for record in requests(caplog)] == [{"search": 250.0}]
+    assert [record.msg.fields["stages"] for record in requests(caplog)] == [{"search": 250.0}]
 
 
 def test_exception_stands_in_the_line_with_its_message():

@@ -92,7 +92,7 @@ def logged(caplog, count):
     """
     while True:
         records = [record for record in caplog.records if record.name == "hubless.requests"]
-        lines = [record for record in records if record.fields["path"] != "/readyz"]
+        lines = [record for record in records if record.msg.fields["path"] != "/readyz"]
         if len(lines) >= count:
             return lines
         time.sleep(0.005)

@@ -60,11 +60,11 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: time, level and logger, then what the record was logged with as `fields`, or its message."""
+    """One object a line: time, level and logger, then the `fields` of what was logged, or its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Write a record; what JSON has no type for as text."""
-        fields: Mapping[str, Any] | None = getattr(record, "fields", None)
+        fields: Mapping[str, Any] | None = getattr(record.msg, "fields", None)
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from random import getrandbits
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import Response
 from starlette.requests import ClientDisconnect
@@ -77,23 +77,39 @@ class Observer:
         self.metrics.observe(route, method, status, seconds, trace)
         if self.tracing:
             self.tracing.export(scope["headers"], method, route, status, trace)
-        if not log.isEnabledFor(logging.INFO):
-            return
-        fields = {
-            "method": method,
-            # without the query string, which may hold anything
-            "path": scope["raw_path"].decode("ascii", "backslashreplace"),
-            "route": route,
-            "status": status,
-            "ms": round(1e3 * seconds, 3),
-            "request_id": trace.request_id,
-            "code": trace.code,
+        if log.isEnabledFor(logging.INFO):
+            path = scope["raw_path"].decode("ascii", "backslashreplace")
+            log.info(RequestLine(method, path, route, status, seconds, trace))
+
+
+class RequestLine(NamedTuple):
+    """What the log says of a request, as text or by `fields`: a formatter makes only what it writes."""
+
+    method: str
+    path: str  # without the query string, which may hold anything
+    route: str
+    status: int
+    seconds: float
+    trace: Trace
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return what a line of JSON has."""
+        return {
+            "method": self.method,
+            "path": self.path,
+            "route": self.route,
+            "status": self.status,
+            "ms": round(1e3 * self.seconds, 3),
+            "request_id": self.trace.request_id,
+            "code": self.trace.code,
             # a copy, as a search that is too late still adds to them
-            "stages": {stage: round(1e3 * taken, 3) for stage, taken in list(trace.seconds.items())},
+            "stages": {stage: round(1e3 * taken, 3) for stage, taken in list(self.trace.seconds.items())},
         }
-        code = f" code={trace.code}" if trace.code else ""
-        text = f"{method} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
-        log.info("%s", text, extra={"fields": fields})
+
+    def __str__(self) -> str:
+        code = f" code={self.trace.code}" if self.trace.code else ""
+        return f"{self.method} {self.path} {self.status} {1e3 * self.seconds:.1f}ms id={self.trace.request_id}{code}"
 
 
 class ObserveRequests:
