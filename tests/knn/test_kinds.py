@@ -5,6 +5,7 @@ import pytest
 from hubless.errors import InputError
 from hubless.knn import INDEXES, make_index, read_index, write_index
 from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot_of, pivoted
+from hubless.knn.base import halving
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.vectors.arrays import half_rows
@@ -105,3 +106,17 @@ def test_unknown_parameter_is_refused_naming_the_known(kind):
         kind.check({"probes": 3})
     for name in kind.ladder(1000)[0]:
         assert name in str(refused.value)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9, 21])
+def test_halving_asks_for_each_value_once_and_finds_the_least_that_suffices_in_few(count):
+    values = list(range(10, 10 + count))
+    order = halving(values)
+    assert sorted(order) == values
+    for least in values:
+        asked = []
+        for value in order:
+            if all((value < seen) if seen >= least else (value > seen) for seen in asked):
+                asked.append(value)
+        assert min(seen for seen in asked if seen >= least) == least
+        assert 2 ** len(asked) <= 2 * len(values)

@@ -171,7 +171,7 @@ class IndexResult:
         index = self.targets.first.index
         tried = [
             SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=_rounded(each.latency_ms))
-            for each in self.curve
+            for each in sorted(self.curve, key=lambda setting: setting.recall)
         ]
         return IndexRecord(
             type=index.kind.name if self.engine is None else self.engine.engine,

@@ -63,7 +63,7 @@ class IndexType(ABC):
 
     @abstractmethod
     def ladder(self, count: int) -> list[dict[str, Any]]:
-        """Return search parameters to try for `count` targets: each costs more than those with smaller values only."""
+        """Return search parameters to try for `count` targets, in turn: one with larger values only costs more."""
 
     def scanned(self, parameters: SearchParameters, count: int) -> float:
         """Return the share of all codes that a search looks at; 0 if that does not grow with the targets."""
@@ -88,6 +88,20 @@ class IndexType(ABC):
     def exact(self, index: faiss.Index, queries: F32, k: int, only: Selector = None) -> Found:
         """As `search`, but compare with every vector, or with every selected one."""
         return search_all(storage_of(index), queries, k, only)
+
+
+def halving(values: Sequence[int]) -> list[int]:
+    """Return ascending values in the order of a binary search: the middle one, the middles of both halves, and so on.
+
+    So few settings of a ladder are measured: of those that are known to reach the recall, or to miss it, none is.
+    """
+    found: list[int] = []
+    parts = [values] if values else []
+    while parts:
+        middles = [(part, len(part) // 2) for part in parts]
+        found += [part[middle] for part, middle in middles]
+        parts = [half for part, middle in middles for half in (part[:middle], part[middle + 1 :]) if half]
+    return found
 
 
 def new_storage(dim: int, precision: Precision) -> faiss.Index:

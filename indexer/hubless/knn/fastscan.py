@@ -13,6 +13,7 @@ from hubless.knn.base import (
     IndexType,
     SearchParameters,
     Selector,
+    halving,
     search_refined,
     with_storage,
 )
@@ -69,7 +70,7 @@ class FastScan(IndexType):
         return with_storage(coded, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
-        return [{"k_factor": factor} for factor in K_FACTORS]
+        return [{"k_factor": factor} for factor in halving(K_FACTORS)]
 
     def scanned(self, parameters: SearchParameters, count: int) -> float:
         return 1.0
@@ -99,12 +100,10 @@ class IvfFastScan(FastScan):
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         # a staircase: with more lists, as few candidates as still suffice. The first few tell where it begins
-        most = LISTED_K_FACTORS[-1]
-        begin = [{"nprobe": nprobe, "k_factor": most} for nprobe in probes(count)]
-        steps = probes(count, STEPS)
-        return begin + [
-            {"nprobe": nprobe, "k_factor": factor} for nprobe in steps for factor in reversed(LISTED_K_FACTORS)
-        ]
+        *fewer, most = LISTED_K_FACTORS
+        begin = [{"nprobe": nprobe, "k_factor": most} for nprobe in halving(probes(count))]
+        steps, factors = probes(count, STEPS), [most, *halving(fewer)]
+        return begin + [{"nprobe": nprobe, "k_factor": factor} for nprobe in steps for factor in factors]
 
     def scanned(self, parameters: SearchParameters, count: int) -> float:
         return min(1.0, float(parameters["nprobe"]) / self.lists(count))
