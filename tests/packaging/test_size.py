@@ -9,9 +9,9 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 312_000,
+    "library": 312_200,
     "service": 68_100,
-    "tests": 463_600,
+    "tests": 463_900,
     "words": 39_500,
     "settings": 40,
     "knobs": 272,

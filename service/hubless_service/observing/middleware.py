@@ -83,7 +83,7 @@ class Observer:
 
 
 class RequestLine(NamedTuple):
-    """What the log says of a request, as text or by `fields`: a formatter makes only what it writes."""
+    """Says of a request what the log needs, as text or by `fields`: a formatter makes only what it writes."""
 
     method: str
     path: str  # without the query string, which may hold anything
