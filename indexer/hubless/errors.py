@@ -143,6 +143,12 @@ class AliasNotFound(NotFoundError):
     code = "alias_not_found"
 
 
+class ScoresNotFound(NotFoundError):
+    """The catalog has no such correction of scores."""
+
+    code = "scores_not_found"
+
+
 class PointNotFound(NotFoundError):
     """No target bears the id."""
 

@@ -26,7 +26,18 @@ from hubless_service.http import heavy, problems
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observer, ObserveRequests
 from hubless_service.processes.shared import Shared
-from hubless_service.routes import analysis, bank, catalogs, health, page_routes, points, searches, versions
+from hubless_service.routes import (
+    analysis,
+    bank,
+    catalogs,
+    health,
+    page_routes,
+    points,
+    reranking,
+    scores,
+    searches,
+    versions,
+)
 from hubless_service.routes.quick import QuickQueries
 from hubless_service.routes.route import AppState
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
@@ -46,7 +57,7 @@ SERVERS: list[dict[str, Any]] = [
 ]
 ROUTERS = (
     *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes, versions.router),
-    *(catalogs.aliases, health.router),
+    *(catalogs.aliases, scores.router, reranking.router, health.router),
 )
 _LOOK_SECONDS = 0.05
 _THREADS = 8

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from hubless_service.http import problems
 from hubless_service.http.answers import ProblemAnswer
-from hubless_service.http.arrow import ARROW
+from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
 from hubless_service.settings import Settings
@@ -53,14 +53,14 @@ def _refusals(codes: Iterable[str], public: bool) -> dict[int | str, Json]:
     return {status: _problems(status, by_status[status]) for status in sorted(by_status)}
 
 
-def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "") -> Json:
+def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", file: str = "") -> Json:
     """Document bodies that are not JSON, beside which fields stand in the URL."""
 
     def fields(url: Any) -> None:
         """Stand for them in the contract."""
 
     fields.__annotations__["url"] = Annotated[url, Query()]
-    kinds = {BINARY: binary, ARROW: arrow}
+    kinds = {BINARY: binary, ARROW: arrow, ARROW_FILE: file}
     schema = {"type": "string", "format": "binary"}
     content = {kind: {"schema": {**schema, "description": text}} for kind, text in kinds.items() if text}
     return {"dependencies": [Depends(fields)], "openapi_extra": {"requestBody": {"content": content}}}

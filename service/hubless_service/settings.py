@@ -136,6 +136,7 @@ class Settings(BaseSettings):
     max_write_points: ClassVar[int] = 1000
     max_added: ClassVar[int] = 50_000
     max_bank_queries: ClassVar[int] = 50_000
+    max_lists: ClassVar[int] = 10
     max_batch_hits: ClassVar[int] = 100_000
     max_batch_numbers: ClassVar[int] = 4_000_000
     max_batch_filter_values: ClassVar[int] = 50_000

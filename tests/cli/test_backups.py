@@ -1,3 +1,4 @@
+import os
 import shutil
 import threading
 
@@ -9,6 +10,7 @@ from support import disks, small
 import hubless
 from hubless.builder import backup
 from hubless.knn import INDEXES
+from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.writes import Remove
 from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank
@@ -56,6 +58,21 @@ def test_backup_is_restored_with_versions_writes_and_aliases(catalog, run, tmp_p
     np.testing.assert_array_equal(read_bank(restored.path / NAME)[1], small.query_bank())
     assert remove(restored, small.IDS[11]) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup", "catalog", "new"]
+
+
+def test_sound_scores_are_backed_up_and_restored_unless_their_names_are_taken(catalog, run, tmp_path):
+    kept = KeptCorrections(catalog.path)
+    for name in ("words", "taken", "torn"):
+        kept.put(name, hubless.ScoreCorrection.fit([([name], [1.0])]))
+    kept.path("torn").write_bytes(b"ARROW1")
+    os.mkfifo(kept.path("pipe"))
+    code, told = run("backup", str(tmp_path / "backup"))
+    assert code == 1
+    assert {each["collection"] for each in told["problems"]} == {".scores/torn", ".scores/pipe"}
+    KeptCorrections(tmp_path / "new").put("taken", hubless.ScoreCorrection.fit([(["mine"], [1.0])]))
+    assert run("restore", str(tmp_path / "backup"), on=tmp_path / "new")[0] == 0
+    restored = KeptCorrections(tmp_path / "new")
+    assert {name: [*restored.get(name).offsets] for name in restored.names()} == {"taken": ["mine"], "words": ["words"]}
 
 
 def test_restore_and_backup_overwrite_nothing(catalog, run, tmp_path):

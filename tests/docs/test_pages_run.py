@@ -165,6 +165,7 @@ GIVEN = {
     "object-storage": [vectors("images", "captions", "queries"), bucket],
     "operations": [vectors("images", "captions", "bank"), built_raw, sample],
     "python": [python_names],
+    "query-log": [demo],
     "report": [vectors("images", "captions"), tables],
     "scan": [vectors("images", "captions", "logged"), tables, built],
     "security": [vectors("images", "captions"), built],

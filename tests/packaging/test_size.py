@@ -9,10 +9,10 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 312_200,
-    "service": 68_100,
-    "tests": 463_900,
-    "words": 39_500,
+    "library": 313_200,
+    "service": 72_900,
+    "tests": 469_800,
+    "words": 40_000,
     "settings": 40,
     "knobs": 272,
     "options_of_a_command": 12,

@@ -31,6 +31,7 @@ REQUESTS = {
     "malformed_body": lambda client: client.post(QUERY, content=b"{", headers=JSON),
     "not_found": lambda client: client.get("/v1/nothing"),
     "collection_not_found": of("songs"),
+    "scores_not_found": lambda client: client.get("/v1/scores/none"),
     "point_not_found": lambda client: client.get("/v1/collections/words/points/none"),
     "method_not_allowed": lambda client: client.get(QUERY),
     "request_timeout": lambda client: client.post(QUERY, content=in_halves(), headers=JSON),

@@ -38,7 +38,7 @@ LONGEST_HEAD = 2**16
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
 NAMES_UNKNOWN = re.compile(
-    rf"{{version}}|{{alias}}|/points$|/occurrence/queries$|^PUT .*/bank$|^DELETE .*/points/|{WHOLE.pattern}"
+    rf"{{version}}|{{alias}}|{{name}}|/points$|/occurrence/queries$|^PUT .*/bank$|^DELETE .*/points/|{WHOLE.pattern}"
 )  # of which none is guessed, or not all, or is there once; a bank needs a collection that can be fitted
 WRITES = [f"{method} /v1/collections/{{collection}}/points" for method in ("PUT", "PATCH")]
 WRITES.append("POST /v1/collections/{collection}/points/delete")
@@ -46,6 +46,7 @@ WRITES.append("DELETE /v1/collections/{collection}/points/{id}")
 WRITES.append("PUT /v1/collections/{collection}/bank")
 WRITES.append("POST /v1/collections/{collection}/versions/{version}/activate")
 WRITES += [f"{method} /v1/aliases/{{alias}}" for method in ("PUT", "DELETE")]
+WRITES += [f"{method} /v1/scores/{{name}}" for method in ("PUT", "DELETE")]
 STORED_QUERY = "GET /v1/collections/{collection}/bank/{number}"  # may be private
 PUBLIC = ("GET /livez", "GET /readyz")
 
@@ -77,7 +78,7 @@ def fuzz(base_url, label, mode, checks, examples, key=None):
     """Send requests for an operation, few of them always the same ones; how often each status came back."""
     operation, statuses = OPERATIONS[label], Counter()
     # a wrong name is refused before anything else is looked at
-    known = {"collection": "words", "alias": "a"}
+    known = {"collection": "words", "alias": "a", "name": "some"}
     right = {name: value for name, value in known.items() if f"{{{name}}}" in label}
     path = right if mode == GenerationMode.NEGATIVE and operation.body else None
     if WHOLE.search(label):

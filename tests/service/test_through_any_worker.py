@@ -121,6 +121,18 @@ def test_alias_is_there_moves_and_goes(http):
         assert http.statuses(query, ask) == {404}
 
 
+def test_scores_are_there_replaced_and_gone(http):
+    path, asked = "/v1/scores/words", {"lists": [{"ids": ["a", "b"], "scores": [1.0, 0.5], "correction": "words"}]}
+    for number in range(TIMES):
+        lists = [{"ids": ["a", *map(str, range(each))], "scores": [9.0] * (each + 1)} for each in (number, number + 1)]
+        http.write("PUT", path, {"lists": lists})
+        assert {answer["items"] for _, answer in http.read(path)} == {number + 2}
+        assert http.statuses("/v1/rerank", asked) == {200}
+        if number % 2:
+            http.write("DELETE", path)
+            assert http.statuses(path) == http.statuses("/v1/rerank", asked) == {404}
+
+
 def test_version_that_was_activated_is_served(http):
     path = "/v1/collections/stored"
     versions = [version["version"] for version in http.read(f"{path}/versions")[0][1]["versions"]]

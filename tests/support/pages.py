@@ -213,5 +213,5 @@ def _request(title, body, port):
         if f"schemas/{title}" in json.dumps(about.get("requestBody", {}))
     ]
     collection = "created" if re.match("Create|Put|Patch|Delete", title) else "stdlib"
-    address = f"http://127.0.0.1:{port}{path.replace('{collection}', collection)}"
+    address = f"http://127.0.0.1:{port}{path.replace('{collection}', collection).replace('{name}', 'words')}"
     return f"curl --silent --show-error --fail-with-body --request {method.upper()} {address} --json '{body}'"

@@ -23,6 +23,7 @@
         │   ├── ApiCollectionNotFound
         │   ├── ApiVersionNotFound
         │   ├── ApiAliasNotFound
+        │   ├── ApiScoresNotFound
         │   └── ApiPointNotFound
         ├── ApiMethodNotAllowed     405
         ├── ApiCursorExpired        410
@@ -249,6 +250,12 @@ class ApiAliasNotFound(ApiNotFound):
     """The server has no such alias."""
 
     code = "alias_not_found"
+
+
+class ApiScoresNotFound(ApiNotFound):
+    """The server has no such correction of scores."""
+
+    code = "scores_not_found"
 
 
 class ApiPointNotFound(ApiNotFound):

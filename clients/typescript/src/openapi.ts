@@ -49,6 +49,10 @@ export interface components {
             /** @constant */
             status: "ok";
         };
+        /** @description All corrections of scores that may be seen. */
+        AllScoresAnswer: {
+            scores: components["schemas"]["ScoresAnswer"][];
+        };
         /** @description The query bank of the version that is served, and what becomes of one that was put. */
         BankAnswer: {
             collection: string;
@@ -287,6 +291,11 @@ export interface components {
             collection: string;
             deleted: boolean;
         };
+        /** @description The correction is gone. */
+        DeletedScoresAnswer: {
+            deleted: boolean;
+            name: string;
+        };
         /**
          * @description Which targets to delete: either those of some ids, or those that meet a filter.
          * @example {
@@ -522,6 +531,37 @@ export interface components {
             threshold: number | null;
             /** @description The version whose targets were scanned. */
             version: string;
+        };
+        /** @description A list of any search, or a query to a collection, whose hits are corrected by the collection itself. */
+        ListToRerank: {
+            /** @description In place of ids and scores: a collection to search. */
+            collection?: string | null;
+            /** @description The name of a correction of scores; without it the scores stay as they are. */
+            correction?: string | null;
+            /** @description Of a list without correction: whether lower scores are better. */
+            distance?: boolean | null;
+            /** @description With collection: only targets that meet it are searched. */
+            filter?: components["schemas"]["Filter"] | null;
+            /** @description With collection: a stored target, to find more like it. */
+            id?: components["schemas"]["StoredId"] | null;
+            /** @description Of the hits, at most HUBLESS_MAX_LIMIT; ask the search for 50. */
+            ids?: (number | string)[] | null;
+            /** @description With collection: how many of its hits are fused; 50 if not given. */
+            limit?: number | null;
+            /** @description With collection: search parameters of its index. */
+            params?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description As many scores. */
+            scores?: number[] | null;
+            /** @description How much of the offsets is applied; 1 if not given. */
+            strength?: number | null;
+            /** @description With collection: a text, if it has an encoder. */
+            text?: string | null;
+            /** @description With collection: a vector, as long as its dim. */
+            vector?: components["schemas"]["QueryVector"] | null;
+            /** @description Of the list in the sum; 1 if not given. */
+            weight?: number | null;
         };
         /** @description The strength that live queries recommend. */
         LiveFigures: {
@@ -802,6 +842,46 @@ export interface components {
             /** @description At most 1,000. */
             points: components["schemas"]["PointToPut"][];
         };
+        /**
+         * @description Past answers of any search, to learn offsets from: ids and scores of the first hits of each query.
+         * @example {
+         *       "lists": [
+         *         {
+         *           "ids": [
+         *             "a",
+         *             "b"
+         *           ],
+         *           "scores": [
+         *             0.9,
+         *             0.5
+         *           ]
+         *         },
+         *         {
+         *           "ids": [
+         *             "c"
+         *           ],
+         *           "scores": [
+         *             0.7
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        PutScoresRequest: {
+            /** @description Whether lower scores are better. */
+            distance?: boolean | null;
+            /** @description Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability. */
+            labelled?: {
+                ids: (number | string)[];
+                relevant: number | string | (number | string)[];
+                scores: number[];
+            }[] | null;
+            /** @description One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits. */
+            lists: {
+                ids: (number | string)[];
+                scores: number[];
+            }[];
+        };
         /** @description The hits, and what was searched. */
         QueryAnswer: {
             /** @description false if min_confidence, min_presence or min_accuracy left out all hits. Likewise. */
@@ -956,6 +1036,58 @@ export interface components {
             /** @description Of a catalog in object storage; left out as `collections` are. */
             store?: components["schemas"]["StoreAnswer"];
         };
+        /** @description The hits of all lists, best first. */
+        RerankAnswer: {
+            /** @description false if min_accuracy left out all hits. */
+            answered: boolean;
+            /** @description Whether this is a probability, and not only an order. Likewise. */
+            calibrated?: boolean;
+            /** @description How likely the best hit is right, 0 to 1. Only with a cut. */
+            confidence?: number;
+            hits: components["schemas"]["RerankedHit"][];
+        };
+        /** @description An item of the lists. */
+        RerankedHit: {
+            id: components["schemas"]["IdJson"];
+            /** @description What each list adds to the score; 0 where it does not have the item. */
+            parts: number[];
+            /** @description The sum of its parts. */
+            score: number;
+        };
+        /**
+         * @description Lists of one query, each to be corrected by its own correction, and then to be fused.
+         * @example {
+         *       "limit": 10,
+         *       "lists": [
+         *         {
+         *           "ids": [
+         *             "a",
+         *             "b"
+         *           ],
+         *           "scores": [
+         *             9.5,
+         *             7.25
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        RerankRequest: {
+            /** @description Tells confidence from the scores of the answer: the JSON of a hubless.Cut, fitted on past answers. One list has that of its correction. */
+            cut?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard deviations above its last; rrf 1/(60 + rank). Of one list: its corrected scores if not given. */
+            fusion?: ("min_max" | "z" | "rrf") | null;
+            /** @description How many hits at most; 10 if not given. */
+            limit?: number | null;
+            /** @description At most 10. */
+            lists: components["schemas"]["ListToRerank"][];
+            /** @description There are hits only where this share, at least, is right at first, by the labels that calibrated the cut. */
+            min_accuracy?: number | null;
+            /** @description Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. */
+            timeout_ms?: number | null;
+        };
         /** @description Live queries that are kept in files. */
         SampleFigures: {
             /** @description How often queries were asked since, repeated ones too. */
@@ -970,6 +1102,22 @@ export interface components {
             collection: string;
             /** @description null if none was kept. */
             scan: components["schemas"]["KeptScan"] | null;
+        };
+        /** @description A correction of scores. */
+        ScoresAnswer: {
+            /** @description Values of min_accuracy that some answers reach. */
+            accuracies: number[];
+            /** @description How it came about: lists, distinct, temperature, shrinkage and more. */
+            details: {
+                [key: string]: number;
+            };
+            /** @description Whether lower scores are better. */
+            distance: boolean;
+            /** @description How many items have an offset; all others have the smallest. */
+            items: number;
+            name: string;
+            /** @description Labels that calibrated confidence; 0: it only orders answers; null: none. */
+            pairs: number | null;
         };
         /** @description Some targets, in an order that stays the same as long as the version does. */
         ScrollAnswer: {

@@ -22,6 +22,7 @@ from hubless.errors import (
     StorageError,
     storage_errors,
 )
+from hubless.search.scores.kept_corrections import SCORES, KeptCorrections
 from hubless.store.aliases import ALIASES, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bank_order import copy_bank
 from hubless.store.bundle import MANIFEST, path_of, read_manifest
@@ -42,7 +43,7 @@ def back_up(catalog: Catalog, folder: Path, *, only: Sequence[str] = (), skip: S
 
     Parameters
     ----------
-    only : names of the collections to copy; all without
+    only : names of the collections to copy; without, all, and all corrections of scores
     skip : names of collections to leave out
     """
     if os.path.lexists(folder):
@@ -54,6 +55,8 @@ def back_up(catalog: Catalog, folder: Path, *, only: Sequence[str] = (), skip: S
         aliases, troubles = _sound_aliases(catalog)
         verdict = _copied(catalog, names, made, changing=True)
         verdict.problems += troubles
+        if not only:
+            verdict.problems += _copy_scores(catalog.path, made)
         copy = Catalog(made)
         kept = copy.collections()
         if names and not kept:
@@ -67,7 +70,7 @@ def back_up(catalog: Catalog, folder: Path, *, only: Sequence[str] = (), skip: S
 
 
 def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: Sequence[str] = ()) -> Verdict:
-    """Copy collections of a backup, verified, into a catalog, with their aliases unless these are taken.
+    """Copy collections of a backup, verified, into a catalog, with aliases and scores unless their names are taken.
 
     What is damaged is left out and named, as in `back_up`. The collections and their aliases appear at the end; if that
     fails, none of them stays. Raises `InputError` if the catalog has one of the names; `CollectionNotFound`;
@@ -84,6 +87,8 @@ def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: S
         verdict = _copied(backup, names, made, changing=False)
         verdict.problems += troubles
         _place(catalog, made, aliases)
+        if not only:
+            verdict.problems += _copy_scores(backup.path, catalog.path)
         if new:
             catalog.path.chmod(mode_of(backup.path))
     return verdict
@@ -104,6 +109,24 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str]) -> list[
         if name not in known:
             raise CollectionNotFound(f"there is no collection {name!r} in {catalog.path}")
     return [name for name in known if (not only or name in only) and name not in skip]
+
+
+def _copy_scores(source: Path, new: Path) -> list[Problem]:
+    """Copy corrections of scores, verified, unless their names are taken. Return what is wrong with others."""
+    kept, copy, problems = KeptCorrections(source), KeptCorrections(new), []
+    taken = copy.names()
+    for name in kept.names():
+        if name in taken:
+            continue
+        try:
+            check_folder(source / SCORES)
+            open_plain(kept.path(name)).close()
+            correction = kept.get(name)
+        except HublessError as error:
+            problems.append(Problem(f"{SCORES}/{name}", None, f"it is left out: {error}"))
+        else:
+            copy.put(name, correction)
+    return problems
 
 
 def _sound_aliases(catalog: Catalog) -> tuple[Table, list[Problem]]:

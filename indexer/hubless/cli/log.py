@@ -18,7 +18,8 @@ from hubless.vectors.ids import read_ids
 def log_command(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Logged answers: .jsonl, .json or .parquet.")],
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the offsets here, as Parquet with id and offset.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the offsets here, as .parquet, or as .arrow for a service."),
     ] = None,
     diagnose: Annotated[bool, typer.Option("--diagnose", help="Say first what hubs the log shows.")] = False,
     ids: Annotated[

@@ -25,7 +25,7 @@ class Note:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._name = str(path)
-        self._file: _File | None = None
+        self._file: HeldFile | None = None
 
     def number(self) -> int:
         """Return the number. Costs 3 µs. Raises `OSError` if the system refuses."""
@@ -37,7 +37,7 @@ class Note:
             now = os.stat(self._name)  # noqa: PTH116 - of a path it takes half as long again
             file = self._file  # once: another thread may replace it
             if file is None or file.place != (now.st_dev, now.st_ino):
-                file = self._file = _File(self.path)
+                file = self._file = HeldFile(self.path)
         except (FileNotFoundError, NotADirectoryError):
             return 0, 0
         return file.place[1], _number_in(os.pread(file.descriptor, _MOST_BYTES, 0))
@@ -57,8 +57,11 @@ class Note:
             put_number(descriptor, self.number() + 1)
 
 
-class _File:
-    """An open file. It closes when nobody uses it any more, so its inode is given to no other file until then."""
+class HeldFile:
+    """An open file, whose `place` is its device and its inode.
+
+    It closes when nobody uses it any more, so its inode is given to no other file until then.
+    """
 
     def __init__(self, path: Path) -> None:
         self.descriptor = os.open(path, os.O_RDONLY)

@@ -28,7 +28,11 @@ def plain_file(path: Path) -> pa.Table:
     It is read from its beginning: the list at its end may name parts that stand elsewhere.
     """
     with pa.memory_map(str(path)) as mapped:
-        content = mapped.read_buffer()
+        return plain_content(mapped.read_buffer())
+
+
+def plain_content(content: pa.Buffer) -> pa.Table:
+    """Return the rows of the bytes of a file. Errors are those of `plain_stream`."""
     if content.slice(0, len(b"ARROW1")).to_pybytes() != b"ARROW1":
         raise ValueError("it is no Arrow file")
     _check_uncompressed(content.slice(_MAGIC))

@@ -13,23 +13,26 @@ from hubless.vectors.arrays import F32, matrix_of
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import UNREADABLE, check_values
-from hubless.vectors.plain_arrow import plain_stream
+from hubless.vectors.plain_arrow import plain_content, plain_stream
 from hubless.vectors.readers.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 
-ARROW = "application/vnd.apache.arrow.stream"
+ARROW, ARROW_FILE = "application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file"
 VECTOR = "vector"
 
 
-def read_table(body: bytes) -> pa.Table:
-    """The rows of a stream."""
+def read_table(body: bytes, kind: str = ARROW) -> pa.Table:
+    """The rows of a stream, or of a file."""
     try:
-        table = plain_stream(body)
+        table = plain_stream(body) if kind == ARROW else plain_content(pa.py_buffer(body))
         _check_names(pa.struct(list(table.schema)))
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise HttpProblem("malformed_body", f"The body is not an Arrow IPC stream: {clip(one_line(error))}") from error
+        wanted = kind.rpartition(".")[2]
+        raise HttpProblem(
+            "malformed_body", f"The body is not an Arrow IPC {wanted}: {clip(one_line(error))}"
+        ) from error
     return table
 
 

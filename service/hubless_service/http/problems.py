@@ -33,6 +33,7 @@ PROBLEM_TYPES = {
     "collection_not_found": ProblemType(404, "There is no such collection"),
     "version_not_found": ProblemType(404, "There is no such version"),
     "alias_not_found": ProblemType(404, "There is no such alias"),
+    "scores_not_found": ProblemType(404, "There is no such correction of scores"),
     "point_not_found": ProblemType(404, "There is no such point"),
     "method_not_allowed": ProblemType(405, "The path does not have this method"),
     "request_timeout": ProblemType(408, "The body did not come in time"),

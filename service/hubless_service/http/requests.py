@@ -493,7 +493,7 @@ class AliasRequest(RequestModel):
     collection: str = about("The name of a collection, not an alias.")
 
 
-_PARTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
+PARTS_OF_REQUESTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
     BatchRequest: ("queries", QueryRequest),
     PutPointsRequest: ("points", PointToPut),
     PatchPointsRequest: ("points", PointToPatch),
@@ -533,7 +533,7 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
             meant = [name for name in _MEANT.get(wrong, ()) if name in fields_of(model)]
             hint = f"; did you mean {meant[0]}?" if meant else ""
             raise UnknownField(f"{where}{clip(wrong)}", f"one of {known}", f"an unknown field{hint}")
-        name, part = _PARTS.get(model, ("", RequestModel))
+        name, part = PARTS_OF_REQUESTS.get(model, ("", RequestModel))
         if isinstance(parts := document.get(name), list):
             for i, each in enumerate(parts):
                 _refuse_unknown(part, each, f"{name}[{i}].")

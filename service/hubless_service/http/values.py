@@ -192,7 +192,7 @@ def _query_vector(value: Any, info: Info) -> F32:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers, or a string of base64", describe(value))
     try:
-        numbers = _NUMBERS.validate_python(value)
+        numbers = JSON_NUMBERS.validate_python(value)
         # one that float32 cannot hold becomes infinite; in a third of the time of np.array
         return prepare(np.frombuffer(_packed(len(numbers)).pack(*numbers), np.float32), "")
     except ValidationError as error:
@@ -203,7 +203,9 @@ def _query_vector(value: Any, info: Info) -> F32:
 
 
 # looks at each number without Python
-_NUMBERS = SchemaValidator(core_schema.list_schema(core_schema.float_schema(strict=True), strict=True, fail_fast=True))
+JSON_NUMBERS = SchemaValidator(
+    core_schema.list_schema(core_schema.float_schema(strict=True), strict=True, fail_fast=True)
+)
 
 
 def _dimension(value: int, info: Info) -> int:

@@ -1,4 +1,4 @@
-"""The quick way of single queries: past the layers of ASGI and its messages, which cost as much as a small search."""
+"""The quick way of single queries and of rerankings: past the layers of ASGI, which cost as much as a small search."""
 
 import asyncio
 from typing import cast
@@ -10,16 +10,17 @@ from hubless_service.access.authentication import KeyCheck
 from hubless_service.http.problems import respond
 from hubless_service.http.trace import EXCHANGE, SCOPE_KEY
 from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
-from hubless_service.routes.route import Call
-from hubless_service.routes.searches import ROUTE
+from hubless_service.routes import reranking, searches
+from hubless_service.routes.route import Call, DirectRoute, route_at
 
-_BEFORE, _AFTER = ROUTE.path.split("{collection}")
+_QUERY, _RERANK = route_at(searches.router, searches.PATH), route_at(reranking.router, reranking.RERANK_PATH)
+_BEFORE, _AFTER = searches.PATH.split("{collection}")
 
 
 class QuickQueries:
     """Calls what the layers call, in their order: trace, key, route; and the connection sends the answer in one write.
 
-    It takes queries that come over our own server, but for those of pages of other origins if some are allowed.
+    It takes what comes over our own server, but for requests of pages of other origins if some are allowed.
     """
 
     def __init__(self, app: FastAPI, observer: Observer, check_key: KeyCheck | None, *, origins: bool) -> None:
@@ -32,24 +33,24 @@ class QuickQueries:
         """Return True if a request is for this way."""
         if EXCHANGE not in scope or scope["method"] != "POST":
             return False
-        path: str = scope["path"]
-        if not (path.startswith(_BEFORE) and path.endswith(_AFTER)) or "/" in path[len(_BEFORE) : -len(_AFTER)]:
+        if _way(scope["path"]) is None:
             return False
         return not (self._origins and any(name == b"origin" for name, _ in scope["headers"]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one query, whatever happens."""
+        """Answer one request, whatever happens."""
         exchange, path = scope[EXCHANGE], scope["path"]
+        route, parts = cast(tuple[DirectRoute, dict[str, str]], _way(path))
         trace = self._observer.begin(scope)
-        scope[SCOPE_KEY], scope["app"], scope["route"] = trace, self._app, ROUTE
-        scope["path_params"] = {"collection": path[len(_BEFORE) : -len(_AFTER)]}
+        scope[SCOPE_KEY], scope["app"], scope["route"] = trace, self._app, route
+        scope["path_params"] = parts
         status = CLIENT_CLOSED
         try:
             response: Response | None
             if self._check_key and (problem := self._check_key(scope)):
                 response = respond(problem, trace)
             else:
-                response = await ROUTE.respond(Call(scope, receive, send))
+                response = await route.respond(Call(scope, receive, send))
         except (Exception, asyncio.CancelledError) as error:
             response = self._observer.failed(error, trace)
         try:
@@ -58,4 +59,13 @@ class QuickQueries:
                 headers = [*response.raw_headers, *self._observer.stamps(path, trace)]
                 await exchange.answer(status, headers, cast(bytes, response.body))
         finally:
-            self._observer.end(scope, ROUTE.path_format, status, trace)
+            self._observer.end(scope, route.path_format, status, trace)
+
+
+def _way(path: str) -> tuple[DirectRoute, dict[str, str]] | None:
+    """Return the route of a path, and what the path names; None for any other route."""
+    if path == reranking.RERANK_PATH:
+        return _RERANK, {}
+    if not (path.startswith(_BEFORE) and path.endswith(_AFTER)) or "/" in (name := path[len(_BEFORE) : -len(_AFTER)]):
+        return None
+    return _QUERY, {"collection": name}

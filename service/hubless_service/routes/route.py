@@ -65,7 +65,7 @@ class Call(Request):
         return look(name, access)
 
 
-async def _readable(call: Call, collection: str) -> hubless.Collection:
+async def readable_collection(call: Call, collection: str) -> hubless.Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
     held = await call.find(call.service.engine.shelf.collection, collection)
     return await call.service.engine.latest(call.trace, held) if call.service.engine.shelf.is_behind(held) else held
@@ -85,7 +85,7 @@ async def _writable(call: Call, collection: str) -> hubless.Collection:
 
 async def _administered(call: Call, collection: str) -> hubless.Collection:
     check_role(call, "admin")
-    return await _readable(call, collection)
+    return await readable_collection(call, collection)
 
 
 def _rights_of(role: Role) -> Callable[[Call], Awaitable[Access]]:
@@ -99,7 +99,7 @@ async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
     return await call.find(call.service.engine.shelf.slot, collection)
 
 
-Held = Annotated[hubless.Collection, Depends(_readable)]
+Held = Annotated[hubless.Collection, Depends(readable_collection)]
 """The collection of the path, as it is served."""
 Writable = Annotated[hubless.Collection, Depends(_writable)]
 """The same, for requests that may write."""
@@ -175,3 +175,8 @@ def router(tag: str) -> APIRouter:
         dependencies=openapi.KEYS,
         generate_unique_id_function=lambda route: route.name,
     )
+
+
+def route_at(found: APIRouter, path: str) -> DirectRoute:
+    """Return the one route of a router at a path."""
+    return cast(DirectRoute, next(route for route in found.routes if getattr(route, "path", "") == path))

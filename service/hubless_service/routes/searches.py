@@ -2,7 +2,7 @@
 
 from math import inf
 from time import perf_counter
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 from fastapi import Depends, Response
@@ -15,7 +15,7 @@ from hubless_service.http.answers import BatchAnswer, QueryAnswer
 from hubless_service.http.requests import BatchRequest, BinaryRequest, LikeTarget, Query, QueryRequest
 from hubless_service.http.responses import hits_of, weight_of
 from hubless_service.http.values import NO_EXTRAS, Subject
-from hubless_service.routes.route import Call, DirectRoute, Held
+from hubless_service.routes.route import Call, Held
 from hubless_service.routes.route import router as make_router
 from hubless_service.settings import Settings
 
@@ -51,7 +51,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 
     In each hit score = similarity − strength · offset.
     """
-    engine, wanted = call.service.engine, _query_of(body, call.service.settings)
+    engine, wanted = call.service.engine, query_of(body, call.service.settings)
     if wanted.min_seq:
         held = await engine.reach(call.trace, held, wanted.min_seq)
     found = await engine.search(call, held, [wanted])
@@ -83,7 +83,7 @@ async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: H
     return await responses.send_heavy(weight_of(found), answer, call.trace)
 
 
-def _query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
+def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     """Return the query of a request, or of a part of one."""
     asked: F32 | str | LikeTarget | None = sent.vector if sent.vector is not None else sent.text
     if sent.id is not None:
@@ -132,7 +132,7 @@ def _query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
 def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
     """Return the queries of a batch."""
     settings = subject.settings
-    queries = [_query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
+    queries = [query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
     chosen = {"group_by", "diversity"}
     hits = 0
     for options in (query.options for query in queries):
@@ -153,7 +153,3 @@ def _check_memory(size: int) -> None:
     """Raise `MemoryError` if so many bytes cannot be had: code in C++ that finds too few may end the process."""
     if size > _LIGHT:
         np.empty(size, np.uint8)  # untouched, and given back at once
-
-
-ROUTE = cast(DirectRoute, next(route for route in router.routes if getattr(route, "path", "") == PATH))
-"""The route of single queries."""

@@ -17,6 +17,7 @@ import hubless
 from hubless.errors import HublessError, InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
+from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
@@ -51,6 +52,8 @@ class SearchService:
         self.shelf = Shelf()
         self.draining = False
         self.catalog = source
+        self.scores = KeptCorrections(settings.folder)
+        self.fitting = asyncio.Lock()  # of corrections of scores, one at a time
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()

@@ -21,7 +21,8 @@ class Fused(NamedTuple):
 
 
 def _min_max(scores: F64) -> F64:
-    parts: F64 = (scores - scores.min()) / (float(np.ptp(scores)) or 1.0)
+    lowest = scores.min()
+    parts: F64 = (scores - lowest) / (float(scores.max() - lowest) or 1.0)
     return parts
 
 
@@ -52,7 +53,8 @@ def fuse(
     given = [1.0] * len(lists) if weights is None else list(weights)
     if len(given) != len(lists):
         raise InputError("weights", f"{len(lists)} numbers, one for each list", len(given))
-    parts: dict[Any, list[float]] = {}
+    parts = list[dict[Any, float]]()
+    total: dict[Any, float] = {}
     for number, (each, weight) in enumerate(zip(lists, given, strict=True)):
         check_between(f"weights[{number}]", weight, 0, float("inf"))
         ids, scores = each[0], np.asarray(each[1], np.float64)
@@ -60,10 +62,12 @@ def fuse(
             received = f"{len(ids)} ids, {len(scores)} scores"
             raise InputError(f"lists[{number}]", "ids and as many finite scores", received)
         if not len(scores):
+            parts.append({})
             continue
         upward = -scores if scores[-1] > scores[0] else scores
-        for id_, part in zip(ids, (weight * FUSIONS[by](upward)).tolist(), strict=True):
-            parts.setdefault(id_, [0.0] * len(lists))[number] = part
-    total = {id_: sum(each) for id_, each in parts.items()}
-    best = sorted(total, key=lambda id_: -total[id_])[:limit]
-    return Fused(best, [total[id_] for id_ in best], [parts[id_] for id_ in best])
+        of_list = dict(zip(ids, (weight * FUSIONS[by](upward)).tolist(), strict=True))
+        parts.append(of_list)
+        for id_, part in of_list.items():
+            total[id_] = total.get(id_, 0.0) + part
+    best = sorted(total, key=total.__getitem__, reverse=True)[:limit]
+    return Fused(best, [total[id_] for id_ in best], [[each.get(id_, 0.0) for each in parts] for id_ in best])

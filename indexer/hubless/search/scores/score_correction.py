@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,10 +21,15 @@ from hubless.search.scores.reading import Lists, read_lists
 from hubless.store.durable import replaced
 from hubless.vectors.arrays import F64, check_between
 from hubless.vectors.fetched import fetched_file
+from hubless.vectors.ids import id_array
 from hubless.vectors.object_rows import brief
+from hubless.vectors.plain_arrow import plain_file, write_arrow
 
 FORMAT = 1
-_KEY, _COLUMNS = b"hubless.scores", ("id", "offset")
+KEY, _COLUMNS = b"hubless.scores", ("id", "offset")
+ARROW_ENDING = ".arrow"
+_EXPECTED = "a file that hubless log wrote"
+_MOST_DETAILS = 100
 
 
 class Reranked(NamedTuple):
@@ -98,10 +104,10 @@ class ScoreCorrection:
             corrected = [float(score) - sign * h for score, h in zip(scores, taken, strict=True)]
         except (TypeError, ValueError) as error:
             raise InputError("scores", "a number for each id", one_line(error)) from error
-        if not np.isfinite(corrected).all():
+        if not all(map(isfinite, corrected)):
             place = int(np.argmin(np.isfinite(corrected)))
             raise InputError(f"scores[{place}]", "a finite number", brief(scores[place]))
-        order = sorted(range(len(corrected)), key=lambda place: -sign * corrected[place])[:limit]
+        order = sorted(range(len(corrected)), key=corrected.__getitem__, reverse=not self.distance)[:limit]
         return Reranked(*([values[place] for place in order] for values in (list(ids), corrected, taken)))
 
     def confidence(self, ids: Sequence[Any], scores: Sequence[float]) -> float:
@@ -148,9 +154,10 @@ class ScoreCorrection:
         return [-score for score in scores] if self.distance else scores
 
     def save(self, path: str | Path) -> None:
-        """Write a Parquet file with the columns `id` and `offset`; the rest is JSON in its metadata, `hubless.scores`.
+        """Write a file with the columns `id` and `offset`; the rest is JSON in its metadata, `hubless.scores`.
 
-        Another file of that name is replaced, whole or not at all.
+        It is Arrow, as `PUT /v1/scores` takes it, if the name ends in .arrow, and else Parquet. Another file of that
+        name is replaced, whole or not at all.
         """
         table = pa.table(dict(zip(_COLUMNS, (self.ids, pa.array(self.values)), strict=True)))
         said = {
@@ -159,9 +166,10 @@ class ScoreCorrection:
             "details": self.details,
             "cut": self.cut and self.cut.as_json(),
         }
-        stored = table.replace_schema_metadata({_KEY: orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY)})
+        stored = table.replace_schema_metadata({KEY: orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY)})
+        write = write_arrow if Path(path).suffix == ARROW_ENDING else pq.write_table
         with storage_errors(Path(path)), replaced(Path(path)) as temporary:
-            pq.write_table(stored, temporary)
+            write(stored, temporary)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -169,23 +177,34 @@ class ScoreCorrection:
         where = fetched_file(Path(path), "scores")
         name = f"scores ({where.name})"
         try:
-            return cls.of_table(pq.read_table(where), name)
+            return cls.of_table(plain_file(where) if where.suffix == ARROW_ENDING else pq.read_table(where), name)
         except (pa.ArrowException, OSError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(name, "a file that hubless log wrote", one_line(error)) from error
+            raise InputError(name, _EXPECTED, one_line(error)) from error
 
     @classmethod
     def of_table(cls, table: pa.Table, name: str) -> Self:
-        """Return the correction that a table holds. Raises `InputError` for another table, `ValueError` for JSON."""
-        said = orjson.loads((table.schema.metadata or {}).get(_KEY, b"null"))
-        if not isinstance(said, dict) or table.column_names[: len(_COLUMNS)] != [*_COLUMNS]:
-            raise InputError(name, "a file that hubless log wrote", f"columns {', '.join(table.column_names)}")
-        if said.get("format") != FORMAT:
-            raise InputError(name, f"format {FORMAT}", f"format {said.get('format')}, of another hubless")
+        """Return the correction that a table holds. Raises `InputError` for another table."""
+        if KEY not in (table.schema.metadata or {}) or table.column_names != [*_COLUMNS]:
+            raise InputError(name, _EXPECTED, f"columns {', '.join(table.column_names)}")
+        try:
+            said = orjson.loads(table.schema.metadata[KEY])
+            if said["format"] != FORMAT:
+                raise InputError(name, f"format {FORMAT}", f"format {said['format']}, of another hubless")
+            details = dict(said["details"])
+            if len(details) > _MOST_DETAILS or not all(isinstance(value, int | float) for value in details.values()):
+                raise ValueError("details that are no numbers")
+            cut = None if said["cut"] is None else Cut.from_json(said["cut"])
+            distance = said["distance"] is True
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(name, _EXPECTED, f"metadata that says something else: {one_line(error)}") from error
         ids, values = (table.column(column).combine_chunks() for column in _COLUMNS)
+        if not pa.types.is_floating(values.type):
+            raise InputError(f"{name}.offset", "a column of numbers", str(values.type))
         numbers = np.asarray(values.to_numpy(zero_copy_only=False), np.float64)
         if not len(numbers) or ids.null_count or not np.isfinite(numbers).all():
             raise InputError(name, "ids with finite offsets", "none, nulls or other numbers")
-        cut = None if said["cut"] is None else Cut.from_json(said["cut"])
-        return cls(ids, numbers, bool(said["distance"]), dict(said["details"]), cut)
+        return cls(id_array(ids, name), numbers, distance, details, cut)

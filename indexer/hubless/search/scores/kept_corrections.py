@@ -1,0 +1,112 @@
+"""Corrections of scores that a catalog keeps by name. Each is a file, so what one process puts, all others see at once.
+
+<catalog>/.scores/<name>.arrow   what `ScoreCorrection.save` writes, replaced atomically
+<catalog>/.scores/.lock          held while one is put or deleted
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from hubless.errors import InputError, ScoresNotFound, StorageError, storage_errors
+from hubless.search.scores.score_correction import ARROW_ENDING, ScoreCorrection
+from hubless.store.durable import locked, make_folder, sync
+from hubless.store.names import check_name, is_name
+from hubless.store.notes import HeldFile
+
+SCORES, _LOCK = ".scores", ".lock"
+MOST_LOADED, MOST_ITEMS = 64, 2_000_000
+"""Corrections, and items of all of them, that stay in memory; of more, those that were read last."""
+
+
+class _Loaded(NamedTuple):
+    """A correction, and the file that it was read from, whose inode no other file gets meanwhile."""
+
+    path: str
+    file: HeldFile
+    correction: ScoreCorrection
+
+
+class KeptCorrections:
+    """The corrections of a catalog. What was read is kept as long as its file is the same."""
+
+    def __init__(self, catalog: Path) -> None:
+        self._folder = catalog / SCORES
+        self._loaded: dict[str, _Loaded] = {}
+
+    def names(self) -> list[str]:
+        """Return the names of all corrections, in order."""
+        with storage_errors(self._folder):
+            return sorted(path.stem for path in self._folder.glob(f"*{ARROW_ENDING}") if is_name(path.stem))
+
+    def loaded(self, name: str) -> ScoreCorrection | None:
+        """Return a correction that is in memory and is the newest; None if it has to be read. Costs 5 µs."""
+        found = self._loaded.get(name)
+        if found is None:
+            return None
+        with storage_errors(self._folder):
+            try:
+                now = os.stat(found.path)  # noqa: PTH116  at half the cost
+            except FileNotFoundError:
+                return None
+        return found.correction if found.file.place == (now.st_dev, now.st_ino) else None
+
+    def get(self, name: str) -> ScoreCorrection:
+        """Return a correction. Raises `ScoresNotFound`, `StorageError`, and as `ScoreCorrection.load`."""
+        if (known := self.loaded(name)) is not None:
+            return known
+        self._loaded.pop(name, None)
+        with _there(self._folder, name):
+            if not is_name(name):
+                raise FileNotFoundError
+            file = HeldFile(self.path(name))  # first: if another takes its place, the next look sees that
+            try:
+                correction = ScoreCorrection.load(self.path(name))
+            except InputError as error:
+                raise StorageError(self.path(name), "it cannot be read: put the scores again") from error
+        correction.offsets, correction.smallest  # noqa: B018  made here, and not for the first list
+        self._loaded[name] = _Loaded(str(self.path(name)), file, correction)
+        self._thin_out()
+        return correction
+
+    def put(self, name: str, correction: ScoreCorrection) -> bool:
+        """Keep a correction, on the disk when this returns, and return if its name is new. Raises `StorageError`."""
+        check_name(name, "name")
+        with storage_errors(self._folder):
+            make_folder(self._folder)
+            with locked(self._folder / _LOCK):
+                new = not self.path(name).exists()
+                correction.save(self.path(name))
+        return new
+
+    def delete(self, name: str) -> None:
+        """Forget a correction. Raises `ScoresNotFound`."""
+        with _there(self._folder, name):
+            if not is_name(name):
+                raise FileNotFoundError
+            with locked(self._folder / _LOCK):
+                self.path(name).unlink()
+                sync(self._folder)
+        self._loaded.pop(name, None)
+
+    def path(self, name: str) -> Path:
+        """Return where a correction is, or would be."""
+        return self._folder / f"{name}{ARROW_ENDING}"
+
+    def _thin_out(self) -> None:
+        items = 0
+        for place, (name, loaded) in enumerate(reversed([*self._loaded.items()])):
+            items += len(loaded.correction.ids)
+            if place and (place >= MOST_LOADED or items > MOST_ITEMS):
+                self._loaded.pop(name, None)
+
+
+@contextmanager
+def _there(folder: Path, name: str) -> Iterator[None]:
+    with storage_errors(folder):
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise ScoresNotFound(f'There is no correction of scores "{name}".') from error

@@ -1,0 +1,298 @@
+"""Models of requests about corrections of scores: what one is made of, and lists to correct and fuse."""
+
+from math import isfinite
+from typing import Annotated, Any, Self
+
+import pyarrow as pa
+from pydantic import ConfigDict, PrivateAttr, ValidationError, model_validator
+
+from hubless.errors import InputError, UnknownField, names_of
+from hubless.measures.confidence.cut import Cut
+from hubless.search.collection import MOST_STRENGTH
+from hubless.search.scores.fusion import FUSIONS
+from hubless.search.scores.logged_lists import ScoreLists
+from hubless.search.scores.reading import read_lists
+from hubless.search.scores.score_correction import KEY, ScoreCorrection
+from hubless_service.http import values
+from hubless_service.http.arrow import ARROW, ARROW_FILE, read_table
+from hubless_service.http.problems import clip, describe
+from hubless_service.http.requests import (
+    JSON,
+    PARTS_OF_REQUESTS,
+    Limit,
+    Milliseconds,
+    RequestModel,
+    Text,
+    about,
+    maybe,
+    read,
+)
+from hubless_service.http.values import Checked, Info, Json, Subject
+
+MOST_HITS = 2_000_000
+"""Hits of all lists that a correction is fitted on in a request: some seconds of work."""
+MOST_WEIGHT = 1e6
+_RELEVANT = "relevant"
+_IDS = {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}
+_SCORES = {"type": "array", "items": {"type": "number"}}
+_LABEL = {"anyOf": [{"type": "integer"}, {"type": "string"}, _IDS]}
+_LARGEST_ID = 2**63
+
+
+def _logged_schema(**more: Json) -> Json:
+    names = {"ids": _IDS, "scores": _SCORES, **more}
+    item = {"type": "object", "properties": names, "required": [*names], "additionalProperties": False}
+    return {"type": "array", "minItems": 1, "items": item}
+
+
+def _logged(names: frozenset[str]) -> Any:
+    """Return what checks that a value is a list of objects with these fields; `read_lists` checks the rest."""
+
+    def checked(value: Any, info: Info) -> Any:
+        if not isinstance(value, list) or not value:
+            raise InputError("", "a list of at least one object with ids and scores", describe(value))
+        for number, each in enumerate(value):
+            if not isinstance(each, dict):
+                raise InputError(f"[{number}]", "an object with ids and scores", describe(each))
+            if unknown := each.keys() - names:
+                raise UnknownField(f"[{number}].{clip(min(unknown))}", names_of(sorted(names)), "an unknown field")
+            if missing := names - each.keys():
+                raise InputError(f"[{number}].{min(missing)}", "one for each list", "none")
+        return value
+
+    return checked
+
+
+LoggedLists = Annotated[list[Json], Checked(_logged(frozenset({"ids", "scores"})), _logged_schema())]
+LabelledLists = Annotated[
+    list[Json], Checked(_logged(frozenset({"ids", "scores", _RELEVANT})), _logged_schema(relevant=_LABEL))
+]
+
+
+class ScoresOptions(RequestModel):
+    """Options of a correction of scores."""
+
+    large = True
+    distance: bool | None = maybe("Whether lower scores are better.")
+
+
+class PutScoresRequest(ScoresOptions):
+    """Past answers of any search, to learn offsets from: ids and scores of the first hits of each query."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"lists": [{"ids": ["a", "b"], "scores": [0.9, 0.5]}, {"ids": ["c"], "scores": [0.7]}]}]
+        }
+    )
+    kinds = (JSON, ARROW, ARROW_FILE)
+    lists: LoggedLists = about("One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits.")
+    labelled: LabelledLists | None = maybe(
+        "Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability."
+    )
+    _read: ScoreLists | None = PrivateAttr(None)
+    _fitted: ScoreCorrection | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._read = read_lists(self.lists, distance=bool(self.distance))
+        for number, each in enumerate(self.labelled or ()):
+            if not _is_label(each[_RELEVANT]):
+                raise InputError(
+                    f"labelled[{number}].{_RELEVANT}", "an id, or a list of ids", describe(each[_RELEVANT])
+                )
+        if self.labelled:
+            read_lists(self.labelled, distance=bool(self.distance), name="labelled")
+        return self
+
+    def correction(self) -> ScoreCorrection:
+        """Return the correction: the one that came, or one that is fitted on the lists, which takes seconds."""
+        if self._fitted is not None:
+            return self._fitted
+        assert self._read is not None  # noqa: S101
+        fitted = ScoreCorrection.of(self._read, distance=bool(self.distance))
+        if self.labelled:
+            fitted = fitted.calibrate(self.labelled, [each[_RELEVANT] for each in self.labelled])
+        return fitted
+
+    @classmethod
+    def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
+        """Read an Arrow stream or file: lists, or a correction that the command or the library wrote."""
+        options = read(ScoresOptions, url, subject)
+        made = cls.model_construct(lists=[], distance=options.distance)
+        table = read_table(body, kind)
+        _check_types(table)
+        if KEY not in (table.schema.metadata or {}):
+            made._read = read_lists(table, distance=bool(options.distance), name="body")
+            return made
+        if options.distance is not None:
+            raise InputError(
+                "distance", "none beside a correction, which says it itself", str(options.distance).lower()
+            )
+        made._fitted = ScoreCorrection.of_table(table, "body")
+        ids = made._fitted.ids
+        if len(ids.unique()) < len(ids):
+            raise InputError("body.id", "each item once", "some twice")
+        return made
+
+
+_TEXTS = pa.types.is_string, pa.types.is_large_string
+_KNOWN = {
+    **dict.fromkeys(("id", "ids", "query"), ((pa.types.is_integer, *_TEXTS), "whole numbers or strings")),
+    **dict.fromkeys(("score", "scores", "offset"), ((pa.types.is_integer, pa.types.is_floating), "numbers")),
+}
+
+
+def _check_types(table: pa.Table) -> None:
+    """Refuse columns of other types: some say in a few bytes what takes gigabytes in memory."""
+    names = table.column_names
+    if len({*names}) < len(names) or not {*names} <= _KNOWN.keys():
+        expected = "ids and scores of lists; query, id and score with a row a hit; or id and offset of a correction"
+        raise InputError("body", f"the columns {expected}", names_of([clip(name) for name in names]) or "none")
+    for name in names:
+        column, (kinds, expected) = table.column(name), _KNOWN[name]
+        kind, count = column.type, len(column)
+        if name.endswith("s"):
+            if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+                raise InputError(f"body.{name}", f"a column of lists of {expected}", clip(str(kind)))
+            kind, count = kind.value_type, sum(len(chunk.values) for chunk in column.chunks)
+        if not any(fits(kind) for fits in kinds):
+            raise InputError(f"body.{name}", f"a column of {expected}", clip(str(kind)))
+        if count > MOST_HITS:
+            raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", str(count))
+
+
+def _is_label(value: Any) -> bool:
+    return type(value) in (int, str) or (isinstance(value, list) and all(type(each) in (int, str) for each in value))
+
+
+def _ids(value: Any, info: Info) -> list[int | str]:
+    most = info.context.settings.max_limit
+    if not isinstance(value, list):
+        raise InputError("", "a list of ids", describe(value))
+    if len(value) > most:
+        raise InputError("", f"at most {most} ids", str(len(value)))
+    for place, each in enumerate(value):
+        if type(each) not in (int, str) or (type(each) is int and not -_LARGEST_ID <= each < _LARGEST_ID):
+            raise InputError(f"[{place}]", "a string, or a whole number of 64 bits", describe(each))
+    if len({*value}) < len(value):
+        twice = next(place for place, each in enumerate(value) if each in value[:place])
+        raise InputError(f"[{twice}]", "each item once in a list", f"{describe(value[twice])} twice")
+    return value
+
+
+def _numbers(value: Any, info: Info) -> list[float]:
+    if not isinstance(value, list):
+        raise InputError("", "a list of numbers", describe(value))
+    try:
+        found: list[float] = values.JSON_NUMBERS.validate_python(value)
+    except ValidationError as error:
+        (place,) = error.errors(include_url=False)[0]["loc"]
+        raise InputError(f"[{place}]", "a number", describe(value[int(place)])) from error
+    if not all(map(isfinite, found)):
+        place = next(place for place, each in enumerate(found) if not isfinite(each))
+        raise InputError(f"[{place}]", "a finite number", describe(value[place]))
+    return found
+
+
+def _cut(value: Any, info: Info) -> Cut:
+    try:
+        return Cut.from_json(value)
+    except InputError as error:
+        raise InputError("", error.expected, clip(str(error.received))) from error
+    except (OverflowError, TypeError) as error:
+        raise InputError("", "the JSON of a hubless.Cut", describe(value)) from error
+
+
+def _fusion(value: Any, info: Info) -> str:
+    if not isinstance(value, str) or value not in FUSIONS:
+        raise InputError("", f"one of {', '.join(FUSIONS)}", describe(value))
+    return value
+
+
+def _later(schema: Json) -> Checked:
+    """A field of a query, which is checked once its collection is known."""
+    return Checked(lambda value, _: value, schema)
+
+
+_CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
+_QUERY = ("vector", "text", "id", "filter", "params", "limit")
+"""Fields of a list that are those of a query."""
+
+
+class ListToRerank(RequestModel):
+    """A list of any search, or a query to a collection, whose hits are corrected by the collection itself."""
+
+    ids: Annotated[list[int | str], Checked(_ids, _IDS)] | None = maybe(
+        "Of the hits, at most HUBLESS_MAX_LIMIT; ask the search for 50."
+    )
+    scores: Annotated[list[float], Checked(_numbers, _SCORES)] | None = maybe("As many scores.")
+    correction: Text | None = maybe("The name of a correction of scores; without it the scores stay as they are.")
+    distance: bool | None = maybe("Of a list without correction: whether lower scores are better.")
+    strength: float | None = maybe("How much of the offsets is applied; 1 if not given.", ge=0, le=MOST_STRENGTH)
+    weight: float | None = maybe("Of the list in the sum; 1 if not given.", ge=0, le=MOST_WEIGHT)
+    collection: Text | None = maybe("In place of ids and scores: a collection to search.")
+    vector: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="QueryVector")})] | None = maybe(
+        "With collection: a vector, as long as its dim."
+    )
+    text: Text | None = maybe("With collection: a text, if it has an encoder.")
+    id: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="StoredId")})] | None = maybe(
+        "With collection: a stored target, to find more like it."
+    )
+    filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = maybe(
+        "With collection: only targets that meet it are searched."
+    )
+    params: dict[str, Any] | None = maybe("With collection: search parameters of its index.")
+    limit: Limit | None = maybe("With collection: how many of its hits are fused; 50 if not given.")
+
+    @property
+    def query(self) -> Json:
+        """The fields of a query to the collection that are given."""
+        given = {name: getattr(self, name) for name in (*_QUERY, "strength")}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        of_list = [name for name in ("ids", "scores", "correction", "distance") if getattr(self, name) is not None]
+        if self.collection is not None:
+            if of_list:
+                raise InputError(of_list[0], "none beside collection, which is searched and corrects itself", "one")
+            return self
+        if of_query := [name for name in _QUERY if getattr(self, name) is not None]:
+            raise InputError(of_query[0], "none without collection", "one")
+        if self.ids is None or self.scores is None:
+            missing = "ids" if self.ids is None else "scores"
+            raise InputError(missing, "ids and scores, or collection with a query", "none")
+        if len(self.scores) != len(self.ids):
+            raise InputError("scores", f"as many as ids, {len(self.ids)}", str(len(self.scores)))
+        if self.correction is None and self.strength is not None:
+            raise InputError("strength", "none without correction", f"{self.strength:g}")
+        if self.correction is not None and self.distance is not None:
+            raise InputError("distance", "none beside correction, which says it itself", str(self.distance).lower())
+        return self
+
+
+class RerankRequest(RequestModel):
+    """Lists of one query, each to be corrected by its own correction, and then to be fused."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10}]}
+    )
+    lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")] = about("At most 10.")
+    fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
+        "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
+        "deviations above its last; rrf 1/(60 + rank). Of one list: its corrected scores if not given."
+    )
+    limit: Limit | None = maybe("How many hits at most; 10 if not given.")
+    cut: Annotated[Cut, Checked(_cut, _CUT)] | None = maybe(
+        "Tells confidence from the scores of the answer: the JSON of a hubless.Cut, fitted on past answers. One list "
+        "has that of its correction."
+    )
+    min_accuracy: values.Share | None = maybe(
+        "There are hits only where this share, at least, is right at first, by the labels that calibrated the cut."
+    )
+    timeout_ms: Milliseconds | None = maybe(
+        "Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given."
+    )
+
+
+PARTS_OF_REQUESTS[RerankRequest] = ("lists", ListToRerank)

@@ -1,0 +1,119 @@
+"""Lists of one query from any searches, ours among them: each is corrected by itself, then they are fused."""
+
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from fastapi import Response
+
+import hubless
+from hubless.errors import InputError
+from hubless.measures.confidence.level import DEPTH
+from hubless.search.scores.fusion import FUSIONS, Fused
+from hubless_service import openapi
+from hubless_service.http import heavy, responses
+from hubless_service.http.requests import QueryRequest, read
+from hubless_service.http.score_answers import RerankAnswer
+from hubless_service.http.score_requests import ListToRerank, RerankRequest
+from hubless_service.http.values import Subject
+from hubless_service.routes.route import Call, readable_collection
+from hubless_service.routes.route import router as make_router
+from hubless_service.routes.scores import kept
+from hubless_service.routes.searches import query_of
+
+router = make_router("scores")
+RERANK_PATH = "/v1/rerank"
+_USUAL_HITS = 50
+_VALUES = 20
+"""Work on a hit, in values of JSON."""
+_FUSION = next(iter(FUSIONS))
+
+
+class ListOfOne(NamedTuple):
+    """A list as it was sent or found, and what corrects it; None if nothing has to."""
+
+    ids: list[Any]
+    scores: list[float]
+    distance: bool
+    correction: hubless.ScoreCorrection | None
+
+
+@router.post(
+    RERANK_PATH,
+    **openapi.about(
+        "Correct lists of any search, each by its own correction, and fuse them",
+        RerankAnswer,
+        *(*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED),
+        *("collection_not_found", "point_not_found", "scores_not_found"),
+    ),
+)
+async def rerank(call: Call, body: RerankRequest) -> Response:
+    """A list has ids and scores, or is a query to a collection, which is searched here."""
+    found = [await _found(call, body, each, f"lists[{place}].") for place, each in enumerate(body.lists)]
+    started = perf_counter()
+    weight = _VALUES * sum(len(each.ids) for each in found)
+    answer = await heavy.run(weight, lambda: _answer(body, found, call.service.settings.default_limit))
+    call.trace.add("rescore", perf_counter() - started)
+    return responses.send(answer)
+
+
+async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str) -> ListOfOne:
+    """Return a list, searched for if it is a query."""
+    if each.collection is None:
+        correction = None if each.correction is None else await kept(call, each.correction)
+        distance = bool(each.distance) if correction is None else correction.distance
+        return ListOfOne(each.ids or [], each.scores or [], distance, correction)
+    engine, settings = call.service.engine, call.service.settings
+    engine.check_room(perf_counter(), call.trace.late, settings.default_timeout_ms / 1000)
+    held = await readable_collection(call, each.collection)
+    given = {"limit": min(_USUAL_HITS, settings.max_limit), "timeout_ms": body.timeout_ms, **each.query}
+    try:
+        asked = read(QueryRequest, given, Subject(held, settings))
+    except InputError as error:
+        raise type(error)(f"{where}{error.parameter}", error.expected, error.received) from error
+    (hits,) = await engine.search(call, held, [query_of(asked, settings, where)])
+    ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
+    return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None)
+
+
+def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAnswer:
+    """Correct and fuse."""
+    limit, corrected, strengths = body.limit or usual, list[tuple[list[Any], list[float]]](), body.lists
+    for place, (each, sent) in enumerate(zip(lists, strengths, strict=True)):
+        corrected.append(_corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}]."))
+    alone = len(lists) == 1 and body.fusion is None
+    if alone:
+        ids, scores = corrected[0]
+        fused = Fused(ids, scores, [[score] for score in scores])
+    else:
+        weights = [1.0 if sent.weight is None else sent.weight for sent in body.lists]
+        fused = hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
+    answer: RerankAnswer = {"hits": [], "answered": True}
+    own = lists[0].correction.cut if alone and lists[0].correction is not None else None
+    cut = body.cut or own
+    if cut is None:
+        if body.min_accuracy:
+            raise InputError("min_accuracy", "a cut beside it, or one list whose correction has labels", "none")
+    else:
+        down = alone and lists[0].distance
+        best = [-score for score in fused.scores] if down and cut is own else fused.scores
+        if cut is not own and cut.distance != down:
+            raise InputError("cut", f"one of scores, {'lower' if down else 'higher'} is better", "another")
+        answer["confidence"], answer["calibrated"] = cut.confidence(best[:DEPTH]), cut.pairs > 0
+        if body.min_accuracy:
+            answer["answered"] = answer["confidence"] >= cut.threshold(body.min_accuracy, "min_accuracy")
+    if answer["answered"]:
+        columns = zip(fused.ids[:limit], fused.scores, fused.parts, strict=False)
+        answer["hits"] = [{"id": id_, "score": score, "parts": parts} for id_, score, parts in columns]
+    return answer
+
+
+def _corrected(each: ListOfOne, strength: float, where: str) -> tuple[list[Any], list[float]]:
+    """Return ids and scores of a list, best first."""
+    if each.correction is not None:
+        try:
+            found = each.correction.rerank(each.ids, each.scores, strength=strength)
+        except InputError as error:
+            raise InputError(f"{where}{error.parameter}", error.expected, error.received) from error
+        return found.ids, found.scores
+    order = sorted(range(len(each.scores)), key=each.scores.__getitem__, reverse=not each.distance)
+    return [each.ids[place] for place in order], [each.scores[place] for place in order]

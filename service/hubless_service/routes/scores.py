@@ -1,0 +1,102 @@
+"""Corrections of scores that are kept by name: learned from past lists of any search, or put as a file."""
+
+import asyncio
+import logging
+
+from fastapi import Response
+
+import hubless
+from hubless.errors import ScoresNotFound
+from hubless.store.names import check_name
+from hubless_service import openapi
+from hubless_service.http import responses
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
+from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
+from hubless_service.routes.route import Admin, Call
+from hubless_service.routes.route import router as make_router
+
+_log = logging.getLogger("hubless.administration")
+router = make_router("scores")
+_PATH = "/v1/scores/{name}"
+_ARROW = (
+    "The columns `id` and `offset`, as `hubless log --output NAME.arrow` writes them; or `ids` and `scores`, a row a "
+    "query; or `query`, `id` and `score`, a row a hit. Buffers are not compressed; other fields stand in the URL."
+)
+
+
+async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
+    """Return a correction as it is now, whichever worker put it. Raises `ScoresNotFound`."""
+    scores = call.service.engine.scores
+    if not call.access.sees(name):
+        raise ScoresNotFound(f'There is no correction of scores "{name}".')
+    loaded = scores.loaded(name)
+    return await asyncio.to_thread(scores.get, name) if loaded is None else loaded
+
+
+@router.get("/v1/scores", **openapi.about("All corrections of scores", AllScoresAnswer, "storage"))
+async def list_scores(call: Call) -> Response:
+    """Lists those that the key may see: a key for some collections sees corrections of the same names."""
+    scores = call.service.engine.scores
+
+    def found() -> AllScoresAnswer:
+        return {"scores": [_describe(name, scores.get(name)) for name in scores.names() if call.access.sees(name)]}
+
+    return responses.send(await asyncio.to_thread(found))
+
+
+@router.get(_PATH, **openapi.about("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
+async def get_scores(call: Call, name: str) -> Response:
+    """Says what it was learned from, and how far its confidence can be trusted."""
+    return responses.send(_describe(name, await kept(call, name)))
+
+
+@router.put(
+    _PATH,
+    **openapi.about(
+        "Keep a correction of scores, and replace that of the same name",
+        ScoresAnswer,
+        *(*openapi.CHANGE, "storage"),
+        also={201: {"model": ScoresAnswer, "description": "The name is new."}},
+    ),
+    **openapi.other_bodies(ScoresOptions, arrow=f"A stream. {_ARROW}", file=f"A file. {_ARROW}"),
+)
+async def put_scores(call: Call, name: str, access: Admin, body: PutScoresRequest) -> Response:
+    """It is learned from past lists of any search, or comes as a file of `hubless log`.
+
+    All workers use it from the answer on. Lists are read for seconds at most; learn from more by `hubless log`.
+    """
+    engine = call.service.engine
+    check_name(name, "name")
+    if not access.sees(name):
+        raise HttpProblem("forbidden", "The key is for other names.")
+    async with engine.fitting:
+        correction = await asyncio.to_thread(body.correction)
+    new = await asyncio.to_thread(engine.scores.put, name, correction)
+    _log.info('scores "%s" were put, id=%s', name, call.trace.request_id)
+    return responses.send(_describe(name, correction), status=201 if new else 200)
+
+
+@router.delete(
+    _PATH,
+    **openapi.about("Delete a correction of scores", DeletedScoresAnswer, "forbidden", "scores_not_found", "storage"),
+)
+async def delete_scores(call: Call, name: str, access: Admin) -> Response:
+    """Lists that name it are refused from the answer on, by all workers."""
+    if not access.sees(name):
+        raise ScoresNotFound(f'There is no correction of scores "{name}".')
+    await asyncio.to_thread(call.service.engine.scores.delete, name)
+    _log.info('scores "%s" were deleted, id=%s', name, call.trace.request_id)
+    return responses.send({"name": name, "deleted": True})
+
+
+def _describe(name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
+    cut = correction.cut
+    return {
+        "name": name,
+        "items": len(correction.ids),
+        "distance": correction.distance,
+        "details": correction.details,
+        "pairs": None if cut is None else cut.pairs,
+        "accuracies": [] if cut is None else cut.accuracies,
+    }
