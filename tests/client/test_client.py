@@ -46,6 +46,11 @@ METHODS = {
     "alias": "GET /v1/aliases/{alias}",
     "set_alias": "PUT /v1/aliases/{alias}",
     "remove_alias": "DELETE /v1/aliases/{alias}",
+    "all_scores": "GET /v1/scores",
+    "scores": "GET /v1/scores/{name}",
+    "put_scores": "PUT /v1/scores/{name}",
+    "delete_scores": "DELETE /v1/scores/{name}",
+    "rerank": "POST /v1/rerank",
     "live": "GET /livez",
     "ready": "GET /readyz",
 }

@@ -38,6 +38,8 @@ CALLS = {
     "set_alias()": lambda client: client.set_alias("a", "songs"),
     "remove_alias()": lambda client: client.remove_alias("a", if_match="*"),
     "put_bank()": lambda client: client.put_bank("songs", [[1.0]]),
+    "put_scores()": lambda client: client.put_scores("words", [(["a"], [1.0])]),
+    "delete_scores()": lambda client: client.delete_scores("words"),
     "live()": lambda client: client.live(),
     "ready()": lambda client: client.ready(),
     "upload()": uploading,
@@ -66,6 +68,9 @@ READING = {
     "diff": ["songs", "v1"],
     "aliases": [],
     "alias": ["a"],
+    "all_scores": [],
+    "scores": ["words"],
+    "rerank": [[{"ids": ["a"], "scores": [1.0]}]],
 }
 
 

@@ -113,7 +113,7 @@ def test_list_without_correction_is_sorted_and_a_distance_is_better_when_lower(h
     assert columns(rerank(http, mixed))[:2] == [["y", "z", "x"], [3.0, 2.0, 1.0]]
     assert columns(rerank(http, {**mixed, "distance": True}))[0] == ["x", "z", "y"]
     fused = rerank(http, {**mixed, "distance": True}, {"ids": ["y"], "scores": [5.0]}, fusion="min_max")
-    assert columns(fused) == [["x", "z", "y"], [1.0, 0.5, 0.0], [[1.0, 0.0], [0.5, 0.0], [0.0, 0.0]]]
+    assert columns(fused) == [["x", "y", "z"], [1.0, 1.0, 0.5], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.0]]]
 
 
 def test_correction_of_distances_adds_offsets(http, logs):

@@ -82,6 +82,7 @@ from hubless_client.points import Page, Point, Points
 from hubless_client.probes import Health
 from hubless_client.query import Query
 from hubless_client.retries import Retries
+from hubless_client.scores import Reranked, RerankedHit, ScoresInfo
 from hubless_client.uploading import aupload, upload
 from hubless_client.vectors import MatrixLike, VectorLike
 from hubless_client.versions import (
@@ -185,7 +186,10 @@ __all__ = [
     "Query",
     "RankingHubness",
     "RankingOccurrence",
+    "Reranked",
+    "RerankedHit",
     "Retries",
+    "ScoresInfo",
     "TimedOut",
     "VectorLike",
     "VersionDetails",

@@ -107,3 +107,7 @@ class Call(Generic[T_co]):
             whose = f"not the answer of a hubless server{by(proxy)}"
             detail = f"{self.method} {self.path}: {whose} ({error!r}): {excerpt(response)}"
             raise BadAnswer(detail, status=response.status_code, request_id=request_id) from error
+
+
+def nothing(_body: Json, _request_id: str | None) -> None:
+    """Read an answer that says nothing more."""

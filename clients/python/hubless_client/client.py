@@ -20,6 +20,7 @@ from hubless_client.pools import AsyncPool, Pool
 from hubless_client.probes import ProbeMethods
 from hubless_client.reading import ReadMethods
 from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries, policy_of
+from hubless_client.scores import ScoreMethods
 from hubless_client.searching import SearchMethods
 from hubless_client.sending import AsyncSender, Sender
 from hubless_client.sharing import Shared
@@ -39,6 +40,7 @@ class Methods(
     InsightMethods,
     VersionMethods,
     AliasMethods,
+    ScoreMethods,
     ProbeMethods,
 ):
     """One for each endpoint of the server."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from hubless_client.bodies import in_json
-from hubless_client.call import Call, Content, Json, Timeout
+from hubless_client.call import Call, Content, Json, Timeout, nothing
 from hubless_client.paths import COLLECTIONS, in_collection
 from hubless_client.sending import ClientMethod
 
@@ -153,9 +153,5 @@ class CollectionMethods:
         """
         content = Content({"aliases": "true"} if aliases else {})
         return Call(
-            "DELETE", in_collection(name), _nothing, content, request_id=request_id, timeout=timeout, repeats=False
+            "DELETE", in_collection(name), nothing, content, request_id=request_id, timeout=timeout, repeats=False
         )
-
-
-def _nothing(_body: Json, _request_id: str | None) -> None:
-    return None

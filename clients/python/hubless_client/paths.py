@@ -8,6 +8,8 @@ from hubless_client.errors import CannotSend
 COLLECTIONS = "/v1/collections"
 ALIASES = "/v1/aliases"
 ACCESS = "/v1/access"
+SCORES = "/v1/scores"
+RERANK = "/v1/rerank"
 
 
 def in_collection(collection: str, *steps: str) -> str:
@@ -38,6 +40,11 @@ def of_version(collection: str, version: str, *steps: str) -> str:
 def of_alias(name: str) -> str:
     """The path of an alias."""
     return f"{ALIASES}/{_name('name', name)}"
+
+
+def of_scores(name: str) -> str:
+    """The path of a correction of scores."""
+    return f"{SCORES}/{_name('name', name)}"
 
 
 def _name(parameter: str, name: object) -> str:

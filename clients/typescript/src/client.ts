@@ -1,6 +1,17 @@
 import { contentOfBatch, contentOfQuery, inJson } from "./bodies.js";
 import { BadAnswer } from "./errors.js";
-import { ACCESS, ALIASES, COLLECTIONS, inCollection, ofAlias, ofPoint, ofVersion } from "./paths.js";
+import {
+  ACCESS,
+  ALIASES,
+  COLLECTIONS,
+  inCollection,
+  ofAlias,
+  ofPoint,
+  ofScores,
+  ofVersion,
+  RERANK,
+  SCORES,
+} from "./paths.js";
 import { type CallOptions, type ClientOptions, type Request, Transport, understood } from "./transport.js";
 import type {
   AccessInfo,
@@ -18,6 +29,7 @@ import type {
   Hits,
   Id,
   KeptScan,
+  ListToRerank,
   LiveHubness,
   NewCollection,
   Occurrence,
@@ -29,6 +41,10 @@ import type {
   Projection,
   Query,
   QueryOptions,
+  RerankOptions,
+  Reranked,
+  ScoreLists,
+  ScoresInfo,
   ScrollOptions,
   VersionDiff,
   VersionDetails,
@@ -248,6 +264,35 @@ export class Client {
   async bankQuery(collection: string, number: number, options?: CallOptions): Promise<BankQuery> {
     const path = inCollection(collection, "bank", String(number));
     return this.#call("GET", path, {}, (body) => withVector(having(body, "vector")), options);
+  }
+
+  /** All corrections of scores that the client's key may see. */
+  async allScores(options?: CallOptions): Promise<ScoresInfo[]> {
+    return this.#call("GET", SCORES, {}, (body) => list(body.scores), options);
+  }
+
+  /** What a correction of scores was learned from. */
+  async scores(name: string, options?: CallOptions): Promise<ScoresInfo> {
+    return this.#call("GET", ofScores(name), {}, (body) => having(body, "items"), options);
+  }
+
+  /** Keep a correction that is learned from past lists of any search, and replace that of the same name. */
+  async putScores(name: string, lists: ScoreLists, options?: CallOptions): Promise<ScoresInfo> {
+    const content = { ...inJson(lists), once: true };
+    return this.#call("PUT", ofScores(name), content, (body) => having(body, "items"), options);
+  }
+
+  /** Delete a correction of scores. */
+  async deleteScores(name: string, options?: CallOptions): Promise<void> {
+    return this.#call("DELETE", ofScores(name), { once: true }, () => undefined, options);
+  }
+
+  /** Correct lists of one query, each by its own correction, and make one list of them. */
+  async rerank(lists: readonly ListToRerank[], how: RerankOptions = {}, options?: CallOptions): Promise<Reranked> {
+    const sent = lists.map((each, place) =>
+      each.vector === undefined ? each : { ...each, vector: inBase64(each.vector, `lists[${place}].vector`) },
+    );
+    return this.#call("POST", RERANK, inJson({ lists: sent, ...how }), (body) => having(body, "hits"), options);
   }
 
   /** What the client's key may do. */

@@ -1077,7 +1077,7 @@ export interface components {
             cut?: {
                 [key: string]: unknown;
             } | null;
-            /** @description How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard deviations above its last; rrf 1/(60 + rank). Of one list: its corrected scores if not given. */
+            /** @description How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard deviations above its last; rrf 1/(60 + rank). Equal scores of a list count 1 each. Of one list: its corrected scores if not given. */
             fusion?: ("min_max" | "z" | "rrf") | null;
             /** @description How many hits at most; 10 if not given. */
             limit?: number | null;

@@ -6,6 +6,8 @@ import type { Id } from "./types.js";
 export const COLLECTIONS = "/v1/collections";
 export const ALIASES = "/v1/aliases";
 export const ACCESS = "/v1/access";
+export const SCORES = "/v1/scores";
+export const RERANK = "/v1/rerank";
 
 /** The path of a collection, or of an endpoint below it. */
 export function inCollection(collection: string, ...steps: string[]): string {
@@ -25,6 +27,11 @@ export function ofVersion(collection: string, version: string, ...steps: string[
 /** The path of an alias. */
 export function ofAlias(name: string): string {
   return `${ALIASES}/${quoted("name", name)}`;
+}
+
+/** The path of a correction of scores. */
+export function ofScores(name: string): string {
+  return `${SCORES}/${quoted("name", name)}`;
 }
 
 function quoted(parameter: string, name: string): string {

@@ -97,6 +97,22 @@ export type BankInfo = Schemas["BankAnswer"];
 /** What to do with a query bank; see docs/openapi.json. */
 export type BankOptions = Omit<Schemas["PutBankRequest"], "vectors" | "texts" | "payload" | "sampled">;
 export type BankQuery = Omit<Schemas["BankQueryAnswer"], "vector"> & { vector: Float32Array };
+/** A correction of scores, and what it was learned from. */
+export type ScoresInfo = Schemas["ScoresAnswer"];
+/** Past answers of any search: ids and scores of each query, and perhaps `labelled` ones. */
+export type ScoreLists = Schemas["PutScoresRequest"];
+/** A list of any search with its correction, or a query to a collection. */
+export type ListToRerank = Omit<Schemas["ListToRerank"], "ids" | "vector" | "id"> & {
+  ids?: readonly Id[];
+  vector?: VectorLike;
+  id?: Id;
+};
+/** How to make one list of several. */
+export type RerankOptions = Omit<Schemas["RerankRequest"], "lists">;
+/** The hits of all lists, best first, each with the `parts` of its score. */
+export type Reranked = Omit<Schemas["RerankAnswer"], "hits"> & {
+  hits: (Omit<Schemas["RerankedHit"], "id"> & { id: Id })[];
+};
 export type AccessInfo = Schemas["AccessAnswer"];
 export type VersionDetails = Schemas["VersionAnswer"];
 export type VersionDiff = Schemas["DiffAnswer"];

@@ -280,7 +280,8 @@ class RerankRequest(RequestModel):
     lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")] = about("At most 10.")
     fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
-        "deviations above its last; rrf 1/(60 + rank). Of one list: its corrected scores if not given."
+        "deviations above its last; rrf 1/(60 + rank). Equal scores of a list count 1 each. Of one list: its corrected "
+        "scores if not given."
     )
     limit: Limit | None = maybe("How many hits at most; 10 if not given.")
     cut: Annotated[Cut, Checked(_cut, _CUT)] | None = maybe(

@@ -31,8 +31,10 @@ def test_reciprocal_ranks_take_places_only():
     np.testing.assert_allclose(found.scores[:2], [1 / 61 + 1 / 62, 1 / 63 + 1 / 61])
 
 
-def test_empty_and_flat_lists_are_no_trouble():
-    assert hubless.fuse([([], []), (["a", "b"], [1.0, 1.0])]).scores == [0.0, 0.0]
+@pytest.mark.parametrize("by", ["min_max", "z"])
+def test_empty_lists_add_nothing_and_equal_scores_one_each(by):
+    assert hubless.fuse([([], []), (["a", "b"], [1.0, 1.0])], by=by).scores == [1.0, 1.0]
+    assert hubless.fuse([(["a", "b"], [2.0, 1.0]), (["c"], [0.1])], weights=[1, 3], by=by).ids[0] == "c"
     assert hubless.fuse([]).ids == []
 
 

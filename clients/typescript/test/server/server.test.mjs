@@ -101,6 +101,20 @@ test("versions, aliases, hubness and health", async () => {
   assert.equal((await client.ready()).collections.words.status, "ready");
 });
 
+test("corrections of scores, and lists reranked by them", async () => {
+  const lists = Array.from({ length: 40 }, (_, row) => ({ ids: ["hub", `own${row}`], scores: [2, 1.9 - row / 100] }));
+  const made = await client.putScores("log", { lists });
+  assert.deepEqual([made.name, made.items], ["log", 41]);
+  assert.deepEqual(await client.scores("log"), made);
+  assert.deepEqual(await client.allScores(), [made]);
+  const { hits } = await client.rerank([{ ids: ["hub", "own0"], scores: [2, 1.9], correction: "log" }], { limit: 1 });
+  assert.equal(hits[0].id, "own0");
+  const both = await client.rerank([{ collection: "words", vector, limit: 3 }, { ids: ["other"], scores: [1], weight: 9 }]);
+  assert.deepEqual([both.hits.length, both.hits[0].id, both.hits[0].parts.length], [4, "other", 2]);
+  await client.deleteScores("log");
+  await assert.rejects(client.scores("log"), ApiNotFound);
+});
+
 test("hubs, map, bank and versions", async () => {
   const counted = await client.occurrence("words", { limit: 2 });
   assert.equal(counted.raw.hubs.length, 2);

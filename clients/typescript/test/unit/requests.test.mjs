@@ -178,6 +178,9 @@ for (const [name, call, times] of [
   ["setAlias", (client) => client.setAlias("a", "songs"), 1],
   ["removeAlias", (client) => client.removeAlias("a", "*"), 1],
   ["putBank", (client) => client.putBank("songs", [[1]]), 1],
+  ["putScores", (client) => client.putScores("words", { lists: [{ ids: ["a"], scores: [1] }] }), 1],
+  ["deleteScores", (client) => client.deleteScores("words"), 1],
+  ["rerank", (client) => client.rerank([{ ids: ["a"], scores: [1] }]), 2],
   ["live", (client) => client.live(), 1],
 ]) {
   test(`lost connection: ${name} is sent ${times === 2 ? "again" : "once"}`, async () => {

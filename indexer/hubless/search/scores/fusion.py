@@ -21,14 +21,16 @@ class Fused(NamedTuple):
 
 
 def _min_max(scores: F64) -> F64:
-    lowest = scores.min()
-    parts: F64 = (scores - lowest) / (float(scores.max() - lowest) or 1.0)
-    return parts
+    return _above_last(scores, float(np.ptp(scores)))
 
 
 def _z(scores: F64) -> F64:
-    parts: F64 = (scores - scores.min()) / (float(scores.std()) or 1.0)
-    return parts
+    return _above_last(scores, float(scores.std()))
+
+
+def _above_last(scores: F64, unit: float) -> F64:
+    """Return how many units scores are above the last; 1 where all are equal, as of one hit: it was found."""
+    return (scores - scores.min()) / unit if unit else np.ones_like(scores)
 
 
 def _rrf(scores: F64) -> F64:
@@ -37,7 +39,8 @@ def _rrf(scores: F64) -> F64:
 
 
 FUSIONS: Mapping[str, Callable[[F64], F64]] = {"min_max": _min_max, "z": _z, "rrf": _rrf}
-"""How scores of a list become parts: from 0 to 1; in standard deviations above the last; 1/(60 + rank)."""
+"""How scores of a list become parts: from 0 to 1; in standard deviations above the last, of both 1 where all scores are
+equal; 1/(60 + rank)."""
 
 
 def fuse(

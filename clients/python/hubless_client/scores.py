@@ -1,0 +1,187 @@
+"""Lists of any search: corrections that are learned from its log, and one list made of several."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from hubless_client.bodies import in_json, listed
+from hubless_client.call import Call, Content, Json, Timeout, nothing
+from hubless_client.errors import CannotSend
+from hubless_client.paths import RERANK, SCORES, of_scores
+from hubless_client.sending import ClientMethod
+
+_ARROW_FILE = "application/vnd.apache.arrow.file"
+_FIELDS = ("ids", "scores", "relevant")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresInfo:
+    """A correction of scores that the server keeps.
+
+    Attributes
+    ----------
+    name : of the correction
+    items : how many items have an offset; all others have the smallest
+    distance : whether lower scores are better
+    details : how it came about, such as `lists`, `distinct` and `temperature`
+    pairs : labels that calibrated confidence; 0 if it only orders answers, None without any
+    accuracies : values of `min_accuracy` that some answers reach
+    """
+
+    name: str
+    items: int
+    distance: bool
+    details: Mapping[str, float]
+    pairs: int | None
+    accuracies: Sequence[float]
+
+    @classmethod
+    def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
+        """Read the answer about one correction."""
+        return cls(**{name: body[name] for name in cls.__slots__})
+
+    @classmethod
+    def list_from_json(cls, body: Json, _request_id: str | None) -> list[Self]:
+        """Read the answer about all corrections."""
+        return [cls.from_json(entry) for entry in body["scores"]]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedHit:
+    """An item of some lists.
+
+    Attributes
+    ----------
+    id : as in the lists
+    score : the sum of its parts
+    parts : what each list adds to the score; 0 where it does not have the item
+    """
+
+    id: str | int
+    score: float
+    parts: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The hits of all lists, best first.
+
+    Attributes
+    ----------
+    hits : the hits
+    answered : False if `min_accuracy` left out all of them
+    confidence : how likely the best hit is right, 0 to 1; None without a cut
+    calibrated : whether this is a probability; None likewise
+    request_id : of the request
+    """
+
+    hits: Sequence[RerankedHit]
+    answered: bool
+    confidence: float | None
+    calibrated: bool | None
+    request_id: str | None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer."""
+        hits = tuple(RerankedHit(hit["id"], hit["score"], tuple(hit["parts"])) for hit in body["hits"])
+        return cls(hits, body["answered"], body.get("confidence"), body.get("calibrated"), request_id)
+
+
+class ScoreMethods:
+    """Corrections of scores, and reranking by them."""
+
+    @ClientMethod
+    def all_scores(self, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[list[ScoresInfo]]:
+        """All corrections of scores that your key may see."""
+        return Call("GET", SCORES, ScoresInfo.list_from_json, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def scores(self, name: str, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[ScoresInfo]:
+        """What a correction of scores was learned from."""
+        return Call("GET", of_scores(name), ScoresInfo.from_json, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def put_scores(
+        self,
+        name: str,
+        lists: Iterable[Any] | None = None,
+        *,
+        labelled: Iterable[Any] | None = None,
+        file: str | Path | None = None,
+        distance: bool | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[ScoresInfo]:
+        """Keep a correction of scores, and replace that of the same name. Needs a key of role admin.
+
+        Parameters
+        ----------
+        name : of the correction
+        lists : of each past query ids and scores of its first hits: pairs, or mappings with `ids` and `scores`; 1,000
+            with 50 hits each are enough
+        labelled : of other queries ids, scores and the right ids; 20 at least, better 200. They make confidence a
+            probability
+        file : instead of lists, what `hubless log --output NAME.arrow` wrote
+        distance : whether lower scores are better
+        request_id, timeout : as in every call
+        """
+        if (lists is None) == (file is None):
+            raise CannotSend(f"put_scores: expected either lists or file, got {'neither' if file is None else 'both'}")
+        if file is not None:
+            if labelled is not None or distance is not None:
+                raise CannotSend("put_scores: expected no labelled and no distance beside file, which has them")
+            content = Content(body=Path(file).read_bytes(), media_type=_ARROW_FILE)
+        else:
+            given = {"lists": _named("lists", lists), "labelled": _named("labelled", labelled), "distance": distance}
+            content = in_json({field: value for field, value in given.items() if value is not None})
+        path = of_scores(name)
+        return Call("PUT", path, ScoresInfo.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
+
+    @ClientMethod
+    def delete_scores(self, name: str, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[None]:
+        """Delete a correction of scores. Needs a key of role admin."""
+        return Call("DELETE", of_scores(name), nothing, request_id=request_id, timeout=timeout, repeats=False)
+
+    @ClientMethod
+    def rerank(
+        self,
+        lists: Iterable[Mapping[str, Any]],
+        *,
+        limit: int | None = None,
+        fusion: str | None = None,
+        cut: Mapping[str, Any] | None = None,
+        min_accuracy: float | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[Reranked]:
+        """Correct lists of one query, each by its own correction, and make one list of them.
+
+        Parameters
+        ----------
+        lists : each with `ids` and `scores`, and perhaps `correction`, a name; or a query to a collection, with
+            `collection` and `vector`, `text` or `id`. `weight` is that of a list in the sum
+        limit : number of hits; 10 if None
+        fusion : how corrected scores become parts of a sum: "min_max", the default, "z" or "rrf"
+        cut : tells confidence from the scores of the answer: what `hubless.Cut.as_json` gives. One list has that of
+            its correction
+        min_accuracy : hits come only where this share, at least, is right at first, by the labels of the cut
+        request_id, timeout : as in every call
+        """
+        given = {"limit": limit, "fusion": fusion, "cut": cut, "min_accuracy": min_accuracy}
+        options = {name: value for name, value in given.items() if value is not None}
+        content = in_json({"lists": [dict(each) for each in listed("lists", lists)], **options})
+        return Call("POST", RERANK, Reranked.from_json, content, request_id=request_id, timeout=timeout)
+
+
+def _named(parameter: str, lists: Iterable[Any] | None) -> list[dict[str, Any]] | None:
+    """Return lists with the names of their fields."""
+    if lists is None:
+        return None
+    return [
+        dict(each)
+        if isinstance(each, Mapping)
+        else dict(zip(_FIELDS, listed(f"{parameter}[{place}]", each), strict=False))
+        for place, each in enumerate(listed(parameter, lists))
+    ]
