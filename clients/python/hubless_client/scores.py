@@ -99,7 +99,7 @@ class ScoreMethods:
 
     @ClientMethod
     def scores(self, name: str, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[ScoresInfo]:
-        """What a correction of scores was learned from."""
+        """A correction of scores, and what it was learned from."""
         return Call("GET", of_scores(name), ScoresInfo.from_json, request_id=request_id, timeout=timeout)
 
     @ClientMethod
