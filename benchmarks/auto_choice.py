@@ -1,4 +1,4 @@
-"""Compare `auto` with every kind by hand: `python -m benchmarks.auto_choice [--targets N ...] [--jittered F ...]`.
+"""`auto` beside each kind by hand: `python -m benchmarks.auto_choice [--targets N ...] [--jittered F ...]`.
 
 Processor milliseconds of a single query on one thread, at the cheapest setting that reaches the recall@10 on held-out
 bank queries. `beside` is the time of what `auto` takes over that of the fastest by hand. Its recall on other queries

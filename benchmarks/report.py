@@ -17,6 +17,7 @@ from benchmarks import harness
 ORDER = (
     "peers",
     "ten_million",
+    "auto_choice",
     "index_recipes",
     "half_dimensions",
     "graphs",
