@@ -1,6 +1,7 @@
 import json
 import time
 from dataclasses import replace
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -366,6 +367,21 @@ def test_second_job_of_a_collection_is_told_who_runs_the_first(built):
         with pytest.raises(JobRunning):
             hubless.merge(built / "catalog", NAME)
     assert run(built).published
+
+
+def test_merge_waits_a_moment_for_a_server_that_flushes(built):
+    held = Event()
+
+    def flush():
+        with lease(built / "catalog" / NAME, "hubless serve, which flushes writes"):
+            held.set()
+            time.sleep(0.3)
+
+    flushing = Thread(target=flush)
+    flushing.start()
+    held.wait()
+    assert hubless.merge(built / "catalog", NAME) is None  # nothing was written
+    flushing.join()
 
 
 def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatch):

@@ -65,8 +65,8 @@ from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
 NONE, AUTO = "none", "auto"
-PATIENCE = 60.0
-"""Seconds for which what was trained waits for another job."""
+MOMENT, PATIENCE = 2.0, 60.0
+"""Seconds for which a job waits for another one, such as a server that flushes writes, and what was trained does."""
 FEWEST = 2
 """Of a bank of one query nothing can be told."""
 _BANK = "query bank"
@@ -195,7 +195,8 @@ def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manif
 
     Costs what was written. Raises `JobRunning`, `CollectionNotFound`, `StorageError`, `LogDamaged`.
     """
-    with _job(catalog.path, written.manifest.collection, "hubless serve, which flushes writes", keep) as (home, name):
+    work = "hubless serve, which flushes writes"
+    with _job(catalog.path, written.manifest.collection, work, keep, patience=0) as (home, name):
         if home.current(name) != written.manifest.version:
             return None
         with home.staging(name) as staged, storage_errors(staged.folder):
@@ -249,7 +250,7 @@ def calibrate(
 
 @contextmanager
 def _job(
-    catalog: str | Path, collection: str, work: str, keep: int | None, patience: float = 0.0
+    catalog: str | Path, collection: str, work: str, keep: int | None, patience: float = MOMENT
 ) -> Iterator[tuple[Catalog, str]]:
     """Hold the lease of a collection. At the end delete old versions, and the writes that all others have.
 
