@@ -94,8 +94,8 @@ class BankMethods:
             client counts for a tenth at most, so ten clients or more must ask
         trusted : with `sampled`, clients that ask for many people, such as the key of an app, and count without limit:
             names of keys, or labels that `hubless bank show` lists
-        relevant : (b,) the id of the right target of each query, a list of ids, or None where nobody knows: a list, an
-            array or a column. They make confidence a probability; 20 at least, better 100 and more
+        relevant : (b,) the id of the right target of each query, a list of ids, empty if none is right, or None where
+            nobody knows: a list, an array or a column. They make confidence a probability; 20 at least, better 100
         mode : "replace", the default; "append" adds to the bank that there is
         fit : False keeps the queries until more come
         correction : to fit; by default that of the collection, and "auto" if it is "none"

@@ -101,19 +101,13 @@ def open_labels(labels: Labels | None, parameter: str = "relevant") -> Column:
 
 
 def right_rows(
-    labels: Labels | Column | None,
-    targets: KnownItems,
-    queries: KnownItems,
-    *,
-    parameter: str = "relevant",
-    entry: str = ", entry {}",
-    unknown_ids: bool = False,
+    labels: Labels | Column | None, targets: KnownItems, queries: KnownItems, *, unknown_ids: bool = False
 ) -> list[I64]:
     """Return the rows of the right targets of each query (m,), ascending, each once; empty where there is none.
 
     As `known_rows`, which keeps apart that nobody knows, and that none is right.
     """
-    found = known_rows(labels, targets, queries, parameter=parameter, entry=entry, unknown_ids=unknown_ids)
+    found = known_rows(labels, targets, queries, unknown_ids=unknown_ids)
     return [_NO_ROWS if rows is None else rows for rows in found]
 
 

@@ -52,9 +52,9 @@ def hold_out_pairs(
         if rows is not None:
             right[place] = np.union1d(right.get(place, rows), rows)
     labelled = np.array(sorted(right), np.int64)
-    if len(labelled) < FEWEST_PAIRS:
+    if (answered := sum(map(bool, map(len, right.values())))) < FEWEST_PAIRS:
         expected = f"right targets for at least {FEWEST_PAIRS} different queries, better 100 and more"
-        raise InputError("relevant", expected, f"for {len(labelled)}")
+        raise InputError("relevant", expected, f"for {answered}")
     both = not fitted or len(firsts) < SMALL_BANK
     count = len(labelled) if both else max(FEWEST_PAIRS, round(HELD_OUT * len(labelled)))
     chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
