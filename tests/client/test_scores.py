@@ -56,7 +56,17 @@ def test_pairs_and_labels_are_lists_too(server):
     assert asyncio.run(put()).pairs == 20
 
 
-@pytest.mark.parametrize("given", [{}, {"lists": [], "file": "x"}, {"file": "x", "distance": True}])
-def test_put_of_neither_or_both_is_refused_before_it_is_sent(given):
-    with pytest.raises(CannotSend, match="put_scores: expected"):
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "put_scores: expected either lists or file, got neither"),
+        ({"lists": [], "file": "x"}, "put_scores: expected either lists or file, got both"),
+        ({"file": "x", "distance": True}, "put_scores: expected no labelled and no distance"),
+        ({"file": "no/such.arrow"}, "file: expected what hubless log wrote, got no/such.arrow: No such file"),
+        ({"lists": [(["a"], [1.0], "a")]}, r"lists\[0\]: expected ids, scores, got 3 values"),
+        ({"lists": [(["a"], [1.0])], "labelled": [(["a"], [1.0])]}, r"labelled\[0\]: expected ids, scores, relevant"),
+    ],
+)
+def test_wrong_put_is_refused_before_it_is_sent(given, told):
+    with pytest.raises(CannotSend, match=told):
         Client().put_scores("log", **given)

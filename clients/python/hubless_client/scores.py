@@ -12,7 +12,7 @@ from hubless_client.paths import RERANK, SCORES, of_scores
 from hubless_client.sending import ClientMethod
 
 _ARROW_FILE = "application/vnd.apache.arrow.file"
-_FIELDS = ("ids", "scores", "relevant")
+_LOGGED, _LABELLED = ("ids", "scores"), ("ids", "scores", "relevant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +132,13 @@ class ScoreMethods:
         if file is not None:
             if labelled is not None or distance is not None:
                 raise CannotSend("put_scores: expected no labelled and no distance beside file, which has them")
-            content = Content(body=Path(file).read_bytes(), media_type=_ARROW_FILE)
+            content = Content(body=_content_of(file), media_type=_ARROW_FILE)
         else:
-            given = {"lists": _named("lists", lists), "labelled": _named("labelled", labelled), "distance": distance}
+            given = {
+                "lists": _named("lists", lists, _LOGGED),
+                "labelled": _named("labelled", labelled, _LABELLED),
+                "distance": distance,
+            }
             content = in_json({field: value for field, value in given.items() if value is not None})
         path = of_scores(name)
         return Call("PUT", path, ScoresInfo.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
@@ -175,13 +179,24 @@ class ScoreMethods:
         return Call("POST", RERANK, Reranked.from_json, content, request_id=request_id, timeout=timeout)
 
 
-def _named(parameter: str, lists: Iterable[Any] | None) -> list[dict[str, Any]] | None:
+def _named(parameter: str, lists: Iterable[Any] | None, fields: Sequence[str]) -> list[dict[str, Any]] | None:
     """Return lists with the names of their fields."""
     if lists is None:
         return None
-    return [
-        dict(each)
-        if isinstance(each, Mapping)
-        else dict(zip(_FIELDS, listed(f"{parameter}[{place}]", each), strict=False))
-        for place, each in enumerate(listed(parameter, lists))
-    ]
+    return [_fields(f"{parameter}[{place}]", each, fields) for place, each in enumerate(listed(parameter, lists))]
+
+
+def _fields(place: str, each: Any, fields: Sequence[str]) -> dict[str, Any]:
+    if isinstance(each, Mapping):
+        return dict(each)
+    values = listed(place, each)
+    if len(values) != len(fields):
+        raise CannotSend(f"{place}: expected {', '.join(fields)}, got {len(values)} values")
+    return dict(zip(fields, values, strict=True))
+
+
+def _content_of(file: str | Path) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise CannotSend(f"file: expected what hubless log wrote, got {file}: {error.strerror}") from error

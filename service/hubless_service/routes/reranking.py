@@ -77,9 +77,11 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
 
 def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAnswer:
     """Correct and fuse."""
-    limit, corrected, strengths = body.limit or usual, list[tuple[list[Any], list[float]]](), body.lists
-    for place, (each, sent) in enumerate(zip(lists, strengths, strict=True)):
-        corrected.append(_corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}]."))
+    corrected = [
+        _corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}].")
+        for place, (each, sent) in enumerate(zip(lists, body.lists, strict=True))
+    ]
+    limit = body.limit or usual
     alone = len(lists) == 1 and body.fusion is None
     if alone:
         ids, scores = corrected[0]
