@@ -290,7 +290,7 @@ def abstain_collection(
     raw, found = (collection.query(asked, depth, each, prepared=True) for each in (0.0, strength))
     before, after = (Answers.of(asked, each.scores, each.rows, right) for each in (raw, found))
     outcomes = TrialAnswers(rows, model, before, after, strength).outcomes()
-    left_out = left_out_note([row for row, each in enumerate(known) if each is None], len(known))
+    left_out = left_out_note([row for row, each in enumerate(known) if each is None], len(known), "label")
     return Abstention.of(collection.manifest.correction.name, accuracy, sure, [outcomes], left_out)
 
 

@@ -23,9 +23,9 @@ def check_some_right(rows: Sequence[I64 | None]) -> None:
         raise InputError("relevant", "a right target for at least one query", "none")
 
 
-def left_out_note(rows: Sequence[int], queries: int) -> list[str]:
-    """Return a note on the queries without a relevant target, if there are any."""
+def left_out_note(rows: Sequence[int], queries: int, lacking: str = "relevant target") -> list[str]:
+    """Return a note on the rows of queries that lack something, by default a relevant target, if there are any."""
     if not len(rows):
         return []
     named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", …" if len(rows) > NAMED_ROWS else "")
-    return [f"{len(rows)} of {queries} queries have no relevant target and are left out: rows {named}"]
+    return [f"{len(rows)} of {queries} queries have no {lacking} and are left out: rows {named}"]
