@@ -164,7 +164,7 @@ IMAGE_ENGINES := milvus
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(ARGS)
-DEV := pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra static --group dev
+DEV := pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra pictures --extra static --group dev
 TOGETHER := -c requirements/together.txt
 IN_SERVICE = $$(awk -F== 'NF > 1 {print "--no-emit-package", $$1}' requirements/service.txt)
 lock:  ## lock the dependencies anew; ARGS=--upgrade takes the newest

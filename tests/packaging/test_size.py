@@ -9,12 +9,12 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 313_200,
-    "service": 72_900,
-    "tests": 471_300,
-    "words": 40_500,
+    "library": 322_000,
+    "service": 76_000,
+    "tests": 490_000,
+    "words": 43_000,
     "settings": 40,
-    "knobs": 272,
+    "knobs": 285,
     "options_of_a_command": 12,
     "entries": 17,
 }

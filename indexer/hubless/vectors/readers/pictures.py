@@ -1,0 +1,67 @@
+"""Pictures: JPEG, PNG, WebP and the first frame of a GIF. Pillow is an extra, and is imported when the first comes."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hubless.errors import InputError, how_to_install
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+PICTURE_FORMATS = ("GIF", "JPEG", "PNG", "WEBP")
+MOST_BYTES, MOST_PIXELS = 50 * 2**20, 50_000_000
+"""A larger picture is refused: it would take more memory than it is worth. 50 million pixels take 150 MB."""
+THUMBNAIL = 256
+"""Pixels of the longer side of a thumbnail."""
+_EXPECTED = "a picture as JPEG, PNG, WebP or GIF"
+
+
+def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int | None = None) -> "Image":
+    """Return a picture in RGB, turned as its EXIF says.
+
+    With `at_least` a JPEG may come back smaller, with sides of at least so many pixels: this is several times as fast.
+    Raises `InputError` for anything else than a picture, a damaged one, and one of more than `MOST_BYTES` or
+    `MOST_PIXELS`.
+    """
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise InputError(parameter, f"the extra pictures: {how_to_install('pictures')}", "no Pillow") from error
+
+    _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, parameter)
+    too_many = (Image.DecompressionBombWarning, Image.DecompressionBombError)
+    try:
+        with Image.open(BytesIO(source) if isinstance(source, bytes) else source, formats=PICTURE_FORMATS) as opened:
+            width, height = opened.size
+            if width * height > MOST_PIXELS:
+                raise InputError(parameter, f"a picture of at most {MOST_PIXELS:,} pixels", f"{width} × {height}")
+            if at_least is not None:
+                opened.draft("RGB", (at_least, at_least))
+            return ImageOps.exif_transpose(opened).convert("RGB")
+    except InputError:
+        raise
+    except too_many as error:
+        raise InputError(parameter, f"a picture of at most {MOST_PIXELS:,} pixels", "more") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file raises whatever its decoder runs into
+        raise InputError(parameter, _EXPECTED, _said(error)) from error
+
+
+def thumbnail_of(source: bytes | Path, pixels: int = THUMBNAIL, parameter: str = "picture") -> bytes:
+    """Return a picture as a JPEG whose longer side has at most so many pixels. Raises as `read_picture`."""
+    picture = read_picture(source, parameter, at_least=pixels)
+    picture.thumbnail((pixels, pixels))
+    written = BytesIO()
+    picture.save(written, "JPEG", quality=85)
+    return written.getvalue()
+
+
+def _check_size(size: int, parameter: str) -> None:
+    if size > MOST_BYTES:
+        raise InputError(parameter, f"a picture of at most {MOST_BYTES:,} bytes", f"{size:,}")
+
+
+def _said(error: Exception) -> str:
+    return "something else" if type(error).__name__ == "UnidentifiedImageError" else f"a damaged one: {error}"
