@@ -1,20 +1,22 @@
 // Builds the JSON of a filter from rows of column, operator and value: docs/filters.md.
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { parse, stringify } from "./api.js";
+import { OPERATORS } from "./operators.js";
 import { Choice } from "./parts.js";
 
-const ORDERED = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"];
-const SAID = {
-  eq: "=", ne: "≠", gt: ">", gte: "≥", lt: "<", lte: "≤",
-  in: "is one of", exists: "is there", contains: "contains", prefix: "begins with",
-};
+const SAID = Object.fromEntries(OPERATORS.map(({ name, sign }) => [name, sign]));
 
 /** The operators of a column, by Arrow's name of its type. */
 function operatorsOf(type) {
-  if (/^(list|large_list|fixed_size_list)/.test(type)) return ["contains", "exists"];
-  if (/^(struct|map|binary|large_binary|duration)/.test(type)) return ["exists"];
-  if (type === "bool") return ["eq", "ne", "in", "exists"];
-  return /string|dictionary/.test(type) ? [...ORDERED, "prefix"] : ORDERED;
+  const family = familyOf(type);
+  return OPERATORS.filter(({ families }) => families.includes(family)).map(({ name }) => name);
+}
+
+function familyOf(type) {
+  if (/^(list|large_list|fixed_size_list)/.test(type)) return "list";
+  if (/^(struct|map|binary|large_binary|duration)/.test(type)) return "other";
+  if (type === "bool") return "boolean";
+  return /string|dictionary/.test(type) ? "text" : "ordered";
 }
 
 /** What was typed, as the JSON that the column takes. */

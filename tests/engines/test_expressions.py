@@ -14,7 +14,7 @@ from support.filtering import COLUMNS, filters_of
 from hubless.filters import parse_filter
 from hubless.vectors.free_payload import FREE_SCHEMA
 from hubless_milvus.columns import LONGEST_TEXT, MOST_COLUMNS, MOST_ELEMENTS, kept_columns
-from hubless_milvus.expressions import Untranslatable, translate
+from hubless_milvus.expressions import TRANSLATED, Untranslatable, translate
 
 LEAST, MOST = -(2**63), 2**63 - 1
 HOSTILE = [
@@ -121,7 +121,7 @@ def asked(milvus):
 @settings(
     max_examples=300, deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
-@given(filters_of(TABLE.select(list(VALUES))))
+@given(filters_of(TABLE.select(list(VALUES)), TRANSLATED))
 def test_milvus_selects_the_rows_of_any_filter(asked, document):
     selected, expected = asked(document)
     assert selected == expected

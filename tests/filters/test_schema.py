@@ -7,10 +7,11 @@ from support.filtering import filters_of, tables
 
 from hubless.errors import InputError
 from hubless.filters import filter_schemas, parse_filter
+from hubless.filters.operators import RESERVED
 
 SCHEMA = Draft202012Validator({"$ref": "#/$defs/Filter", "$defs": filter_schemas("#/$defs/{model}")})
 COLUMNS = pa.schema({"year": pa.int32(), "title": pa.string(), "tags": pa.list_(pa.string())})
-NAMES = ["year", "title", "and", "or", "not", "field", "eq", "in", "gte", "exists", "contains", "prefix", "near"]
+NAMES = ["year", "title", "near", *RESERVED]
 VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["year", "title", "tags", "a"])
 DOCUMENTS = st.recursive(
     VALUES,

@@ -1,6 +1,5 @@
 """Filters, obviously right: row by row in plain Python; and random tables with filters over them."""
 
-import operator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
@@ -8,17 +7,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-COMPARISONS = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "gt": operator.gt,
-    "gte": operator.ge,
-    "lt": operator.lt,
-    "lte": operator.le,
-    "in": lambda value, arguments: any(value == one for one in arguments),
-    "prefix": lambda value, argument: value.startswith(argument),
-    "contains": lambda value, argument: any(element is not None and element == argument for element in value),
-}
+from hubless.filters.kinds import LIST, OTHER, family_of
+from hubless.filters.operators import FLAG, OPERATORS, SEVERAL
 
 COLUMNS = {
     "truth": (pa.bool_(), st.booleans(), lambda value: value),
@@ -53,8 +43,6 @@ COLUMNS = {
 }
 """By name: the type, what may stand in it, and how a value of a filter is read for it."""
 
-ONLY_EXISTS = ("nothing", "bytes", "nested")
-
 
 def holds(document, row):
     """Whether a row, a dict of Python values, meets a filter."""
@@ -70,12 +58,12 @@ def holds(document, row):
 
 
 def _meets(value, name, argument, column):
-    if name == "exists":
-        return (value is not None) == argument
-    if value is None:
+    if value is None and name != "exists":
         return False
-    read = COLUMNS[column][2]
-    return COMPARISONS[name](value, [read(one) for one in argument] if name == "in" else read(argument))
+    asked, read = OPERATORS[name], COLUMNS[column][2]
+    if asked.argument is SEVERAL:
+        argument = [read(one) for one in argument]
+    return asked.row_test(value, argument if asked.argument in (SEVERAL, FLAG) else read(argument))
 
 
 def tables(names=tuple(COLUMNS), rows=12):
@@ -90,9 +78,11 @@ def tables(names=tuple(COLUMNS), rows=12):
     )
 
 
-def filters_of(table):
-    """Filters over the columns of a table; many of their values stand in it."""
-    conditions = st.sampled_from(table.schema.names).flatmap(lambda name: _conditions(name, table[name].to_pylist()))
+def filters_of(table, operators=tuple(OPERATORS)):
+    """Filters over the columns of a table, by all operators that fit; many of their values stand in it."""
+    conditions = st.sampled_from(table.schema.names).flatmap(
+        lambda name: _conditions(name, table[name].to_pylist(), operators)
+    )
     return st.recursive(
         conditions,
         lambda inner: st.one_of(
@@ -104,26 +94,27 @@ def filters_of(table):
     )
 
 
-def _conditions(name, held):
+def _conditions(name, held, operators):
     stored, values, _ = COLUMNS[name]
-    exists = st.fixed_dictionaries({"exists": st.booleans()})
-    if name in ONLY_EXISTS:
-        asked = exists
-    elif pa.types.is_list(stored) or pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
-        elements = [element for line in held if line for element in line if element is not None]
-        element = st.text("ab", max_size=1) if name == "tags" else st.integers(-4, 4)
-        asked = exists | st.fixed_dictionaries({"contains": st.sampled_from(elements) if elements else element})
-    else:
-        value = st.sampled_from([one for one in held if one is not None] or [None]) | values
-        if pa.types.is_integer(stored):
-            value |= st.integers(-(2**70), 2**70)  # also what the column cannot hold
-        value = value.map(_in_json).filter(lambda one: one is not None)
-        names = ["eq", "ne"] if name == "truth" else ["eq", "ne", "gt", "gte", "lt", "lte"]
-        compared = st.dictionaries(st.sampled_from(names), value, min_size=1, max_size=2)
-        asked = exists | compared | st.fixed_dictionaries({"in": st.lists(value, max_size=3)})
-        if name in ("text", "large", "view", "category"):
-            asked |= st.fixed_dictionaries({"prefix": value})
-    return asked.map(lambda operators: {"field": name, **operators})
+    family = family_of(stored)
+    if family == LIST:
+        held = [element for line in held if line for element in line]
+        values = st.text("ab", max_size=1) if name == "tags" else st.integers(-4, 4)
+    value = st.just(None) if family == OTHER else st.sampled_from([*filter(_said, held), None]) | values
+    if pa.types.is_integer(stored):
+        value |= st.integers(-(2**70), 2**70)  # also what the column cannot hold
+    value = value.map(_in_json).filter(_said)
+    arguments = {SEVERAL: st.lists(value, max_size=3), FLAG: st.booleans()}
+    asked = {
+        each: arguments.get(OPERATORS[each].argument, value) for each in operators if family in OPERATORS[each].families
+    }
+    chosen = st.lists(st.sampled_from(sorted(asked)), min_size=1, max_size=2, unique=True)
+    conditions = chosen.flatmap(lambda some: st.fixed_dictionaries({each: asked[each] for each in some}))
+    return conditions.map(lambda tests: {"field": name, **tests})
+
+
+def _said(value):
+    return value is not None
 
 
 def _in_json(value):

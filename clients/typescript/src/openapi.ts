@@ -353,20 +353,27 @@ export interface components {
         };
         /** @description What is asked of a payload column: all operators have to hold. */
         FilterCondition: {
+            /** @description The value is a list with an element equal to it. */
             contains?: components["schemas"]["FilterValue"];
+            /** @description The value is equal to it. */
             eq?: components["schemas"]["FilterValue"];
-            /** @description True: there is a value. */
+            /** @description The value is there; for `false`, is null. */
             exists?: boolean;
             /** @description A payload column. */
             field: string;
+            /** @description The value is above. */
             gt?: components["schemas"]["FilterValue"];
+            /** @description The value is at least this. */
             gte?: components["schemas"]["FilterValue"];
-            /** @description One of these. */
+            /** @description The value is equal to one of them; never for an empty list. */
             in?: components["schemas"]["FilterValue"][];
+            /** @description The value is below. */
             lt?: components["schemas"]["FilterValue"];
+            /** @description The value is at most this. */
             lte?: components["schemas"]["FilterValue"];
+            /** @description The value is a different one. */
             ne?: components["schemas"]["FilterValue"];
-            /** @description A string begins so. */
+            /** @description The value begins with it. */
             prefix?: string;
         };
         /** @description The filter does not hold. */

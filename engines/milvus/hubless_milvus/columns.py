@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.filters.kinds import ValueKind, kind_of
+from hubless.filters.kinds import TEXT, ValueKind, kind_of, plain_of
 from hubless.vectors.arrays import is_list
 from hubless.vectors.free_payload import is_free
 
@@ -80,9 +80,7 @@ def plain(values: pa.Array, stored: pa.DataType) -> pa.Array:
 def _column(schema: pa.Schema, place: int) -> Column | None:
     stored, name = schema.field(place).type, schema.names[place]
     listed = is_list(stored)
-    values = stored.value_type if listed else stored
-    if pa.types.is_dictionary(values):
-        values = values.value_type
+    values = plain_of(stored)
     kind = kind_of(values)
     type_ = kind and _type_of(values, kind)
     # the prefix keeps a name from being a word of Milvus' language, or one of our fields
@@ -96,7 +94,7 @@ def _type_of(values: pa.DataType, kind: ValueKind) -> str | None:
         return BOOL
     if types.is_floating(values):
         return DOUBLE
-    if "prefix" in kind.operators:
+    if kind.family == TEXT:
         return VARCHAR
     if types.is_decimal(values) and not (values.precision <= _MOST_DIGITS and 0 <= values.scale <= _MOST_DIGITS):
         return None

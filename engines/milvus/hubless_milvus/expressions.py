@@ -6,18 +6,17 @@ moves inwards to the conditions, and an opposite condition says that null meets 
 """
 
 import json
-import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from hubless.errors import InputError
-from hubless.filters.kinds import kind_of
+from hubless.filters.kinds import kind_of, plain_of
+from hubless.filters.operators import OPERATORS
 from hubless.filters.words import FIELD
 from hubless.search.bitmap import Bitmap
-from hubless.vectors.arrays import is_list
 from hubless.vectors.payload import Masks
 from hubless_milvus.columns import plain
 from hubless_milvus.names import ROW
@@ -42,7 +41,7 @@ class Untranslatable(InputError):
     """A filter asks for what Milvus does not hold, or not exactly: names the column."""
 
     def __init__(self, column: str) -> None:
-        super().__init__("filter", "columns that Milvus keeps", f"one on {column!r}, which it does not keep exactly")
+        super().__init__("filter", "what Milvus keeps and can ask", f"one on {column!r}, which it cannot do exactly")
 
 
 def translate(filter: Masks, schema: pa.Schema, fields: Mapping[str, str]) -> str:
@@ -108,24 +107,20 @@ class _Values:
     def __init__(self, name: str, field: str, stored: pa.DataType) -> None:
         self._name = name
         self._field = field
-        values = stored.value_type if is_list(stored) else stored
-        self._stored = values.value_type if pa.types.is_dictionary(values) else values
+        self._stored = plain_of(stored)
 
     def that(self, asked: str, value: Any, holds: bool) -> str:
         """The rows whose value meets a condition, or those whose value does not."""
-        match asked:
-            case "in":
-                return self._in(value, holds)
-            case "contains":
-                return self._contains(value, holds)
-            case "prefix":
-                return self._prefix(value, holds)
-        return self._compared(asked if holds else _OPPOSITES[asked], value)
+        if asked in _SYMBOLS:
+            return self._compared(asked if holds else _OPPOSITES[asked], value)
+        if asked not in _TRANSLATIONS:
+            raise Untranslatable(self._name)
+        return _TRANSLATIONS[asked](self, value, holds)
 
     def _compared(self, asked: str, value: Any) -> str:
         found = self._plain(value)
         if found is None:  # all values are on the same side of it
-            return _there(self._field) if _ORDERS[asked](0, value) else _NOTHING
+            return _there(self._field) if OPERATORS[asked].row_test(0, value) else _NOTHING
         if found == _LEAST and isinstance(found, int):
             if asked not in _BESIDE_LEAST:
                 return _there(self._field) if asked == "gte" else _NOTHING
@@ -173,14 +168,13 @@ class _Values:
         return plain(pa.array([read], kind.compared(self._stored)), self._stored)[0].as_py()
 
 
-_ORDERS = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "gt": operator.gt,
-    "gte": operator.ge,
-    "lt": operator.lt,
-    "lte": operator.le,
+_TRANSLATIONS: dict[str, Callable[[_Values, Any, bool], str]] = {
+    "in": _Values._in,
+    "contains": _Values._contains,
+    "prefix": _Values._prefix,
 }
+TRANSLATED = (*_SYMBOLS, *_TRANSLATIONS, "exists")
+"""Operators that have words in Milvus. What others select is named row by row."""
 
 
 def _after(prefix: str) -> str | None:

@@ -16,15 +16,6 @@ Mask: TypeAlias = pa.BooleanArray
 Test = Callable[[pa.Array], Mask]
 """Values of a column → mask, null where a value is null."""
 
-_COMPARISONS: dict[str, tuple[Callable[..., Mask], Callable[[Any, Any], bool]]] = {
-    "eq": (pc.equal, operator.eq),
-    "ne": (pc.not_equal, operator.ne),
-    "gt": (pc.greater, operator.gt),
-    "gte": (pc.greater_equal, operator.ge),
-    "lt": (pc.less, operator.lt),
-    "lte": (pc.less_equal, operator.le),
-}
-
 
 class Node(Protocol):
     """A part of a filter."""
@@ -83,16 +74,25 @@ def exists(wanted: bool) -> Test:
     return test
 
 
-def compared_with(name: str, value: Any, stored: pa.DataType, kind: ValueKind) -> Test:
-    """Compare with one value, which `kind` has read, by the operator of this name."""
-    vectorised, plain = _COMPARISONS[name]
-    if pa.types.is_integer(stored) and not _fits(value, stored):
-        # all numbers that the column can hold are on the same side of the value
-        held = plain(0, value)
-        return lambda column: pc.and_(pc.is_valid(column), held)
-    compared = kind.compared(stored)
-    scalar = pa.scalar(value, compared)
-    return lambda column: vectorised(_as(column, compared), scalar)
+@dataclass(frozen=True)
+class Relation:
+    """A relation of all values of an array to a scalar, and the same of two values."""
+
+    vectorised: Callable[..., Mask]
+    plain: Callable[[Any, Any], bool]
+
+    def test(self, value: Any, stored: pa.DataType, kind: ValueKind) -> Test:
+        """Compare with one value, which `kind` has read."""
+        if pa.types.is_integer(stored) and not _fits(value, stored):
+            # all numbers that the column can hold are on the same side of the value
+            held = self.plain(0, value)
+            return lambda column: pc.and_(pc.is_valid(column), held)
+        compared = kind.compared(stored)
+        scalar = pa.scalar(value, compared)
+        return lambda column: self.vectorised(_as(column, compared), scalar)
+
+
+EQUAL = Relation(pc.equal, operator.eq)
 
 
 def is_in(values: Sequence[Any], stored: pa.DataType, kind: ValueKind) -> Test:
@@ -106,15 +106,14 @@ def is_in(values: Sequence[Any], stored: pa.DataType, kind: ValueKind) -> Test:
     return lambda column: pc.is_in(_as(column, compared), value_set=known)
 
 
-def has_prefix(text: str, stored: pa.DataType, kind: ValueKind) -> Test:
-    """Test whether a string begins with the text."""
+def of_text(vectorised: Callable[..., Mask], text: str, stored: pa.DataType, kind: ValueKind) -> Test:
+    """Test strings by a function of Arrow's that takes them and a text."""
     compared = kind.compared(stored)
-    return lambda column: pc.starts_with(_as(column, compared), text)
+    return lambda column: vectorised(_as(column, compared), text)
 
 
-def contains(value: Any, stored: pa.DataType, kind: ValueKind) -> Test:
-    """Test whether an element of a list equals the value."""
-    equal = compared_with("eq", value, stored, kind)
+def contains(equal: Test) -> Test:
+    """Test whether an element of a list passes a test."""
 
     def test(column: pa.Array) -> Mask:
         elements = pc.list_flatten(column)

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hubless.filters.expression import read_expression
-from hubless.filters.words import COMBINATIONS, FIELD, OPERATORS
+from hubless.filters.operators import OPERATORS
+from hubless.filters.words import COMBINATIONS, FIELD
 
 Json = dict[str, Any]
 _Asking = Callable[[str, Any], Json]
@@ -49,22 +50,22 @@ def _each(joined: str, key: str, value: Any) -> Json:
     return {joined: [{"field": key, "contains": one} for one in _listed(value)]}
 
 
+def _same(operator: str) -> _Asking:
+    return lambda key, value: {"field": key, operator: value}
+
+
 TESTS: dict[str, _Asking] = {
+    **{name: _same(name) for name in OPERATORS},
     **dict.fromkeys(("eq", "=", "==", "value"), _equal),
     **dict.fromkeys(("ne", "!=", "<>"), lambda key, value: {"not": _equal(key, value)}),
-    **dict.fromkeys(("gt", ">"), lambda key, value: {"field": key, "gt": value}),
-    **dict.fromkeys(("gte", ">="), lambda key, value: {"field": key, "gte": value}),
-    **dict.fromkeys(("lt", "<"), lambda key, value: {"field": key, "lt": value}),
-    **dict.fromkeys(("lte", "<="), lambda key, value: {"field": key, "lte": value}),
+    **{sign: _same(name) for sign, name in {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}.items()},
     **dict.fromkeys(("in", "any of"), lambda key, value: {"field": key, "in": _listed(value)}),
     **dict.fromkeys(("nin", "not in", "except"), lambda key, value: {"not": {"field": key, "in": _listed(value)}}),
     "any": lambda key, value: {"field": key, "in": _listed(value)},
     "all": lambda key, value: _each("and", key, value),
     "between": _between,
-    "contains": lambda key, value: {"field": key, "contains": value},
     "not contains": lambda key, value: {"not": {"field": key, "contains": value}},
     "exists": lambda key, value: {"field": key, "exists": bool(value)},
-    "prefix": lambda key, value: {"field": key, "prefix": value},
 }
 """Operators of others, without `$` and in small letters, and what they ask."""
 

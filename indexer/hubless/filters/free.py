@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hubless.errors import InputError
-from hubless.filters.conditions import Mask, compared_with, has_prefix, is_in
-from hubless.filters.kinds import ORDER, kind_of
+from hubless.filters.conditions import EQUAL, Mask, Relation, Test, is_in
+from hubless.filters.kinds import ValueKind, kind_of
 from hubless.vectors.free_payload import FreeBatch, Values
 
 Which: TypeAlias = Callable[[Values], NDArray[np.bool_]]
@@ -36,35 +36,51 @@ class KeyCondition:
         return pa.array(self.which(rows.column(self.key)))
 
 
-def key_test(name: str, value: Any) -> Which:
-    """The test of an operator and its value. Raises `InputError`, without a parameter, if it compares with no such."""
-    if name == "exists":
-        wanted = _checked(bool, value, "true or false")
-        return lambda values: values.there if wanted else ~values.there
-    if name == "prefix":
-        test = has_prefix(_checked(str, value, "a string"), _TEXT, _kind(_TEXT))
-        return lambda values: values.which(_TEXT, test)
-    if name == "in":
-        return _is_in(value)
-    if name == "contains":
-        return _contains(_compared("eq", value))
-    if name == "ne":
-        equal = _compared("eq", value)
-        return lambda values: values.there & ~equal(values)
-    return _compared(name, value)
+def there(wanted: bool) -> Which:
+    """Test whether there is a value, or none."""
+    return lambda values: values.there if wanted else ~values.there
 
 
-def _contains(equal: Which) -> Which:
+def equal(value: Any) -> Which:
+    """Test whether a value equals this one. Raises `InputError` for what no key can have, as all of these do."""
+    return _compared(EQUAL, value)
+
+
+def unequal(value: Any) -> Which:
+    """Test whether there is a value that differs."""
+    same = equal(value)
+    return lambda values: values.there & ~same(values)
+
+
+def in_order(by: Relation, value: Any) -> Which:
+    """Test how a value compares with this one."""
+    if _kind_of_value(value) == _BOOLEAN:
+        raise InputError("", "a number or a string", "true or false")
+    return _compared(by, value)
+
+
+def string(test: Callable[[str, pa.DataType, ValueKind], Test], text: Any) -> Which:
+    """Test whether a value is a string that passes a test of columns."""
+    if not isinstance(text, str):
+        raise InputError("", "a string", type(text).__name__)
+    return _one(_TEXT, test(text, _TEXT, _kind(_TEXT)))
+
+
+def holding(value: Any) -> Which:
+    """Test whether a value is a list with an element that equals this one."""
+    same = equal(value)
+
     def which(values: Values) -> NDArray[np.bool_]:
         found = np.zeros(len(values.there), np.bool_)
         if values.elements is not None:
-            found[values.parents[equal(values.elements)]] = True
+            found[values.parents[same(values.elements)]] = True
         return found
 
     return which
 
 
-def _is_in(listed: Sequence[Any]) -> Which:
+def among(listed: Sequence[Any]) -> Which:
+    """Test whether a value equals one of these."""
     tests = [
         _one(stored, is_in(alike, stored, _kind(stored)))
         for stored in (_TEXT, _BOOLEAN)
@@ -77,17 +93,15 @@ def _is_in(listed: Sequence[Any]) -> Which:
     return lambda values: reduce(operator.or_, (test(values) for test in tests), np.zeros(len(values.there), np.bool_))
 
 
-def _compared(name: str, value: Any) -> Which:
+def _compared(by: Relation, value: Any) -> Which:
     stored = _kind_of_value(value)
-    if stored == _BOOLEAN and name in ORDER:
-        raise InputError("", "a number or a string", "true or false")
     if stored in (_TEXT, _BOOLEAN):
-        return _one(stored, compared_with(name, value, stored, _kind(stored)))
-    as_float = compared_with(name, float(value), _FLOAT, _kind(_FLOAT))
+        return _one(stored, by.test(value, stored, _kind(stored)))
+    as_float = by.test(float(value), _FLOAT, _kind(_FLOAT))
     tests = [_one(_FLOAT, as_float)]
     for stored in _WHOLES:
         if value == int(value):
-            tests.append(_one(stored, compared_with(name, int(value), stored, _kind(stored))))
+            tests.append(_one(stored, by.test(int(value), stored, _kind(stored))))
         else:  # below 2^53, or it would be whole: no number is on the wrong side of it once it is rounded
             tests.append(_one(stored, lambda numbers: as_float(pc.cast(numbers, _FLOAT, safe=False))))
     return lambda values: reduce(operator.or_, (test(values) for test in tests))
@@ -109,9 +123,3 @@ def _kind_of_value(value: Any) -> pa.DataType:
     if isinstance(value, int | float) and abs(value) <= _LARGEST:
         return _WHOLE if isinstance(value, int) else _FLOAT
     raise InputError("", "a string, a number, true or false", "null" if value is None else type(value).__name__)
-
-
-def _checked(kind: type, value: Any, expected: str) -> Any:
-    if type(value) is not kind:
-        raise InputError("", expected, type(value).__name__)
-    return value

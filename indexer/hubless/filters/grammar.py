@@ -2,7 +2,7 @@
 
     filter     {"and": [filter, …]} | {"or": [filter, …]} | {"not": filter} | condition | short
     condition  {"field": name, operator: value, …}        all its operators must hold
-    operator   eq ne in gt gte lt lte exists contains prefix
+    operator   a name in the table of `operators`
     short      {name: value, …}                           all are equal, or in a list of values
 
 An object is short if none of its names is a word of the full form: a combination, `field` or an operator. In the full
@@ -18,17 +18,15 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.errors import InputError, UnknownField, names_of
-from hubless.filters import conditions
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
 from hubless.filters.foreign import rewritten
-from hubless.filters.free import KeyCondition, Which, key_test
-from hubless.filters.kinds import ValueKind, kind_of
-from hubless.filters.words import COMBINATIONS, FIELD, OPERATORS, RESERVED
-from hubless.vectors.arrays import is_list
+from hubless.filters.free import KeyCondition, Which
+from hubless.filters.kinds import ValueKind, family_of, kind_of, plain_of
+from hubless.filters.operators import EQUAL_TO, ONE_OF, OPERATORS, RESERVED, Operator
+from hubless.filters.shown import cut, shown
+from hubless.filters.words import COMBINATIONS, FIELD
 from hubless.vectors.free_payload import is_free
 
-_LONGEST = 80
-"""Characters of a filter that an error shows."""
 _LONGEST_FORM = 2000
 """Characters of the filter that an error proposes."""
 
@@ -74,17 +72,16 @@ def parse_filter(
 
 def _in_our_form(own: Any, document: Any, schema: pa.Schema, limits: FilterLimits, name: str) -> InputError:
     """Return the error that shows a filter of another program in our form, and what is wrong with it besides."""
-    written = _shortened(own, _LONGEST_FORM)
+    written = cut(_written(own), _LONGEST_FORM)
     try:
         _Parser(schema, limits, name).node(own, name, 1)
     except InputError as error:
         return type(error)(error.parameter, f"{error.expected}, in the form of hubless: {written}", error.received)
-    return InputError(name, f"the form of hubless, {written}", _shortened(document, _LONGEST))
+    return InputError(name, f"the form of hubless, {written}", cut(_written(document)))
 
 
-def _shortened(value: Any, longest: int) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= longest else text[:longest] + "…"
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 class _Parser:
@@ -137,7 +134,7 @@ class _Parser:
         asked = [member for member in members if member != FIELD]
         if not asked:
             raise InputError(where, f"an operator beside {FIELD}: {', '.join(OPERATORS)}", "none")
-        parts = [self._condition(name, member, members[member], self._operator(member, where)) for member in asked]
+        parts = [self._condition(name, member, members[member], f"{where}.{cut(member)}") for member in asked]
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
     def _short(self, members: Mapping[str, Any], where: str) -> Node:
@@ -159,52 +156,35 @@ class _Parser:
     def _is_known(self, name: str) -> bool:
         return is_free(self._schema) or name in self._schema.names
 
-    def _condition(self, name: str, operator: str, value: Any, place: str) -> Node:
+    def _condition(self, name: str, member: str, value: Any, place: str) -> Node:
+        operator = OPERATORS.get(member)
+        if operator is None:
+            raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
         if is_free(self._schema):
             return KeyCondition(name, self._key_test(operator, value, place))
         return Condition(name, self._test(name, operator, value, place))
 
-    def _key_test(self, operator: str, value: Any, place: str) -> Which:
-        listed = self._values(value, place) if operator == "in" else value
+    def _key_test(self, operator: Operator, value: Any, place: str) -> Which:
+        argument = operator.argument.read(value, place, lambda one, where: one, self._limits.values)
         try:
-            text = json.dumps(listed, ensure_ascii=False)
+            text = json.dumps(argument, ensure_ascii=False)
             text.encode()  # fails for half a surrogate pair
-            return key_test(operator, listed)
+            return operator.key_test(argument)
         except InputError as error:
             raise InputError(place, error.expected, shown(value)) from error
         except (TypeError, ValueError) as error:
             raise InputError(place, "a value of JSON", shown(value)) from error
 
-    @staticmethod
-    def _operator(operator: str, where: str) -> str:
-        place = f"{where}.{cut(operator)}"
-        if operator not in OPERATORS:
-            raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
-        return place
-
-    def _test(self, name: str, operator: str, value: Any, place: str) -> Test:
+    def _test(self, name: str, operator: Operator, value: Any, place: str) -> Test:
         stored = self._schema.field(name).type
-        if operator == "exists":
-            if not isinstance(value, bool):
-                raise InputError(place, "true or false", shown(value))
-            return conditions.exists(value)
-        values, kind = _asked_of(stored, operator, place, name)
+        family = family_of(stored)
+        if family not in operator.families:
+            known = [each.name for each in OPERATORS.values() if family in each.families]
+            raise InputError(place, f'{" or ".join(known)}, as field "{cut(name)}" is {stored}', operator.name)
+        values = plain_of(stored)
+        kind: Any = kind_of(values)  # None for columns of which no value is read
         read = partial(_read, kind=kind, stored=values, field=f'as field "{cut(name)}" is {stored}')
-        if operator == "contains":
-            return conditions.contains(read(value, place), values, kind)
-        if operator == "prefix":
-            return conditions.has_prefix(read(value, place), values, kind)
-        if operator == "in":
-            listed = self._values(value, place)
-            return conditions.is_in([read(one, f"{place}[{i}]") for i, one in enumerate(listed)], values, kind)
-        return conditions.compared_with(operator, read(value, place), values, kind)
-
-    def _values(self, value: Any, place: str) -> list[Any]:
-        if not isinstance(value, list):
-            raise InputError(place, "a list of values", shown(value))
-        if len(value) > self._limits.values:
-            raise InputError(place, f"at most {self._limits.values} values", len(value))
-        return value
+        return operator.test(operator.argument.read(value, place, read, self._limits.values), values, kind)
 
 
 def _is_short(members: Mapping[str, Any]) -> bool:
@@ -212,7 +192,7 @@ def _is_short(members: Mapping[str, Any]) -> bool:
 
 
 def _operator_of(value: Any) -> str:
-    return "in" if isinstance(value, list) else "eq"
+    return ONE_OF if isinstance(value, list) else EQUAL_TO
 
 
 def _full(document: dict[str, Any]) -> dict[str, Any]:
@@ -223,21 +203,6 @@ def _full(document: dict[str, Any]) -> dict[str, Any]:
         return parts[0] if len(parts) == 1 else {"and": parts}
     ((name, inner),) = document.items()
     return {name: _full(inner) if name == "not" else [_full(one) for one in inner]}
-
-
-def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, ValueKind]:
-    listed = is_list(stored)
-    values = stored.value_type if listed else stored
-    if pa.types.is_dictionary(values):
-        values = values.value_type
-    kind = kind_of(values)
-    known: tuple[str, ...] = ()
-    if kind is not None:
-        known = ("contains",) if listed else kind.operators
-    if kind is None or operator not in known:
-        expected = f'{" or ".join((*known, "exists"))}, as field "{cut(name)}" is {stored}'
-        raise InputError(place, expected, operator)
-    return values, kind
 
 
 def _read(value: Any, place: str, kind: ValueKind, stored: pa.DataType, field: str) -> Any:
@@ -252,20 +217,3 @@ def _object(document: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
         raise InputError(where, "an object", shown(document))
     return document
-
-
-def shown(value: Any) -> str:
-    """Return a JSON value in a few words."""
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    try:
-        return cut(json.dumps(value, ensure_ascii=False, default=str))
-    except ValueError:  # Python writes no numbers of more than some thousand digits
-        return "a number of too many digits"
-
-
-def cut(text: str) -> str:
-    """The beginning of a text that may be long."""
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

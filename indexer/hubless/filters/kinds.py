@@ -1,4 +1,4 @@
-"""Kinds of payload columns: their operators, and how their values are written in JSON."""
+"""Kinds of payload columns: what can be asked of them, and how their values are written in JSON."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-EQUALITY = ("eq", "ne", "in")
-ORDER = ("gt", "gte", "lt", "lte")
+from hubless.vectors.arrays import is_list
+
+BOOLEAN, ORDERED, TEXT, LIST, OTHER = "boolean", "ordered", "text", "list", "other"
+"""Families of columns, which take the same operators. `OTHER` are those whose values JSON cannot say."""
 
 T = TypeVar("T")
 Read = Callable[[Any, pa.DataType], Any]
@@ -20,17 +22,29 @@ Read = Callable[[Any, pa.DataType], Any]
 
 @dataclass(frozen=True)
 class ValueKind:
-    """Operators and JSON form of a family of Arrow types, in words for errors; `compared` is the type to compare in."""
+    """Family and JSON form of some Arrow types, in words for errors; `compared` is the type to compare in."""
 
     says: str
-    operators: tuple[str, ...]
+    family: str
     read: Read
     compared: Callable[[pa.DataType], pa.DataType] = lambda stored: stored
 
 
 def kind_of(stored: pa.DataType) -> ValueKind | None:
-    """Return the kind of a column's type; None if only `exists` applies."""
+    """Return the kind of a type; None if JSON cannot say its values."""
     return next((kind for belongs, kind in _KINDS if belongs(stored)), None)
+
+
+def family_of(stored: pa.DataType) -> str:
+    """Return the family of a column's type."""
+    kind = kind_of(plain_of(stored))
+    return OTHER if kind is None else LIST if is_list(stored) else kind.family
+
+
+def plain_of(stored: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values: of the elements of lists, and of what a dictionary holds."""
+    values = stored.value_type if is_list(stored) else stored
+    return values.value_type if pa.types.is_dictionary(values) else values
 
 
 def _float(value: Any, stored: pa.DataType) -> float:
@@ -87,21 +101,20 @@ def _is_text(stored: pa.DataType) -> bool:
     return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
 
 
-_ALL = (*EQUALITY, *ORDER)
 _ISO = "as ISO 8601"
 _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
-    (pa.types.is_boolean, ValueKind("true or false", EQUALITY, lambda value, stored: _exactly(bool, value))),
-    (pa.types.is_integer, ValueKind("a whole number", _ALL, lambda value, stored: _exactly(int, value))),
+    (pa.types.is_boolean, ValueKind("true or false", BOOLEAN, lambda value, stored: _exactly(bool, value))),
+    (pa.types.is_integer, ValueKind("a whole number", ORDERED, lambda value, stored: _exactly(int, value))),
     (
         pa.types.is_floating,
-        ValueKind("a number", _ALL, _float, lambda stored: pa.float32() if stored == pa.float16() else stored),
+        ValueKind("a number", ORDERED, _float, lambda stored: pa.float32() if stored == pa.float16() else stored),
     ),
-    (pa.types.is_decimal, ValueKind("a number that the column can hold exactly", _ALL, _decimal)),
+    (pa.types.is_decimal, ValueKind("a number that the column can hold exactly", ORDERED, _decimal)),
     (
         _is_text,
         ValueKind(
             "a string",
-            (*_ALL, "prefix"),
+            TEXT,
             _text,
             lambda stored: pa.large_string() if stored == pa.string_view() else stored,
         ),
@@ -110,7 +123,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
         pa.types.is_date,
         ValueKind(
             f'a date {_ISO}, such as "2026-01-31"',
-            _ALL,
+            ORDERED,
             lambda value, stored: date.fromisoformat(_exactly(str, value)),
             lambda stored: pa.date32(),
         ),
@@ -119,7 +132,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
         lambda stored: pa.types.is_timestamp(stored) and stored.tz is not None,
         ValueKind(
             f'a time with its offset {_ISO}, such as "2026-01-31T12:30:00Z"',
-            _ALL,
+            ORDERED,
             _timestamp,
             lambda stored: pa.timestamp("us", stored.tz),
         ),
@@ -128,13 +141,13 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
         pa.types.is_timestamp,
         ValueKind(
             f'a date and time without offset {_ISO}, such as "2026-01-31T12:30:00"',
-            _ALL,
+            ORDERED,
             _timestamp,
             lambda stored: pa.timestamp("us"),
         ),
     ),
     (
         pa.types.is_time,
-        ValueKind(f'a time of day {_ISO}, such as "12:30:00"', _ALL, _time, lambda stored: pa.time64("us")),
+        ValueKind(f'a time of day {_ISO}, such as "12:30:00"', ORDERED, _time, lambda stored: pa.time64("us")),
     ),
 )

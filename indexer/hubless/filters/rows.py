@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.errors import InputError, UnknownField, names_of, one_line
-from hubless.filters.grammar import cut, shown
 from hubless.filters.kinds import kind_of
+from hubless.filters.shown import cut, shown
 from hubless.vectors.arrays import is_list
 from hubless.vectors.free_payload import free_table, is_free
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hubless.filters.words import COMBINATIONS, FIELD, OPERATORS, RESERVED
+from hubless.filters.operators import OPERATORS, RESERVED
+from hubless.filters.words import COMBINATIONS, FIELD
 
 Json = dict[str, Any]
 _VALUE: Json = {
@@ -34,10 +35,10 @@ def filter_schemas(reference: str) -> dict[str, Json]:
 def _condition(value: Json) -> Json:
     taken: dict[str, Json] = {
         FIELD: {"type": "string", "description": "A payload column."},
-        **dict.fromkeys(OPERATORS, value),
-        "in": {"type": "array", "items": value, "description": "One of these."},
-        "exists": {"type": "boolean", "description": "True: there is a value."},
-        "prefix": {"type": "string", "description": "A string begins so."},
+        **{
+            name: asked.argument.schema(value) | {"description": f"The value {asked.says}."}
+            for name, asked in OPERATORS.items()
+        },
     }
     return {
         "description": "What is asked of a payload column: all operators have to hold.",

@@ -1,9 +1,4 @@
-"""The words of filters: names that mean something in their JSON."""
-
-from hubless.filters.kinds import EQUALITY, ORDER
+"""The words of filters besides their operators: names that mean something in their JSON."""
 
 FIELD = "field"
 COMBINATIONS = ("and", "or", "not")
-OPERATORS = (*EQUALITY, *ORDER, "exists", "contains", "prefix")
-RESERVED = (*COMBINATIONS, FIELD, *OPERATORS)
-"""Names that short filters do not have."""
