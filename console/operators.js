@@ -9,5 +9,6 @@ export const OPERATORS = [
   {"name": "lte", "sign": "≤", "families": ["ordered", "text"]},
   {"name": "contains", "sign": "contains", "families": ["list"]},
   {"name": "prefix", "sign": "begins with", "families": ["text"]},
+  {"name": "suffix", "sign": "ends with", "families": ["text"]},
   {"name": "exists", "sign": "is there", "families": ["boolean", "ordered", "text", "list", "other"]}
 ];

@@ -12,6 +12,7 @@ from pymilvus import DataType, MilvusClient
 from support.filtering import COLUMNS, filters_of
 
 from hubless.filters import parse_filter
+from hubless.filters.operators import OPERATORS
 from hubless.vectors.free_payload import FREE_SCHEMA
 from hubless_milvus.columns import LONGEST_TEXT, MOST_COLUMNS, MOST_ELEMENTS, kept_columns
 from hubless_milvus.expressions import TRANSLATED, Untranslatable, translate
@@ -208,6 +209,13 @@ def test_column_that_is_not_kept_is_named():
     parsed = parse_filter({"or": [{"field": "in", "eq": 1}, {"field": "text", "exists": True}]}, TABLE.schema)
     with pytest.raises(Untranslatable, match="'text'"):
         translate(parsed, TABLE.schema, {"in": "payload_in"})
+
+
+@pytest.mark.parametrize("asks", sorted(set(OPERATORS) - set(TRANSLATED)))
+def test_operator_without_words_in_milvus_names_its_column(asks):
+    parsed = parse_filter({"field": "text", asks: "a"}, TABLE.schema)
+    with pytest.raises(Untranslatable, match="'text'"):
+        translate(parsed, TABLE.schema, {"text": "payload_text"})
 
 
 def test_least_number_in_a_list_is_refused_as_older_milvus_cannot_read_it():

@@ -52,6 +52,7 @@ TABLE = pa.table(
         ({"field": "f", "exists": True}, [0, 1, 3, 4]),
         ({"field": "s", "prefix": ""}, [0, 1, 3, 4]),
         ({"field": "s", "prefix": "a"}, [0, 3]),
+        ({"field": "s", "suffix": "b"}, [3, 4]),
         ({"field": "s", "exists": False}, [2]),
         ({"field": "l", "contains": "x"}, [0, 4]),
         ({"field": "l", "exists": True}, [0, 1, 3, 4]),

@@ -36,6 +36,7 @@ CASES = [
     ({"field": "title", "exists": True}, [0, 1]),
     ({"field": "title", "exists": False}, [2, 3, 4, 5, 6]),
     ({"field": "title", "prefix": "B"}, [0]),
+    ({"field": "title", "suffix": "oat"}, [0, 1]),
     ({"field": "tags", "contains": "sea"}, [0]),
     ({"field": "tags", "contains": 7}, [0, 5]),
     ({"field": "tags", "exists": True}, [0, 1, 5]),

@@ -375,6 +375,8 @@ export interface components {
             ne?: components["schemas"]["FilterValue"];
             /** @description The value begins with it. */
             prefix?: string;
+            /** @description The value ends with it. */
+            suffix?: string;
         };
         /** @description The filter does not hold. */
         FilterNot: {

@@ -132,6 +132,7 @@ _TABLE = (
         free.holding,
     ),
     _of_text("prefix", "begins with", pc.starts_with, str.startswith),
+    _of_text("suffix", "ends with", pc.ends_with, str.endswith),
     Operator(
         "exists",
         "is there",
