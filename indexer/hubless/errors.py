@@ -88,7 +88,7 @@ class DuplicateIds(InputError):
 
 
 class NoEncoder(InputError):
-    """A text was given to a collection that has no encoder."""
+    """A text or a picture was given to a collection that has no encoder for it."""
 
     code = "no_encoder"
 
@@ -110,7 +110,7 @@ class UnknownWords(InputError):
 
 
 class TextRefused(InputError):
-    """The encoder of the collection does not take the text, such as one that is too long for its model."""
+    """The encoder of the collection does not take the text or picture, such as one that is too long for its model."""
 
     code = "text_refused"
 

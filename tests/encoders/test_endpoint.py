@@ -1,15 +1,18 @@
 import contextlib
 import threading
+from base64 import b64decode
+from io import BytesIO
 
 import numpy as np
 import pytest
+from PIL import Image, ImageColor
 from support import catalogs
 from support.dripping import DRIPS, HANDSHAKE, dripping
 from support.embeddings import data, embeddings, right
 
 from hubless.encoders import load_encoder
 from hubless.encoders.endpoint import Breaker
-from hubless.errors import EncoderFailed, EncoderTimeout, InputError, TextRefused
+from hubless.errors import EncoderFailed, EncoderTimeout, InputError, NoEncoder, TextRefused
 
 DIM = catalogs.DIM
 TEXTS = ["amber birch", "cedar", "delta ember"]
@@ -243,8 +246,8 @@ def test_breaker_lets_one_call_through_when_its_time_is_over():
 
 
 FIELDS = (
-    "type, dim, url, model, dimensions, api_key_env, timeout, retries, connections, batch, cache, breaker_failures, "
-    "breaker_seconds"
+    "type, dim, url, model, dimensions, api_key_env, timeout, retries, connections, batch, cache, pictures, "
+    "breaker_failures, breaker_seconds"
 )
 OWN = "expected a variable of the encoder's own"
 
@@ -274,3 +277,57 @@ def test_fields_are_replaced_and_another_type_replaces_all(server, encoder, tmp_
     assert (changed.url, changed.model) == ("http://staging/v1", "words")
     other = load_encoder(tmp_path, DIM, {"type": "sentence-transformers", "model": "other"}).description
     assert (other.model, other.prompt) == ("other", None)
+
+
+COLOURS = ["red", "lime", "blue", "white", "black", "gray", "navy", "teal", "olive"]
+
+
+def picture_of(colour, format="PNG"):
+    written = BytesIO()
+    Image.new("RGB", (8, 6), colour).save(written, format)
+    return written.getvalue()
+
+
+def seen(body):
+    """Answers to pictures with the number of each among COLOURS."""
+    assert body.get("modality", "image") == "image"
+    given = [each["image"] if isinstance(each, dict) else each.partition(",")[2] for each in body["input"]]
+    pixels = [Image.open(BytesIO(b64decode(each))).convert("RGB").getpixel((0, 0)) for each in given]
+    known = {ImageColor.getrgb(colour): number for number, colour in enumerate(COLOURS)}
+    return 200, data(*([1.0 + known[pixel]] + [1.0] * (DIM - 1) for pixel in pixels))
+
+
+@pytest.mark.parametrize("form", ["jina", "infinity"])
+def test_pictures_are_sent_as_they_are_in_the_form_of_the_endpoint_and_in_small_calls(server, encoder, form, tmp_path):
+    server.answer = seen
+    asking = encoder(pictures=form)
+    asking.check_pictures()
+    path = tmp_path / "first.png"
+    path.write_bytes(picture_of(COLOURS[0]))
+    inputs = [asking.picture_input(each) for each in [path, *map(picture_of, COLOURS[1:])]]
+    np.testing.assert_array_equal(asking.encode_pictures(inputs, 20)[:, 0], np.arange(1, 10))
+    assert [len(body["input"]) for _, body in server.asked] == [8, 1]
+    assert asking.encode_pictures([]).shape == (0, DIM)
+
+
+@pytest.mark.parametrize("format", ["JPEG", "PNG", "WEBP", "GIF"])
+def test_infinity_is_told_what_kind_of_picture_it_is(encoder, format):
+    data_url = encoder(pictures="infinity").picture_input(picture_of("red", format))
+    assert data_url.startswith(f"data:image/{format.lower()};base64,")
+    assert b64decode(data_url.partition(",")[2]) == picture_of("red", format)
+
+
+def test_endpoint_takes_pictures_only_if_its_description_says_so(encoder):
+    asking = encoder()
+    for ask in (asking.check_pictures, lambda: asking.picture_input(b""), lambda: asking.encode_pictures([])):
+        with pytest.raises(NoEncoder, match="an endpoint whose description has no field pictures"):
+            ask()
+    with pytest.raises(InputError, match="image: expected a picture as JPEG"):
+        encoder(pictures="jina").picture_input(b"<svg/>", "image")
+
+
+def test_picture_that_the_endpoint_refuses_is_named_as_one(server, encoder):
+    server.answer = lambda body: (422, {"error": {"message": "too small"}})
+    asking = encoder(pictures="jina")
+    with pytest.raises(TextRefused, match=r'picture: expected one that .* takes, got status 422 of it, "too small"'):
+        asking.encode_pictures([asking.picture_input(picture_of("red"))])

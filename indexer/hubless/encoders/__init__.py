@@ -12,7 +12,9 @@ from hubless.encoders.bag_of_words import tokenise as tokenise
 from hubless.encoders.base import ENCODER_FILE as ENCODER_FILE
 from hubless.encoders.base import DescribedEncoder, brief
 from hubless.encoders.base import Encoder as Encoder
+from hubless.encoders.base import PictureEncoder as PictureEncoder
 from hubless.encoders.base import Unusable as Unusable
+from hubless.encoders.base import for_pictures as for_pictures
 from hubless.encoders.endpoint import Endpoint as Endpoint
 from hubless.encoders.folder_model import FolderModel as FolderModel
 from hubless.encoders.onnx_model import OnnxModel as OnnxModel

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hubless.errors import EncoderFailed, InputError, storage_errors
+from hubless.errors import EncoderFailed, InputError, NoEncoder, storage_errors
 from hubless.forks import in_each_process
 from hubless.vectors.arrays import F32
 
@@ -44,6 +44,30 @@ class Encoder(Protocol):
         """Write the encoder into an existing folder."""
 
 
+@runtime_checkable
+class PictureEncoder(Encoder, Protocol):
+    """An encoder that may take pictures too. Texts and pictures share its space."""
+
+    def check_pictures(self) -> None:
+        """Raise `NoEncoder` if it takes no pictures, and `InputError` if it cannot encode them on this machine."""
+
+    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> Any:
+        """Return what `encode_pictures` takes of a picture. Several threads may do so at once.
+
+        Raises `InputError` for what `read_picture` refuses, and `NoEncoder` if it takes no pictures.
+        """
+
+    def encode_pictures(self, inputs: Sequence[Any], seconds: float | None = None) -> F32:
+        """Return (m, d) vectors of what `picture_input` returned. `seconds` limits the time of a remote encoder."""
+
+
+def for_pictures(encoder: Encoder | None) -> PictureEncoder:
+    """Return an encoder that may take pictures. Raises `NoEncoder` for any other."""
+    if isinstance(encoder, PictureEncoder):
+        return encoder
+    raise NoEncoder("picture", "a collection whose encoder takes pictures", "one whose encoder takes texts only")
+
+
 def checked(vectors: Any, count: int, dim: int) -> F32:
     """Check the answer of a foreign encoder, or raise `EncoderFailed`, and return it as (m, d) float32."""
     try:
@@ -52,7 +76,7 @@ def checked(vectors: Any, count: int, dim: int) -> F32:
     except (TypeError, ValueError, OverflowError) as error:
         raise EncoderFailed("it answered with something else than vectors of one dimension") from error
     if array.ndim != 2 or len(array) != count:
-        raise EncoderFailed(f"it answered with an array of shape {array.shape} to {count} texts")
+        raise EncoderFailed(f"it answered with an array of shape {array.shape} to {count}")
     if array.shape[1] != dim:
         raise EncoderFailed(f"it answered with {array.shape[1]} dimensions, the collection has {dim}")
     if not np.isfinite(array).all():

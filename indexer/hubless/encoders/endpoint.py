@@ -5,8 +5,10 @@ import logging
 import os
 import threading
 import weakref
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -16,9 +18,10 @@ from pydantic import Field, field_validator
 
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
 from hubless.encoders.http import WEB_SCHEMES, by, http_transport
-from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, TextRefused
+from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
 from hubless.forks import in_each_process, left_to_parent
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import read_picture
 
 if TYPE_CHECKING:
     import httpx
@@ -57,6 +60,9 @@ class EndpointDescription(EncoderDescription):
     connections: int = Field(default=8, ge=1, description="Most connections that are open at a time.")
     batch: int = Field(default=256, ge=1, description="Most texts in one call.")
     cache: int = Field(default=1000, ge=0, description="Recent texts of which the vectors are kept.")
+    pictures: Literal["jina", "infinity"] | None = Field(
+        default=None, description="The form in which it takes pictures: Jina's, Infinity's; none if not given."
+    )
     breaker_failures: int = Field(default=5, ge=1, description="Failures in a row, after which it is left alone.")
     breaker_seconds: float = Field(default=10, gt=0, description="Seconds that it is left alone.")
 
@@ -76,6 +82,17 @@ class EndpointDescription(EncoderDescription):
         if parts.username or parts.password:
             raise ValueError("no password in it: name a variable in api_key_env")
         return url.rstrip("/")
+
+
+PICTURES_AT_ONCE = 8
+"""Most pictures in one call: each may have megabytes."""
+_MEDIA_TYPES = {b"\xff\xd8": "jpeg", b"\x89P": "png", b"RI": "webp", b"GI": "gif"}
+"""By the first two bytes of a file that is known to be one of them."""
+_PICTURE_FORMS: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
+    "jina": lambda data: {"input": [{"image": each.partition(",")[2]} for each in data]},
+    "infinity": lambda data: {"input": list(data), "modality": "image"},
+}
+"""Data URLs of pictures → what stands in the request."""
 
 
 class Breaker:
@@ -120,7 +137,7 @@ class Breaker:
 
 
 class Endpoint(DescribedEncoder):
-    """Sends texts as they are, in batches, and takes the vectors as they come."""
+    """Sends texts and pictures as they are, in batches, and takes the vectors as they come."""
 
     def __init__(self, description: EndpointDescription) -> None:
         super().__init__(description)
@@ -154,18 +171,43 @@ class Endpoint(DescribedEncoder):
         for start in range(0, len(wanted), self.description.batch):
             some = wanted[start : start + self.description.batch]
             # copies: a row of the matrix would keep the whole matrix in memory
-            vectors = {text: row.copy() for text, row in zip(some, self._ask(some, ends), strict=True)}
+            answer = self._ask({"input": some}, len(some), "text", ends)
+            vectors = {text: row.copy() for text, row in zip(some, answer, strict=True)}
             known |= vectors
             if self.description.cache:
                 with self._lock:
                     self._recent.update(vectors)
         return np.stack([known[text] for text in texts])
 
-    def _ask(self, texts: list[str], ends: float | None) -> F32:
+    def check_pictures(self) -> None:
+        self.check()
+        self._form()
+
+    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> str:
+        """Return a data URL of the file as it is: the endpoint has a preprocessing of its own."""
+        self._form()
+        read_picture(picture, parameter)
+        content = picture if isinstance(picture, bytes) else picture.read_bytes()
+        return f"data:image/{_MEDIA_TYPES[content[:2]]};base64,{b64encode(content).decode()}"
+
+    def encode_pictures(self, inputs: Sequence[str], seconds: float | None = None) -> F32:
+        form = self._form()
+        ends = None if seconds is None else monotonic() + seconds
+        parts = [inputs[start : start + PICTURES_AT_ONCE] for start in range(0, len(inputs), PICTURES_AT_ONCE)]
+        found = [self._ask(form(part), len(part), "picture", ends) for part in parts]
+        return np.concatenate([np.empty((0, self.dim), np.float32), *found])
+
+    def _form(self) -> Callable[[Sequence[str]], dict[str, Any]]:
+        if (name := self.description.pictures) is None:
+            expected = "a collection whose encoder takes pictures"
+            raise NoEncoder("picture", expected, "an endpoint whose description has no field pictures")
+        return _PICTURE_FORMS[name]
+
+    def _ask(self, asked: dict[str, Any], count: int, noun: str, ends: float | None) -> F32:
         if not self._breaker.allows():
             raise EncoderFailed(f"it failed {self.description.breaker_failures} times in a row and is left alone")
         try:
-            vectors = self._vectors(texts, ends)
+            vectors = self._vectors(asked, count, noun, ends)
         except _CutShort:
             raise
         except EncoderFailed as error:
@@ -176,20 +218,20 @@ class Endpoint(DescribedEncoder):
             log.info("encoder %s answers again", self.description.url)
         return vectors
 
-    def _vectors(self, texts: list[str], ends: float | None) -> F32:
-        content = self._post(texts, ends)
+    def _vectors(self, asked: dict[str, Any], count: int, noun: str, ends: float | None) -> F32:
+        content = self._post(asked, count, noun, ends)
         try:
             data = json.loads(content)["data"]
             by_index = {item["index"]: item["embedding"] for item in data}
-            rows = [by_index[index] for index in range(len(texts))]
-            complete = len(data) == len(texts)
+            rows = [by_index[index] for index in range(count)]
+            complete = len(data) == count
         except (ValueError, TypeError, LookupError, RecursionError) as error:
-            raise EncoderFailed("its answer is not JSON of one embedding for each text") from error
+            raise EncoderFailed(f"its answer is not JSON of one embedding for each {noun}") from error
         if not complete:
-            raise EncoderFailed(f"it answered with {len(data)} embeddings to {len(texts)} texts")
-        return checked(rows, len(texts), self.dim)
+            raise EncoderFailed(f"it answered with {len(data)} embeddings to {count} {noun}s")
+        return checked(rows, count, self.dim)
 
-    def _post(self, texts: list[str], ends: float | None) -> bytes:
+    def _post(self, inputs: dict[str, Any], count: int, noun: str, ends: float | None) -> bytes:
         import httpx
 
         from hubless.encoders.in_time import in_time
@@ -200,16 +242,16 @@ class Endpoint(DescribedEncoder):
             left, late = remaining, _CutShort
         if left <= 0:
             raise late("there was no time left to ask it")
-        body: dict[str, Any] = {"model": self.description.model, "input": texts}
+        body: dict[str, Any] = {"model": self.description.model, **inputs}
         if self.description.dimensions:
             body["dimensions"] = self.description.dimensions
-        most = _BYTES_BESIDE + _BYTES_A_NUMBER * len(texts) * self.dim
+        most = _BYTES_BESIDE + _BYTES_A_NUMBER * count * self.dim
         content = bytearray()
         asked = partial(self._http.stream, "POST", "embeddings", json=body, headers=self._headers(), timeout=left)
         try:
             with in_time(left), asked() as response:
                 if response.status_code != 200:
-                    raise self._refusal(response, len(texts))
+                    raise self._refusal(response, count, noun)
                 for part in response.iter_bytes():
                     content += part
                     if len(content) > most:
@@ -222,8 +264,8 @@ class Endpoint(DescribedEncoder):
             raise EncoderFailed(f"it cannot be reached{by(self.description.url)}") from error
         return bytes(content)
 
-    def _refusal(self, response: "httpx.Response", texts: int) -> HublessError:
-        """Return our error for an error answer: `TextRefused` if it is over the texts, and else `EncoderFailed`."""
+    def _refusal(self, response: "httpx.Response", count: int, noun: str) -> HublessError:
+        """Return our error for an error answer: `TextRefused` if it is over the inputs, and else `EncoderFailed`."""
         content = bytearray()
         for part in response.iter_bytes():
             content += part
@@ -236,7 +278,7 @@ class Endpoint(DescribedEncoder):
             return EncoderFailed(answered + (f": {hint}" if (hint := _OF_THE_DESCRIPTION.get(status)) else ""))
         if field and not field.startswith("input"):
             return EncoderFailed(f"{answered} about {field}{quoted}")
-        parameter, expected = ("text", "one") if texts == 1 else ("texts", "such")
+        parameter, expected = (noun, "one") if count == 1 else (f"{noun}s", "such")
         takes = f"{expected} that the collection's encoder takes"
         return TextRefused(parameter, takes, f"status {status} of it{quoted}")
 

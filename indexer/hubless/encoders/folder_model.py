@@ -4,17 +4,18 @@ import importlib.util
 import json
 import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import Field
 
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, check_texts, checked, named
-from hubless.errors import EncoderFailed, InputError, UnknownWords, how_to_install, one_line
+from hubless.errors import EncoderFailed, InputError, NoEncoder, UnknownWords, how_to_install, one_line
 from hubless.vectors.arrays import F32
 
+T = TypeVar("T")
 TOKENISER_FILE = "tokenizer.json"
 log = logging.getLogger("hubless.encoders")
 
@@ -59,11 +60,15 @@ class FolderModel(DescribedEncoder):
         """Return True if a short text takes less than handing it to a thread. Loading takes longer."""
         return self.quick_when_loaded and self._loaded is not None
 
-    def check(self) -> None:
+    def check_packages(self) -> None:
+        """Raise `InputError` that says what to install, if anything is missing."""
         kind = self.description.type
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
             expected = f"the packages {' and '.join(self.packages)}: {how_to_install(kind)}"
             raise InputError("encoder, type", expected, f"{kind!r} without {' and '.join(missing)}")
+
+    def check(self) -> None:
+        self.check_packages()
         found = self._model().dim
         if found != self.dim:
             path = self.description.path
@@ -73,13 +78,7 @@ class FolderModel(DescribedEncoder):
         check_texts(texts)
         if not texts:
             return np.empty((0, self.dim), np.float32)
-        try:
-            vectors = _in_batches(self._model(), texts)
-        except Exception as error:
-            log.exception("encoder %s failed", self.description.path)
-            # no more than that: a client may read it
-            why = "the log of the server says why" if isinstance(error, InputError) else type(error).__name__
-            raise EncoderFailed(f"model {Path(self.description.path).name}: {why}") from error
+        vectors = self.guarded(lambda: _in_batches(self._model(), texts))
         if (unknown := np.flatnonzero(~vectors.any(axis=1))).size:
             number = int(unknown[0])
             raise UnknownWords(named(number, texts), "at least one word that the model knows", brief(texts[number]))
@@ -96,15 +95,28 @@ class FolderModel(DescribedEncoder):
     def _read(self) -> LoadedModel:
         """Load the model. `InputError` names a file that is missing or damaged."""
 
+    def guarded(self, work: Callable[[], T]) -> T:
+        """Return what work returns. A failure of the model goes into the log; `EncoderFailed` says no more of it."""
+        try:
+            return work()
+        except NoEncoder:
+            raise
+        except Exception as error:
+            log.exception("encoder %s failed", self.description.path)
+            # no more than that: a client may read it
+            why = "the log of the server says why" if isinstance(error, InputError) else type(error).__name__
+            raise EncoderFailed(f"model {Path(self.description.path).name}: {why}") from error
+
     def _model(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                self._loaded = self._read_soundly()
+                self._loaded = self.read_soundly(self._read)
             return self._loaded
 
-    def _read_soundly(self) -> LoadedModel:
+    def read_soundly(self, read: Callable[[], T]) -> T:
+        """Return what is read of the model. Whatever goes wrong becomes an `InputError` that names its folder."""
         try:
-            return self._read()
+            return read()
         except InputError:
             raise
         except Exception as error:  # a package that cannot be imported, a configuration of other types, no memory

@@ -1,4 +1,4 @@
-"""A transformer in ONNX: onnxruntime runs it on the processor, without torch."""
+"""A transformer in ONNX, or a pair for texts and pictures: onnxruntime runs it on the processor, without torch."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,16 +8,19 @@ import numpy as np
 from pydantic import Field
 
 from hubless.encoders import folder_model
+from hubless.encoders.base import checked
 from hubless.encoders.folder_model import wrong_file
-from hubless.errors import InputError, one_line
+from hubless.encoders.onnx_files import load_graph, picture_graph, text_graph
+from hubless.encoders.onnx_pictures import POOLED, PictureGraph
+from hubless.errors import InputError, NoEncoder, one_line
 from hubless.forks import left_to_parent
 from hubless.vectors.arrays import F32
-
-GRAPHS = ("model.onnx", "onnx/model.onnx")
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _POOLED = "sentence_embedding"
 """Output of a graph that was exported with pooling and all that follows it."""
+_PADDED = ("siglip", "siglip2")
+"""Kinds of models that were trained on texts of one length, filled up with padding that counts."""
 
 
 def _mean(tokens: F32, mask: F32) -> F32:
@@ -53,13 +56,16 @@ class OnnxDescription(folder_model.FolderDescription):
 
     type: Literal["onnx"] = "onnx"
     file: str | None = Field(
-        default=None, description="The graph in the folder; model.onnx or onnx/model.onnx if not given."
+        default=None, description="The graph in the folder; that of texts of a pair, or model.onnx, if not given."
+    )
+    picture_file: str | None = Field(
+        default=None, description="The graph of pictures; the other half of the pair if not given."
     )
     pooling: Literal["mean", "cls", "lasttoken"] | None = Field(
         default=None, description="How vectors of tokens become one; as 1_Pooling/config.json says if not given."
     )
     normalize: bool | None = Field(
-        default=None, description="Whether vectors get length 1; as modules.json says if not given."
+        default=None, description="Whether vectors get length 1; those of a pair do, else as modules.json says."
     )
     max_seq_length: int | None = Field(
         default=None, ge=1, description="Tokens of a text that are read; as the model's files say if not given."
@@ -76,14 +82,44 @@ class OnnxModel(folder_model.FolderModel):
     quick_when_loaded = False
 
     description: OnnxDescription
+    _pictures: PictureGraph | None = None
 
     def renew(self) -> None:
         super().renew()
-        left_to_parent(self._loaded)  # its threads are gone in a forked process
-        self._loaded = None
+        for session in (self._loaded, self._pictures):
+            left_to_parent(session)  # its threads are gone in a forked process
+        self._loaded = self._pictures = None
+
+    def check_pictures(self) -> None:
+        self.check_packages()
+        if (found := self._picture_half().dim) != self.dim:
+            path = self.description.path
+            raise InputError("encoder, path", f"a graph of pictures of {self.dim} dimensions", f"{path} with {found}")
+
+    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> F32:
+        return self.guarded(self._picture_half).picture_input(picture, parameter)
+
+    def encode_pictures(self, inputs: Sequence[F32], seconds: float | None = None) -> F32:
+        if not inputs:
+            return np.empty((0, self.dim), np.float32)
+        return checked(self.guarded(lambda: self._picture_half().vectors(inputs)), len(inputs), self.dim)
 
     def _read(self) -> "OnnxGraph":
         return OnnxGraph(self.description)
+
+    def _picture_half(self) -> PictureGraph:
+        with self._lock:
+            if self._pictures is None:
+                self._pictures = self.read_soundly(self._read_pictures)
+            return self._pictures
+
+    def _read_pictures(self) -> PictureGraph:
+        wanted, folder = self.description, Path(self.description.path)
+        file = picture_graph(folder, wanted.file, wanted.picture_file)
+        if file is None:
+            expected = "a collection whose encoder takes pictures"
+            raise NoEncoder("picture", expected, "a model without a graph of pictures")
+        return PictureGraph(file, folder, wanted.threads, normalise=wanted.normalize is not False)
 
 
 class OnnxGraph:
@@ -91,25 +127,31 @@ class OnnxGraph:
 
     def __init__(self, wanted: OnnxDescription) -> None:
         folder = Path(wanted.path)
-        names = [wanted.file] if wanted.file else [name for name in GRAPHS if (folder / name).is_file()] or [GRAPHS[0]]
-        file = folder_model.existing(folder / names[0])
+        file, is_half = text_graph(folder, wanted.file)
+        beside = file.parent if (file.parent / folder_model.TOKENISER_FILE).is_file() else folder
         bert = folder_model.read_object(folder / "sentence_bert_config.json")
         self._lower = bool(bert.get("do_lower_case"))
-        self._tokeniser = folder_model.read_tokeniser(folder)
-        if most := wanted.max_seq_length or bert.get("max_seq_length") or _longest(folder):
-            self._tokeniser.enable_truncation(max_length=int(most))
-        self._padding = self._tokeniser.token_to_id("[PAD]") or self._tokeniser.token_to_id("<pad>") or 0
-        self._session = _session(file, wanted.threads)
-        self._inputs = {given.name: _integer(given.type) for given in self._session.get_inputs()}
-        if "input_ids" not in self._inputs or not set(self._inputs) <= set(_INPUTS):
+        self._tokeniser = folder_model.read_tokeniser(beside)
+        self._padding = _padding(beside, self._tokeniser)
+        self._session = load_graph(file, wanted.threads)
+        given = self._session.get_inputs()
+        self._inputs = {one.name: _integer(one.type) for one in given}
+        self._ids = given[0].name if is_half and len(given) == 1 else _INPUTS[0]
+        if self._ids not in self._inputs or not set(self._inputs) <= {self._ids, *_INPUTS}:
             received = f"{file} with {', '.join(self._inputs)}"
             raise wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
+        rows, self._width = (size if isinstance(size, int) else None for size in given[0].shape)
+        most = wanted.max_seq_length or bert.get("max_seq_length") or _longest(beside, folder)
+        if is_half and folder_model.read_object(folder / "config.json").get("model_type") in _PADDED:
+            self._width = self._width or most
+        if most := self._width or most:
+            self._tokeniser.enable_truncation(max_length=int(most))
+        self.batch = rows or wanted.batch
         outputs = [output.name for output in self._session.get_outputs()]
-        self._output = _POOLED if _POOLED in outputs else outputs[0]
-        self.batch = wanted.batch
+        self._output = next((name for name in (POOLED if is_half else (_POOLED,)) if name in outputs), outputs[0])
         self.prompt = folder_model.own_prompt(folder) if wanted.prompt is None else wanted.prompt
         modules = folder_model.module_names(folder)
-        self._normalise = "Normalize" in modules if wanted.normalize is None else wanted.normalize
+        self._normalise = (is_half or "Normalize" in modules) if wanted.normalize is None else wanted.normalize
         # tells dimensions that the graph leaves open, and whether it runs at all
         first = self._probe(file)
         self._pool = None if first.ndim == 2 else _pooling(folder, wanted, modules, self.prompt)
@@ -126,13 +168,13 @@ class OnnxGraph:
     def _run(self, texts: Sequence[str]) -> tuple[F32, F32]:
         stripped = [text.strip() for text in texts]
         encodings = self._tokeniser.encode_batch_fast([text.lower() for text in stripped] if self._lower else stripped)
-        width = max(1, *(len(encoding.ids) for encoding in encodings))
+        width = self._width or max(1, *(len(encoding.ids) for encoding in encodings))
         ids = np.full((len(texts), width), self._padding)
         types, mask = np.zeros_like(ids), np.zeros_like(ids)
         for row, encoding in enumerate(encodings):
             count = len(encoding.ids)
             ids[row, :count], types[row, :count], mask[row, :count] = encoding.ids, encoding.type_ids, 1
-        arrays = dict(zip(_INPUTS, (ids, mask, types), strict=True))
+        arrays = dict(zip((self._ids, *_INPUTS[1:]), (ids, mask, types), strict=True))
         feed = {name: arrays[name].astype(kind) for name, kind in self._inputs.items()}
         (found,) = self._session.run([self._output], feed)
         return np.asarray(found, np.float32), mask.astype(np.float32)
@@ -148,28 +190,23 @@ class OnnxGraph:
         return found
 
 
-def _session(file: Path, threads: int | None) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
-    # threads that wait must not keep cores from searches
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the package's errors have no base of their own
-        raise wrong_file("a graph that onnxruntime can load", f"{file}: {one_line(error)}") from error
-
-
 def _integer(kind: str) -> type[np.signedinteger[Any]]:
     return np.int32 if kind == "tensor(int32)" else np.int64
 
 
-def _longest(folder: Path) -> int | None:
+def _padding(folder: Path, tokeniser: Any) -> int:
+    said = folder_model.read_object(folder / "tokenizer_config.json").get("pad_token")
+    names = (said.get("content") if isinstance(said, dict) else said, "[PAD]", "<pad>")
+    numbers = (tokeniser.token_to_id(name) for name in names if isinstance(name, str))
+    return next((number for number in numbers if number is not None), 0)
+
+
+def _longest(beside: Path, folder: Path) -> int | None:
     """Return how many tokens the model takes, as sentence-transformers finds it without its own configuration."""
+    config = folder_model.read_object(folder / "config.json")
     found = (
-        folder_model.read_object(folder / "tokenizer_config.json").get("model_max_length"),
-        folder_model.read_object(folder / "config.json").get("max_position_embeddings"),
+        folder_model.read_object(beside / "tokenizer_config.json").get("model_max_length"),
+        config.get("max_position_embeddings", (config.get("text_config") or {}).get("max_position_embeddings")),
     )
     # "no limit" is written as 10³⁰
     limits = [int(limit) for limit in found if isinstance(limit, int | float) and 0 < limit < 2**31]
