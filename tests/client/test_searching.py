@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import dataclasses
+import inspect
 import struct
 from array import array
 from collections.abc import Sequence
@@ -15,7 +16,8 @@ from support import catalogs
 from support.wire import ANSWER, BATCH, HIT, Server, problem, sent
 
 import hubless_client
-from hubless_client import AsyncClient, CannotSend, Client, Explanation, Query
+from hubless_client import AsyncClient, CannotSend, Client, Explanation, Query, QueryOptions
+from hubless_service.http.requests import QueryRequest, fields_of
 
 FLOATS = struct.pack("<2f", 1.5, -2.0)
 BASE64 = base64.b64encode(FLOATS).decode()
@@ -247,3 +249,20 @@ def test_what_is_left_out_is_counted(ask):
     assert len(page.findall("div/table")) == 5
     assert page.find("p").text == "2 more queries"
     assert tables(asked(ask)).find("table/tbody").text is None
+
+
+@pytest.mark.parametrize("method", ["query", "query_batch"])
+def test_signature_shows_each_option_of_a_query(method):
+    shown = inspect.signature(getattr(Client, method)).parameters
+    assert set(QueryOptions.__annotations__) <= set(shown)
+
+
+def test_options_are_the_fields_of_a_query_over_http():
+    sent = {"with" if name.startswith("with_") else name for name in QueryOptions.__annotations__}
+    assert sent == fields_of(QueryRequest) - {"vector", "text", "id", "timeout_ms", "min_seq"}
+
+
+@pytest.mark.parametrize("ask_for", [lambda: Query(text="sad", lmit=3), lambda: Query(text="sad", request_id="a")])
+def test_option_that_there_is_not_is_refused_and_the_known_are_listed(ask_for):
+    with pytest.raises(TypeError, match=r"unexpected option '(lmit|request_id)'; known: limit, skip, strength"):
+        ask_for()

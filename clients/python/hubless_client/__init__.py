@@ -80,7 +80,7 @@ from hubless_client.insights import (
 )
 from hubless_client.points import Page, Point, Points
 from hubless_client.probes import Health
-from hubless_client.query import Query
+from hubless_client.query import Query, QueryOptions
 from hubless_client.retries import Retries
 from hubless_client.scores import Reranked, RerankedHit, ScoresInfo
 from hubless_client.uploading import aupload, upload
@@ -184,6 +184,7 @@ __all__ = [
     "ProjectedTarget",
     "ProjectionInfo",
     "Query",
+    "QueryOptions",
     "RankingHubness",
     "RankingOccurrence",
     "Reranked",

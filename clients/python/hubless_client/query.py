@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from hubless_client.bodies import in_base64, wanted
 from hubless_client.errors import CannotSend
 from hubless_client.vectors import VectorLike, pack_one
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryOptions:
-    """Options of a query. The server decides what is None.
+class QueryOptions(TypedDict, total=False):
+    """Options of a query: this is the one list of them. The server decides what is not given, or None.
 
     Attributes
     ----------
@@ -29,78 +28,76 @@ class QueryOptions:
         less likely there; 0 to 1
     min_accuracy : the query gets hits only where this share, at least, is right at first, by the labels of the
         collection; 0 to 0.99
-    explain : whether the hits bring an explanation
+    explain : whether the hits bring an explanation: their raw rank, and how often their target is found
     """
 
-    limit: int | None = None
-    skip: int | None = None
-    strength: float | None = None
-    with_payload: bool | Sequence[str] = False
-    with_vector: bool = False
-    score_threshold: float | None = None
-    params: Mapping[str, Any] | None = None
-    filter: Mapping[str, Any] | None = None
-    group_by: str | None = None
-    diversity: float | None = None
-    min_confidence: float | None = None
-    min_presence: float | None = None
-    min_accuracy: float | None = None
-    explain: bool = False
-
-    def as_members(self) -> dict[str, Any]:
-        """The options that are set, as members of a JSON object."""
-        named = {
-            "limit": self.limit,
-            "skip": self.skip,
-            "strength": self.strength,
-            "with": wanted(self.with_payload, self.with_vector) or None,
-            "score_threshold": self.score_threshold,
-            "params": self.params,
-            "filter": self.filter,
-            "group_by": self.group_by,
-            "diversity": self.diversity,
-            "min_confidence": self.min_confidence,
-            "min_presence": self.min_presence,
-            "min_accuracy": self.min_accuracy,
-            "explain": True if self.explain else None,
-        }
-        return {name: value for name, value in named.items() if value is not None}
-
-    def as_url_params(self) -> dict[str, Any] | None:
-        """The options that are set, as URL parameters. None if a URL cannot carry them."""
-        members = self.as_members()
-        if "params" in members or "filter" in members:
-            return None
-        extras = members.get("with", [])
-        if any("," in extra for extra in extras):
-            return None
-        if self.explain:
-            members["explain"] = "true"
-        return members | ({"with": ",".join(extras)} if extras else {})
+    limit: int | None
+    skip: int | None
+    strength: float | None
+    with_payload: bool | Sequence[str]
+    with_vector: bool
+    score_threshold: float | None
+    params: Mapping[str, Any] | None
+    filter: Mapping[str, Any] | None
+    group_by: str | None
+    diversity: float | None
+    min_confidence: float | None
+    min_presence: float | None
+    min_accuracy: float | None
+    explain: bool
 
 
-@dataclass(frozen=True)
-class Query(QueryOptions):
-    """A vector, shape (d,), a text or the id of a target, and how to search. `QueryOptions` has the other attributes.
+def in_body(options: QueryOptions) -> dict[str, Any]:
+    """Options that are set, as members of a JSON object. Raises `TypeError` naming one that there is not."""
+    if unknown := options.keys() - QueryOptions.__annotations__.keys():
+        raise TypeError(f"query: unexpected option {min(unknown)!r}; known: {', '.join(QueryOptions.__annotations__)}")
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None and value is not False}
+    extras = wanted(given.pop("with_payload", False), given.pop("with_vector", False))
+    return given | ({"with": extras} if extras else {})
+
+
+def in_url(options: QueryOptions) -> dict[str, Any] | None:
+    """Options that are set, as URL parameters. None if a URL cannot carry them."""
+    members = in_body(options)
+    extras = members.get("with", [])
+    if "params" in members or "filter" in members or any("," in extra for extra in extras):
+        return None
+    changed = {"explain": "true", "with": ",".join(extras)}
+    return {name: changed.get(name, value) for name, value in members.items()}
+
+
+@dataclass(frozen=True, init=False)
+class Query:
+    """A vector, shape (d,), a text or the id of a target, and how to search: `options` are those of `QueryOptions`.
 
     Raises
     ------
     CannotSend : none of the three is given, or more than one
     """
 
-    vector: VectorLike | None = None
-    text: str | None = None
-    id: str | int | None = None
+    vector: VectorLike | None
+    text: str | None
+    id: str | int | None
+    options: QueryOptions
 
-    def __post_init__(self) -> None:
-        given = {"vector": self.vector, "text": self.text, "id": self.id}
-        names = [name for name, value in given.items() if value is not None]
+    def __init__(
+        self,
+        vector: VectorLike | None = None,
+        text: str | None = None,
+        id: str | int | None = None,
+        **options: Unpack[QueryOptions],
+    ) -> None:
+        asked = {"vector": vector, "text": text, "id": id}
+        names = [name for name, value in asked.items() if value is not None]
         if len(names) != 1:
             got = " and ".join(names) or "none of them"
             raise CannotSend(f"query: expected either a vector, a text or an id, got {got}")
+        in_body(options)  # refuses what is no option
+        for name, value in {**asked, "options": options}.items():
+            object.__setattr__(self, name, value)
 
     def as_document(self) -> dict[str, Any]:
         """The query as a JSON object, its vector in base64."""
         vector = None if self.vector is None else in_base64(pack_one(self.vector))
-        given = {"vector": vector, "text": self.text, "id": self.id}
-        return {**{name: value for name, value in given.items() if value is not None}, **self.as_members()}
+        asked = {"vector": vector, "text": self.text, "id": self.id}
+        return {name: value for name, value in asked.items() if value is not None} | in_body(self.options)

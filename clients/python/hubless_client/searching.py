@@ -1,14 +1,14 @@
 """The endpoints that search."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Unpack
 
 from hubless_client.bodies import in_base64, in_bytes, in_json, listed
 from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.hits import BatchHits, Hits
 from hubless_client.paths import in_collection
-from hubless_client.query import Query, QueryOptions
+from hubless_client.query import Query, QueryOptions, in_body, in_url
 from hubless_client.sending import ClientMethod
 from hubless_client.vectors import MatrixLike, Packed, VectorLike, pack_many, pack_one
 
@@ -24,22 +24,9 @@ class SearchMethods:
         *,
         text: str | None = None,
         id: str | int | None = None,
-        limit: int | None = None,
-        skip: int | None = None,
-        strength: float | None = None,
-        with_payload: bool | Sequence[str] = False,
-        with_vector: bool = False,
-        score_threshold: float | None = None,
-        params: Mapping[str, Any] | None = None,
-        filter: Mapping[str, Any] | None = None,
-        group_by: str | None = None,
-        diversity: float | None = None,
-        min_confidence: float | None = None,
-        min_presence: float | None = None,
-        min_accuracy: float | None = None,
-        explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
+        **options: Unpack[QueryOptions],
     ) -> Call[Hits]:
         """The best targets for a vector, shape (d,), for a text, or for another target.
 
@@ -49,43 +36,11 @@ class SearchMethods:
         vector : d real numbers: a list, an array, a tensor
         text : for collections with an encoder
         id : of a target: its stored vector is the query, and the target itself is left out
-        limit : number of hits; 10 if None
-        skip : number of the best hits to leave out; 0 if None
-        strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; if None
-            that of the collection, usually 1, and 0 with an id
-        with_payload, with_vector : whether the hits bring them; of payload also the names of some columns
-        score_threshold : leave out hits with a lower score
-        params : search parameters of the collection's index
-        filter : which targets to search
-        group_by : a payload column: only the best hit of each of its values
-        diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
-        min_confidence, min_presence : the query gets no hits if its best hit is less likely right, or a right target is
-            less likely there; 0 to 1
-        min_accuracy : the query gets hits only where this share, at least, is right at first, by the labels of the
-            collection; 0 to 0.99
-        explain : whether the hits bring an explanation: their raw rank, and how often their target is found
+        options : those of `QueryOptions`, such as limit, filter, with_payload
         request_id, timeout : as in every call
         """
-        asked = Query(
-            vector=vector,
-            text=text,
-            id=id,
-            limit=limit,
-            skip=skip,
-            strength=strength,
-            with_payload=with_payload,
-            with_vector=with_vector,
-            score_threshold=score_threshold,
-            params=params,
-            filter=filter,
-            group_by=group_by,
-            diversity=diversity,
-            min_confidence=min_confidence,
-            min_presence=min_presence,
-            min_accuracy=min_accuracy,
-            explain=explain,
-        )
-        if vector is not None and (url_params := asked.as_url_params()) is not None:
+        asked = Query(vector, text, id, **options)
+        if vector is not None and (url_params := in_url(options)) is not None:
             content = in_bytes(pack_one(vector), url_params)
         else:
             content = in_json(asked.as_document())
@@ -99,43 +54,14 @@ class SearchMethods:
         vectors: MatrixLike | None = None,
         *,
         queries: Iterable[Query] | None = None,
-        limit: int | None = None,
-        skip: int | None = None,
-        strength: float | None = None,
-        with_payload: bool | Sequence[str] = False,
-        with_vector: bool = False,
-        score_threshold: float | None = None,
-        params: Mapping[str, Any] | None = None,
-        filter: Mapping[str, Any] | None = None,
-        group_by: str | None = None,
-        diversity: float | None = None,
-        min_confidence: float | None = None,
-        min_presence: float | None = None,
-        min_accuracy: float | None = None,
-        explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
+        **options: Unpack[QueryOptions],
     ) -> Call[BatchHits]:
         """The best targets for many vectors, shape (m, d), or for many `Query` objects, in one request.
 
         The options are those of `query`. They hold for all vectors. Each `Query` has its own.
         """
-        options = QueryOptions(
-            limit=limit,
-            skip=skip,
-            strength=strength,
-            with_payload=with_payload,
-            with_vector=with_vector,
-            score_threshold=score_threshold,
-            params=params,
-            filter=filter,
-            group_by=group_by,
-            diversity=diversity,
-            min_confidence=min_confidence,
-            min_presence=min_presence,
-            min_accuracy=min_accuracy,
-            explain=explain,
-        )
         if queries is None and vectors is not None:
             content, count = _content_of_vectors(pack_many(vectors), options)
         elif queries is not None and vectors is None:
@@ -148,16 +74,16 @@ class SearchMethods:
 
 
 def _content_of_vectors(packed: Packed, options: QueryOptions) -> tuple[Content, int]:
-    if (url_params := options.as_url_params()) is not None:
+    if (url_params := in_url(options)) is not None:
         # The server needs the dimension: two vectors of 384 have as many bytes as three of 256.
         return in_bytes(packed.data, {"dim": packed.dim, **url_params}), packed.rows
-    members = options.as_members()
+    members = in_body(options)
     documents = [{"vector": in_base64(packed.row(i)), **members} for i in range(packed.rows)]
     return in_json({"queries": documents}), packed.rows
 
 
 def _content_of_queries(queries: list[Query], options: QueryOptions) -> tuple[Content, int]:
-    if given := options.as_members():
+    if given := in_body(options):
         raise CannotSend(f"query_batch: expected the options inside of each Query, got {', '.join(given)} beside them")
     for number, query in enumerate(queries):
         if not isinstance(query, Query):

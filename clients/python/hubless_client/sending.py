@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from types import GenericAlias
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, get_args, get_type_hints, overload
 
 from hubless_client.call import Call
 
@@ -124,6 +124,18 @@ def _argument_of_result(make: Callable[..., Any]) -> Any:
 def _returning(result: Any, method: Callable[..., Any]) -> Callable[..., Any]:
     # help(), editors and type hints show what the method gives, not the Call that it sends.
     signature = inspect.signature(method)
-    method.__signature__ = signature.replace(return_annotation=result)  # type: ignore[attr-defined]
+    parameters = [each for given in signature.parameters.values() for each in _unpacked(given)]
+    method.__signature__ = signature.replace(parameters=parameters, return_annotation=result)  # type: ignore[attr-defined]
     method.__annotations__ = {**method.__annotations__, "return": result}
     return method
+
+
+def _unpacked(given: inspect.Parameter) -> list[inspect.Parameter]:
+    # options that stand in one record, `**options: Unpack[Record]`, are shown one by one
+    if given.kind is not inspect.Parameter.VAR_KEYWORD:
+        return [given]
+    (record,) = get_args(given.annotation)
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in get_type_hints(record).items()
+    ]

@@ -1,5 +1,7 @@
 """Queries: one, or a batch."""
 
+from collections.abc import Callable
+from inspect import signature
 from math import inf
 from time import perf_counter
 from typing import Annotated, Any
@@ -7,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import Depends, Response
 
+import hubless
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
 from hubless_service import openapi
@@ -29,6 +32,19 @@ _LIGHT = 2**23
 """Bytes that are not looked for."""
 _CANDIDATES = 10
 """Targets that are ranked for a hit where hits are chosen among them, about."""
+
+_ASKED: dict[str, Callable[[Any], F32 | str | LikeTarget]] = {
+    "vector": lambda vector: vector,
+    "text": lambda text: text,
+    "id": LikeTarget,
+}
+"""The fields of which a query has one, and what is asked by it."""
+_OPTIONS = {
+    name: (field, parameter.default)
+    for name, parameter in signature(hubless.Collection.query).parameters.items()
+    if (field := {"parameters": "params"}.get(name, name)) in {*QueryRequest.model_fields} - {*_ASKED, "limit"}
+}
+"""Options of `Collection.query` that a request may have: the field, and the default, which is not passed on."""
 
 
 async def _room(call: Call) -> None:
@@ -85,42 +101,24 @@ async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: H
 
 def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     """Return the query of a request, or of a part of one."""
-    asked: F32 | str | LikeTarget | None = sent.vector if sent.vector is not None else sent.text
-    if sent.id is not None:
-        asked = LikeTarget(sent.id)
-    if asked is None or (sent.vector is not None) + (sent.text is not None) + (sent.id is not None) > 1:
-        names = [name for name in ("vector", "text", "id") if getattr(sent, name) is not None]
-        raise InputError(f"{where}vector", "either a vector, a text or an id", " and ".join(names) or "none of them")
+    given = {name: value for name in _ASKED if (value := getattr(sent, name)) is not None}
+    if len(given) != 1:
+        raise InputError(f"{where}vector", "either a vector, a text or an id", " and ".join(given) or "none of them")
+    ((name, value),) = given.items()
     limit = settings.default_limit if sent.limit is None else sent.limit
+    deepest = max(settings.max_depth - limit, 0)
+    if sent.skip and sent.skip > deepest:
+        raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", str(sent.skip))
+    if sent.diversity and sent.score_threshold is not None:
+        raise InputError(f"{where}score_threshold", "none beside diversity, which orders hits anew", "one")
     options: dict[str, Any] = {"limit": limit}
-    if sent.strength is not None:
-        options["strength"] = sent.strength
-    if sent.params:
-        options["parameters"] = sent.params
-    if sent.filter is not None:
-        options["filter"] = sent.filter
-    if sent.skip:
-        deepest = max(settings.max_depth - limit, 0)
-        if sent.skip > deepest:
-            raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", str(sent.skip))
-        options["skip"] = sent.skip
-    if sent.explain:
-        options["explain"] = True
-    if sent.group_by is not None:
-        options["group_by"] = sent.group_by
-    if sent.diversity:
-        if sent.score_threshold is not None:
-            raise InputError(f"{where}score_threshold", "none beside diversity, which orders hits anew", "one")
-        options["diversity"] = sent.diversity
-    if sent.min_confidence:
-        options["min_confidence"] = sent.min_confidence
-    if sent.min_presence:
-        options["min_presence"] = sent.min_presence
-    if sent.min_accuracy:
-        options["min_accuracy"] = sent.min_accuracy
+    for option, (field, default) in _OPTIONS.items():
+        chosen = getattr(sent, field)
+        if chosen is not None and chosen != default:
+            options[option] = chosen
     return Query(
         where=where,
-        asked=asked,
+        asked=_ASKED[name](value),
         options=options,
         extras=sent.with_ or NO_EXTRAS,
         score_threshold=sent.score_threshold,
