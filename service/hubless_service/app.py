@@ -32,6 +32,7 @@ from hubless_service.routes import (
     catalogs,
     health,
     page_routes,
+    pictures,
     points,
     reranking,
     scores,
@@ -57,7 +58,7 @@ SERVERS: list[dict[str, Any]] = [
 ]
 ROUTERS = (
     *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes, versions.router),
-    *(catalogs.aliases, scores.router, reranking.router, health.router),
+    *(catalogs.aliases, pictures.router, scores.router, reranking.router, health.router),
 )
 _LOOK_SECONDS = 0.05
 _THREADS = 8

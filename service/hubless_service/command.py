@@ -17,6 +17,9 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes that serve the port; default one a processor.")
     ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Show the targets' pictures that are in this folder.")
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the address as JSON when it listens.")] = False,
 ) -> None:
     """Answer queries over HTTP until you stop it.
@@ -26,4 +29,5 @@ def serve(
     """
     from hubless_service.start import start
 
-    start({"catalog": catalog, "host": host, "port": port, "workers": workers}, announce_json=json_)
+    settings = {"catalog": catalog, "host": host, "port": port, "workers": workers, "pictures": pictures}
+    start(settings, announce_json=json_)

@@ -26,8 +26,8 @@ SEARCHED = ("too_many_requests", "engine_failed", *UNSERVED, "deadline_exceeded"
 READ = ("collection_not_found", *UNSERVED)
 CHANGE = (*BODY, *FIELDS, "forbidden")
 INPUT = (*FIELDS, *VECTORS, *TEXTS)
-_TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."}
-ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": _TAG}}}
+TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."}
+ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": TAG}}}
 """The headers of an answer that can be changed on condition."""
 _ABOUT = "One of the API keys of the server, where it has any."
 KEYS = [

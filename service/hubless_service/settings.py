@@ -2,6 +2,7 @@
 
 import re
 from functools import cached_property
+from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -110,6 +111,10 @@ class Settings(BaseSettings):
     encoders: dict[str, dict[str, Any]] = Field(
         default={}, description="JSON: by collection, fields that replace those of its encoder."
     )
+    pictures: Path | None = Field(
+        default=None,
+        description="Folder with the pictures of targets; {collection} in it stands for the collection's name.",
+    )
     hubness: bool = Field(
         default=True, description="Keep the last 2,048 queries of a collection in memory, for live hubness and drift."
     )
@@ -140,6 +145,7 @@ class Settings(BaseSettings):
     max_batch_hits: ClassVar[int] = 100_000
     max_batch_numbers: ClassVar[int] = 4_000_000
     max_batch_filter_values: ClassVar[int] = 50_000
+    max_pixels: ClassVar[int] = 2048
     max_text: ClassVar[int] = 10_000
     max_query_bytes: ClassVar[int] = 2 * MIB
     max_timeout_ms: ClassVar[int] = 60_000
@@ -223,6 +229,17 @@ class Settings(BaseSettings):
         if self.query_sample and self.query_sample.resolve().is_relative_to(Catalog(self.folder).path):
             raise ValueError(f"HUBLESS_QUERY_SAMPLE: expected a folder outside the catalog, got {self.query_sample}")
         return self
+
+    @field_validator("pictures")
+    @classmethod
+    def _folder_of_pictures(cls, pictures: Path | None) -> Path | None:
+        if pictures is None:
+            return None
+        if find_spec("PIL") is None:
+            raise ValueError(f"pictures need the extra pictures: {how_to_install('pictures')}")
+        if "{collection}" not in str(pictures) and not pictures.is_dir():
+            raise ValueError("expected a folder that is there")
+        return pictures.absolute()
 
     @field_validator("traces")
     @classmethod

@@ -33,6 +33,7 @@ REQUESTS = {
     "collection_not_found": of("songs"),
     "scores_not_found": lambda client: client.get("/v1/scores/none"),
     "point_not_found": lambda client: client.get("/v1/collections/words/points/none"),
+    "picture_not_found": lambda client: client.get("/v1/collections/words/pictures/amber"),
     "method_not_allowed": lambda client: client.get(QUERY),
     "request_timeout": lambda client: client.post(QUERY, content=in_halves(), headers=JSON),
     "cursor_expired": lambda client: client.post("/v1/collections/words/scroll", json={"cursor": OF_OTHER_VERSION}),

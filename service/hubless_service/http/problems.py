@@ -35,6 +35,7 @@ PROBLEM_TYPES = {
     "alias_not_found": ProblemType(404, "There is no such alias"),
     "scores_not_found": ProblemType(404, "There is no such correction of scores"),
     "point_not_found": ProblemType(404, "There is no such point"),
+    "picture_not_found": ProblemType(404, "There is no such picture"),
     "method_not_allowed": ProblemType(405, "The path does not have this method"),
     "request_timeout": ProblemType(408, "The body did not come in time"),
     "point_exists": ProblemType(409, "There is such a point already"),

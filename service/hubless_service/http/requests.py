@@ -209,6 +209,14 @@ class PointRequest(RequestModel):
     min_seq: values.MinSeq = None
 
 
+class PictureRequest(RequestModel):
+    """The URL of a picture."""
+
+    pixels: Annotated[int, values.whole("max_pixels", least=16)] | None = maybe(
+        "Of the longer side at most; 256 if not given."
+    )
+
+
 class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 

@@ -134,7 +134,10 @@ class ObserveRequests:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *self.observer.stamps(scope["path"], trace)]
+                given = list(message.get("headers", ()))
+                said = {name for name, _ in given}  # such as how long a picture may be kept
+                stamps = self.observer.stamps(scope["path"], trace)
+                message["headers"] = [*given, *(stamp for stamp in stamps if stamp[0] not in said)]
             await send(message)
 
         try:

@@ -1,0 +1,92 @@
+"""Thumbnails of the targets' pictures, from one folder and from nowhere else."""
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import Header, Response
+
+import hubless
+from hubless.errors import InputError
+from hubless.vectors.readers.pictures import THUMBNAIL, thumbnail_of
+from hubless_service import openapi
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.requests import PictureRequest
+from hubless_service.http.values import Json
+from hubless_service.routes.route import Call, Held, UrlOf
+from hubless_service.routes.route import router as make_router
+
+log = logging.getLogger("hubless.pictures")
+
+router = make_router("collections")
+PATH_COLUMN = "path"
+"""The payload column with the path of a picture below the folder. Without it the id is the path."""
+_JPEG = "image/jpeg"
+_PICTURE: dict[int | str, Json] = {
+    200: {"content": {_JPEG: {"schema": {"type": "string", "format": "binary"}}}, "headers": {"ETag": openapi.TAG}},
+    304: {"description": "The picture is the one that If-None-Match names."},
+}
+IfNoneMatch = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
+
+# one: pictures wait for each other, and leave the other processors to queries
+_thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
+
+
+@router.get(
+    "/v1/collections/{collection}/pictures/{id:path}",
+    response_class=Response,
+    **openapi.about(
+        "A thumbnail of a target's picture",
+        None,
+        *(*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found", "point_not_found", "picture_not_found"),
+        also=_PICTURE,
+    ),
+)
+async def get_picture(
+    call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: IfNoneMatch = None
+) -> Response:
+    """As JPEG. Needs HUBLESS_PICTURES; the path below that folder is the payload's `path`, or the id."""
+    engine, pixels = call.service.engine, url.pixels or THUMBNAIL
+    folder = call.service.settings.pictures
+    if folder is None:
+        raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
+    path = await engine.run(call.trace, partial(_path_of, held, folder, id), held)
+    try:
+        stat = await asyncio.to_thread(path.stat)
+        tag = f'"{sha256(f"{path} {stat.st_mtime_ns} {stat.st_size} {pixels}".encode()).hexdigest()[:32]}"'
+        kept = {"ETag": tag, "Cache-Control": "private, no-cache"}
+        if if_none_match is not None and tag in if_none_match:
+            return Response(None, 304, kept)
+        left = call.service.settings.default_timeout_ms / 1000
+        making = asyncio.get_running_loop().run_in_executor(_thread, thumbnail_of, path, pixels)
+        return Response(await asyncio.wait_for(making, left), 200, kept, _JPEG)
+    except TimeoutError as error:
+        raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
+    except InputError as error:
+        log.warning('no picture of "%s" in %s: %s', id, held.name, error)
+        raise HttpProblem("picture_not_found", f"The file is no picture to show: {error}.") from error
+    except OSError as error:
+        raise _none() from error
+
+
+def _path_of(held: hubless.Collection, folder: Path, text: str) -> Path:
+    """Return the file of a target's picture. Raise a problem if it is none below the folder."""
+    wanted = held.parts.ids.parse(text)
+    (payload,) = held.payload([held.row(wanted)])
+    named = str((payload or {}).get(PATH_COLUMN) or wanted)
+    root = Path(str(folder).replace("{collection}", held.name)).resolve()
+    try:
+        path = (root / named).resolve(strict=True)  # whatever links stand in between
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _none() from error
+    if not (path.is_relative_to(root) and path.is_file()):
+        raise _none()
+    return path
+
+
+def _none() -> HttpProblem:
+    return HttpProblem("picture_not_found", "There is no file of the target's picture.")

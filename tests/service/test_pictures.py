@@ -1,0 +1,154 @@
+"""Pictures of targets: those of one folder, to those who may read the collection, and nothing else."""
+
+import json
+import os
+from io import BytesIO
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+from support import small
+from support.contract import code_of, problem
+from support.serving import serving_catalog
+
+from hubless_service.settings import Settings
+
+IDS = [
+    "red.png",
+    "dir/blue.jpg",
+    "gone.png",
+    "../secret.png",
+    "/etc/passwd",
+    "text.png",
+    "link.png",
+    "in.png",
+    "bomb.png",
+]
+NAME = "photos"
+READ_KEY, OTHER_KEY = "k" * 20, "o" * 20
+
+
+def write(path, color, size=(600, 400)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, color).save(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures") / "shown"
+    write(folder / "red.png", "red")
+    write(folder / "dir/blue.jpg", "blue")
+    write(folder.parent / "secret.png", "white")
+    (folder / "text.png").write_text("no picture")
+    (folder / "link.png").symlink_to(folder.parent / "secret.png")
+    (folder / "in.png").symlink_to(folder / "red.png")
+    write(folder / "bomb.png", "white", (10_001, 5000))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory):
+    catalog = tmp_path_factory.mktemp("catalog")
+    small.build(catalog, ids=[*IDS, *(f"row {row}" for row in range(len(IDS), small.COUNT))])
+    payload = [{"path": "red.png"}, {"path": "../secret.png"}, {"path": None}, *({} for _ in range(3, small.COUNT))]
+    small.build(catalog, "named", ids=np.arange(small.COUNT), payload=payload)
+    return catalog
+
+
+@pytest.fixture(scope="module")
+def client(catalog, folder, contract):
+    with serving_catalog(catalog, pictures=folder) as url, contract.client(url, timeout=60) as client:
+        yield client
+
+
+def get(client, id, collection=NAME, **options):
+    return client.get(f"/v1/collections/{collection}/pictures/{id}", **options)
+
+
+def shown(answer):
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/jpeg"), answer.text
+    return Image.open(BytesIO(answer.content))
+
+
+@pytest.mark.parametrize(
+    ("id", "color"), [("red.png", (254, 0, 0)), ("dir/blue.jpg", (0, 0, 254)), ("in.png", (254, 0, 0))]
+)
+def test_pictures_are_found_by_ids(client, id, color):
+    picture = shown(get(client, id))
+    assert picture.size == (256, 171)
+    assert picture.getpixel((100, 100)) == color
+
+
+def test_pictures_are_as_small_as_asked_for(client):
+    assert shown(get(client, "red.png", params={"pixels": 60})).size == (60, 40)
+    for wrong in ("15", "2049", "x", '"60"'):
+        assert "pixels: expected a whole number from 16 to 2048" in problem(
+            get(client, "red.png", params={"pixels": wrong})
+        )
+
+
+def test_payload_may_name_the_file(client):
+    assert shown(get(client, 0, "named")).size == (256, 171)
+    for id in (1, 2, 3):
+        problem(get(client, id, "named"), 404, "picture_not_found")
+
+
+@pytest.mark.parametrize(
+    "id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "link.png", "row 20", "bomb.png"]
+)
+def test_nothing_else_is_shown(client, folder, id):
+    answer = get(client, id.replace("../", "..%2F"))
+    assert str(folder.parent) not in problem(answer, 404, "picture_not_found")
+
+
+@pytest.mark.parametrize("id", ["unknown.png", "dir", "", "../../catalog", "red.png/"])
+def test_files_that_are_no_targets_are_not_looked_for(client, id):
+    problem(get(client, id.replace("../", "..%2F")), 404, "point_not_found")
+
+
+def test_unchanged_pictures_are_not_sent_again(client, folder):
+    first = get(client, "red.png")
+    assert first.headers["cache-control"] == "private, no-cache"
+    again = get(client, "red.png", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    assert get(client, "red.png", params={"pixels": 50}).headers["etag"] != first.headers["etag"]
+    os.utime(folder / "red.png", (1, 1))
+    assert get(client, "red.png", headers={"If-None-Match": first.headers["etag"]}).status_code == 200
+
+
+def test_answers_are_for_the_eyes_alone(client):
+    headers = get(client, "red.png").headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_readers_of_other_collections_see_none(catalog, folder, tmp_path):
+    keys = tmp_path / "keys.json"
+    rights = [
+        {"name": name, "key": key, "role": "read", "collections": [name]}
+        for name, key in ((NAME, READ_KEY), ("named", OTHER_KEY))
+    ]
+    keys.write_text(json.dumps({"keys": rights}))
+    with serving_catalog(catalog, pictures=folder, keys_file=keys) as url:
+        path = f"{url}/v1/collections/{NAME}/pictures/red.png"
+        assert code_of(httpx.get(path)) == (401, "unauthenticated")
+        assert code_of(httpx.get(path, headers={"X-API-Key": OTHER_KEY})) == (404, "collection_not_found")
+        assert httpx.get(path, headers={"X-API-Key": READ_KEY}).status_code == 200
+
+
+def test_each_collection_may_have_its_folder(catalog, folder):
+    with serving_catalog(catalog, pictures=folder.parent / "{collection}") as url, httpx.Client(base_url=url) as client:
+        problem(get(client, "red.png"), 404, "picture_not_found")
+        (folder.parent / NAME).symlink_to(folder)
+        assert shown(get(client, "red.png")).size == (256, 171)
+
+
+def test_without_a_folder_the_answer_says_what_to_set(catalog):
+    with serving_catalog(catalog) as url, httpx.Client(base_url=url) as client:
+        assert "HUBLESS_PICTURES" in problem(get(client, "red.png"), 404, "picture_not_found")
+
+
+def test_folders_that_are_missing_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="expected a folder that is there"):
+        Settings(catalog=tmp_path, pictures=tmp_path / "none")
