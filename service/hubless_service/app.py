@@ -165,7 +165,7 @@ def create_app(
     problems.install(app)
     metrics.live.register(ServedGauges(engine))
     metrics.queue = lambda: engine.waiting
-    engine.report(metrics.batches.observe, metrics.failures.inc)
+    engine.report_to(metrics)
     observer, check = Observer(metrics, tracing), None
     # around the routes; the last one added is the outermost
     if keys.wanted:

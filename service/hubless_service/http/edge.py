@@ -2,84 +2,29 @@
 
 uvicorn reads a head of any size, queues any number of requests, and waits for ever for a client that has sent a part of
 a body after its answer. Its parser, llhttp, is strict about where a request ends; this module keeps that parser. All
-names of uvicorn's insides stand here; pyproject.toml bounds its version for them.
+names of uvicorn's insides stand here and in `cycle`; pyproject.toml bounds its version for them.
 """
 
 import asyncio
-import logging
-import re
-import resource
-import sys
-from collections.abc import Callable
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.parse import unquote, unquote_to_bytes
+from urllib.parse import unquote
 
-from httptools import (
-    HttpParserCallbackError,
-    HttpParserError,
-    HttpParserInvalidURLError,
-    HttpParserUpgrade,
-    HttpRequestParser,
-    parse_url,
-)
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, parse_url
 from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from hubless_service.http.cycle import Cycle
+from hubless_service.http.heads import malformed, problem_of, refusal_of, too_large
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.trace import EXCHANGE, REFUSAL
+from hubless_service.http.watch import Watch
 from hubless_service.settings import Settings
-
-Headers = list[tuple[bytes, bytes]]
 
 FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
 """Headers of a proxy that say for whom it asks."""
-_LINE_BYTES = len(b": \r\n")
-# a name, an IPv4 or a bracketed IPv6 address, and perhaps a port; also nothing (RFC 9110, 7.2)
-_HOST = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
-
-
-def malformed(detail: str) -> HttpProblem:
-    """Return the answer to bytes that are no request."""
-    return HttpProblem("malformed_request", detail)
-
-
-def too_large(settings: Settings) -> HttpProblem:
-    """Return the answer to a head beyond the limits."""
-    detail = f"The head of a request may have {settings.max_head_bytes} bytes and {settings.max_headers} headers."
-    return HttpProblem("head_too_large", detail)
-
-
-def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
-    """Return what is wrong with a head that the parser takes (RFC 9112, 3.2 and 6.1; RFC 3986, 2.1), or None."""
-    size, hosts, codings = len(url), list[bytes](), list[bytes]()
-    for name, value in headers:
-        size += len(name) + len(value) + _LINE_BYTES
-        if name == b"host":
-            hosts.append(value)
-        elif name == b"transfer-encoding":
-            codings.append(value.lower())
-    if size > settings.max_head_bytes or len(headers) > settings.max_headers:
-        return too_large(settings)
-    if version == "0.9":
-        return malformed("version: expected HTTP/1.1 or HTTP/1.0, got none")
-    if len(hosts) > 1 or (not hosts and version != "1.0"):
-        return malformed(f"host: expected one header, got {len(hosts)}")
-    if hosts and not _HOST.fullmatch(hosts[0]):
-        return malformed("host: expected a name or an address, and perhaps a port")
-    if codings and (codings != [b"chunked"] or version == "1.0"):
-        return malformed("transfer-encoding: expected chunked, in HTTP/1.1")
-    try:  # the parser takes no other characters than those of ASCII
-        unquote_to_bytes(url.partition(b"?")[0]).decode() if b"%" in url else None
-    except UnicodeDecodeError:
-        return malformed("path: expected UTF-8")
-    return None
-
-
-log = logging.getLogger("hubless.connections")
-
 LEAST_BYTES = 65_536
 """Bytes of its answers that a client has to take in each period, or all if less is left."""
 _AT_ONCE = 16_384  # bytes that are parsed between two looks at the limits
@@ -87,58 +32,6 @@ _LINGER_SECONDS = 2.0
 _FLOOD = 65_536  # bytes that came at once
 _PAUSE_SECONDS = 0.001
 _BODY_TO_FRAMING = 8  # a byte of framing is allowed for so many of a body
-_OTHER_DESCRIPTORS = 64  # that connections leave to the process: its listener, its log, files while they are opened
-_LOOKS = 10  # in the shortest of the times that are watched
-_SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds between two looks
-_SECONDS_BETWEEN_WARNINGS = 60.0
-
-
-class Cycle(RequestResponseCycle):
-    """A request that the app answers."""
-
-    arrived: float  # when the head was read; the request may then wait for others of its connection
-    on_gone: Callable[[], object] | None = None  # called if the client hangs up before it is answered
-    watch: "Watch"
-
-    @property
-    def is_alone(self) -> bool:
-        """Return True if this process answers no other request now."""
-        return self.watch.busy <= 1
-
-    def whole_body(self) -> bytes | None:
-        """Return the body, if all of it has come and nobody has asked for a part of it."""
-        if self.more_body or self.disconnected:
-            return None
-        body, self.body = bytes(self.body), bytearray()
-        self.message_event.clear()
-        return body
-
-    async def answer(self, status: int, headers: Headers, body: bytes) -> None:
-        """Send a whole answer in one write, which costs less than messages. Nothing of a client's is in its headers."""
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if self.disconnected:
-            return
-        self.response_started = self.response_complete = True
-        lines = [STATUS_LINE[status]]
-        for name, value in (*self.default_headers, *headers):
-            if name == b"connection":  # which says that it ends
-                self.keep_alive = False
-            else:
-                lines += (name, b": ", value, b"\r\n")
-        lines += (b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n", body)
-        self.transport.write(b"".join(lines))
-        self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
-
-    def disconnect(self) -> None:
-        """Let the app know that nobody waits for its answer."""
-        self.disconnected = True
-        self.message_event.set()
-        if self.on_gone:
-            self.on_gone()
 
 
 class Protocol(HttpToolsProtocol):
@@ -150,7 +43,7 @@ class Protocol(HttpToolsProtocol):
     """
 
     settings: Settings
-    watch: "Watch"
+    watch: Watch
     scope: Any
 
     def __init__(self, *positional: Any, **named: Any) -> None:
@@ -201,7 +94,7 @@ class Protocol(HttpToolsProtocol):
             lines += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
             again = b"\r\n".join([*lines, b"", data[upgrade.args[0] :]])
         except HttpParserError as error:
-            self._refuse(_refusal(error))
+            self._refuse(refusal_of(error))
             return
         if again:  # not while an exception is handled, which would become the context of others
             self.parser = HttpRequestParser(self)
@@ -363,65 +256,6 @@ class Protocol(HttpToolsProtocol):
         return cycle
 
 
-class Watch:
-    """All connections of a process: one timer ends those that are late, and a full house makes room for a new one."""
-
-    def __init__(self, settings: Settings) -> None:
-        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        free = sys.maxsize if descriptors == resource.RLIM_INFINITY else max(1, descriptors - _OTHER_DESCRIPTORS)
-        self._most = min(settings.max_connections, free)
-        shortest = min(settings.receive_seconds, settings.keep_alive_seconds) / _LOOKS
-        self._seconds = min(max(shortest, _SHORTEST_WAIT), _LONGEST_WAIT)
-        self._connections: set[Protocol] = set()
-        self.waiting: dict[Protocol, None] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._warned = -_SECONDS_BETWEEN_WARNINGS
-
-    def add(self, connection: Protocol, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch a new connection. If there are too many, end the one that has waited longest for a request."""
-        if len(self._connections) >= self._most:
-            if (now := loop.time()) >= self._warned + _SECONDS_BETWEEN_WARNINGS:
-                self._warned = now
-                log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
-            longest = next(iter(self.waiting), connection)
-            self.remove(longest)
-            longest.transport.abort()
-            if longest is connection:
-                return
-        self._connections.add(connection)
-        self.waiting[connection] = None
-        if self._timer is None:
-            self._timer = loop.call_later(self._seconds, self._look, loop)
-
-    @property
-    def busy(self) -> int:
-        """The number of connections that do not wait for a request."""
-        return len(self._connections) - len(self.waiting)
-
-    def remove(self, connection: Protocol) -> None:
-        """Watch a connection no more, as it has ended."""
-        self._connections.discard(connection)
-        self.waiting.pop(connection, None)
-
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for connection in tuple(self._connections):
-            connection.check(now)
-        self._timer = loop.call_later(self._seconds, self._look, loop) if self._connections else None
-
-
 def protocol_of(settings: Settings) -> type[Protocol]:
     """Return the protocol with the limits of the settings: uvicorn makes an instance for each connection."""
     return type("Protocol", (Protocol,), {"settings": settings, "watch": Watch(settings)})
-
-
-def _refusal(error: HttpParserError) -> HttpProblem:
-    """Return why the parser, or one of its callbacks, refuses a request. A failure of ours is raised as it is."""
-    cause = error.__context__
-    if not isinstance(error, HttpParserCallbackError):
-        return malformed(f"{error}.")
-    if isinstance(cause, HttpProblem):
-        return cause
-    if cause and not isinstance(cause, HttpParserInvalidURLError):
-        raise cause
-    return malformed("The target of the request is not one.")

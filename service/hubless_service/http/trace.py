@@ -2,17 +2,16 @@
 
 import asyncio
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from starlette.requests import ClientDisconnect
 
-if TYPE_CHECKING:
-    from hubless_service.http.edge import Cycle
+from hubless_service.http.cycle import Cycle
 
 T = TypeVar("T")
 SCOPE_KEY = "hubless.trace"
 EXCHANGE = "hubless.exchange"
-"""The key in the scope of our own server's `Cycle`, which says at once what ASGI says by messages."""
+"""The key in the scope of our own server's `Cycle`."""
 REFUSAL = "hubless.refusal"
 """The key in the scope of the `HttpProblem` that answers what is no request."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
@@ -23,7 +22,7 @@ class Trace:
 
     __slots__ = ("code", "exchange", "intervals", "late", "request_id", "seconds", "started")
 
-    def __init__(self, request_id: str, exchange: "Cycle | None" = None, *, intervals: bool = True) -> None:
+    def __init__(self, request_id: str, exchange: Cycle | None = None, *, intervals: bool = True) -> None:
         self.request_id = request_id
         self.exchange = exchange
         now = perf_counter()
@@ -32,6 +31,11 @@ class Trace:
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] | None = [] if intervals else None
         self.code: str | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Return True if this process is known to answer no other request now."""
+        return self.exchange is not None and self.exchange.is_alone
 
     def add(self, stage: str, seconds: float) -> None:
         """Count time that has just passed to a stage. Times of one stage add up."""

@@ -13,6 +13,7 @@ from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
 from hubless_service.http.requests import Query
 from hubless_service.http.trace import Trace, unless_gone
+from hubless_service.searching.listener import Listener, OnlyFailures
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
 
@@ -53,8 +54,8 @@ _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for 
 class Encoding:
     """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
 
-    def __init__(self, threads: int, room: int) -> None:
-        self.on_failure: Callable[[], None] = lambda: None
+    def __init__(self, threads: int, room: int, listener: Listener) -> None:
+        self._listener = listener
         self._threads = threads
         self._room = room
         self._queues: WeakKeyDictionary[hubless.Collection, WorkQueue] = WeakKeyDictionary()
@@ -91,15 +92,14 @@ class Encoding:
 
         if collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
             return encode()
-        future = self._queue(collection).submit(trace, deadline, lambda _: [encode()], None)
+        future = self._queue(collection).submit(trace, deadline, lambda _: [encode()], None, alone=trace.alone)
         found: dict[int, F32] = await unless_gone(trace, future)
         return found
 
     def _queue(self, collection: hubless.Collection) -> WorkQueue:
         collection = collection.origin  # which has the same encoder, and lives as long as the version
         if not (queue := self._queues.get(collection)):
-            queue = WorkQueue(self._threads, self._room, 1, lambda: None)
-            queue.on_failure = self.on_failure
+            queue = WorkQueue(self._threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
             queue.start()
             self._queues[collection] = queue
             finalize(collection, queue.stop)  # the threads end with the version

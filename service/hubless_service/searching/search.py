@@ -130,7 +130,9 @@ def _submit(
     if whole:
         answer = partial(_on_threads, queue.threads, answer)
     content = QueryGroup(group, trace, matches)
-    return queue.submit(trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole)
+    return queue.submit(
+        trace, deadline, answer, content, key, size=len(group), inline=inline, exclusive=whole, alone=trace.alone
+    )
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:

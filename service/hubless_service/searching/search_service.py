@@ -18,6 +18,7 @@ from hubless.errors import HublessError, InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.search.engines.external import engine_names
 from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless.search.transaction import WritableCollection
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
@@ -26,6 +27,7 @@ from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import LiveHubness
+from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
@@ -60,17 +62,16 @@ class SearchService:
         limits = settings.max_waiting, settings.max_together, self._prepare
         # what takes a millisecond is left to threads only if no other worker has a processor for it
         inline = HOP if settings.workers <= 1 else SHORT
-        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline)
+        self._metrics: Metrics | None = None
+        self._queue = self._remote = WorkQueue(settings.search_threads, *limits, inline, self)
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
-            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0)
-        self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
-        self._writer.merges = settings.merge_at > 0
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
+            self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, self)
+        room, merges = settings.max_waiting, settings.merge_at > 0
+        self._writer = Writer(self.shelf, room, settings.max_added, self._prepare_behind, self, merges=merges)
+        self._encoding = Encoding(settings.encoder_threads, room, self)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
-        self._writer.on_replaced = self._follower.wake
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
-        self._writer.on_written = self.maintainer.written
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
             if settings.query_sample
@@ -106,12 +107,25 @@ class SearchService:
             if living.log is not None:
                 living.log.close()
 
-    def report(self, on_batch: Callable[[int], None], on_failure: Callable[[], None]) -> None:
-        """Have functions called, from any thread."""
-        for queue in self._queues:
-            queue.on_batch = on_batch
-            queue.on_failure = on_failure
-        self._encoding.on_failure = self._writer.on_failure = on_failure
+    def report_to(self, metrics: Metrics) -> None:
+        """Count in metrics what happens from now on."""
+        self._metrics = metrics
+
+    # it is the `Listener` of its parts
+
+    def searched(self, queries: int) -> None:
+        if self._metrics:
+            self._metrics.batches.observe(queries)
+
+    def failed(self) -> None:
+        if self._metrics:
+            self._metrics.failures.inc()
+
+    def written(self, living: WritableCollection) -> None:
+        self.maintainer.written(living)
+
+    def replaced(self) -> None:
+        self._follower.wake()
 
     @property
     def waiting(self) -> int:
@@ -232,7 +246,9 @@ class SearchService:
     async def run(self, trace: Trace, work: Callable[[], T], collection: hubless.Collection | None = None) -> T:
         """Do work in a search thread, one for the collection; the time until one is free counts as `queue`."""
         queue = self._remote if collection and collection.parts.remote else self._queue
-        result: T = await queue.submit(trace, trace.started + self._timeout, lambda _: [work()], None)
+        result: T = await queue.submit(
+            trace, trace.started + self._timeout, lambda _: [work()], None, alone=trace.alone
+        )
         return result
 
     @property

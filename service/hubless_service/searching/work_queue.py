@@ -21,6 +21,7 @@ from typing import Any
 from hubless.search.engines.deadline import within
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.trace import Trace
+from hubless_service.searching.listener import NOBODY, Listener
 
 log = logging.getLogger("hubless.queue")
 
@@ -59,11 +60,16 @@ class WorkQueue:
     """Answers items, those of equal keys together. In the event loop only, but for `stop`."""
 
     def __init__(
-        self, threads: int, most: int, batch: int, prepare: Callable[[], object], inline_seconds: float = HOP
+        self,
+        threads: int,
+        most: int,
+        batch: int,
+        prepare: Callable[[], object],
+        inline_seconds: float = HOP,
+        listener: Listener = NOBODY,
     ) -> None:
-        self.on_batch: Callable[[int], None] = lambda queries: None
-        self.on_failure: Callable[[], None] = lambda: None
         self.threads = threads
+        self._listener = listener
         self._batch = batch
         self._prepare = prepare
         self._inline_seconds = inline_seconds
@@ -105,8 +111,12 @@ class WorkQueue:
         size: int = 1,
         inline: bool = True,
         exclusive: bool = False,
+        alone: bool = False,
     ) -> "asyncio.Future[Any]":
-        """Queue a `WorkItem`, and return a future of its result. Cancel it to take the work from the queue."""
+        """Queue a `WorkItem`, and return a future of its result. Cancel it to take the work from the queue.
+
+        `alone` says that there is no other request, so that none is waited for.
+        """
         now = perf_counter()
         self.check_room(now, trace.late, deadline - trace.started)
         loop = asyncio.get_running_loop()
@@ -126,8 +136,8 @@ class WorkQueue:
             timer=timer,
         )
         self.add(item)
-        if trace.exchange and trace.exchange.is_alone:
-            self._take_turn(loop)  # there is nobody to wait for
+        if alone:
+            self._take_turn(loop)
         else:
             self._come_soon(loop)
         return future
@@ -190,7 +200,7 @@ class WorkQueue:
         except BaseException as error:
             failure = error
         log.error("a search thread has failed and goes on", exc_info=failure)
-        self.on_failure()
+        self._listener.failed()
         return [RuntimeError("a search thread has failed")] * len(items), perf_counter() - started
 
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
@@ -208,7 +218,7 @@ class WorkQueue:
             else:
                 item.future.set_result(outcome)
         self.note(items[0].key, size, seconds)
-        self.on_batch(size)
+        self._listener.searched(size)
 
     # what waits; there is no clock here, the caller passes the time
 

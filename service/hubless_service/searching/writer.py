@@ -15,10 +15,11 @@ from hubless.errors import CollectionNotFound, HublessError, NotFoundError, Stor
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
 from hubless.search.engines.deadline import within
-from hubless.search.transaction import Transaction, WritableCollection
+from hubless.search.transaction import Transaction
 from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
+from hubless_service.searching.listener import NOBODY, Listener
 from hubless_service.searching.log_follower import follow
 from hubless_service.searching.shelf import REPLACED, Shelf
 
@@ -53,11 +54,19 @@ class QueuedWrite:
 class Writer:
     """The threads that write, and the writes that wait for them."""
 
-    def __init__(self, shelf: Shelf, room: int, most_added: int, prepare: Callable[[], object]) -> None:
-        self.on_failure: Callable[[], None] = lambda: None
-        self.on_replaced: Callable[[], None] = lambda: None
-        self.on_written: Callable[[WritableCollection], None] = lambda living: None
-        self.merges = False  # by itself
+    def __init__(
+        self,
+        shelf: Shelf,
+        room: int,
+        most_added: int,
+        prepare: Callable[[], object],
+        listener: Listener = NOBODY,
+        *,
+        merges: bool = False,
+    ) -> None:
+        """`merges` says whether the service merges a collection by itself, so that it is worth to wait for it."""
+        self._merges = merges
+        self._listener = listener
         self._shelf = shelf
         self._room = room
         self._most_added = most_added
@@ -89,7 +98,7 @@ class Writer:
             try:
                 return await self._queued(trace, name, points, plan, deadline, durable)
             except HttpProblem as problem:
-                if problem.code != "merge_needed" or not self.merges or perf_counter() + _MERGE_POLL > deadline:
+                if problem.code != "merge_needed" or not self._merges or perf_counter() + _MERGE_POLL > deadline:
                     raise
             await asyncio.sleep(_MERGE_POLL)
 
@@ -140,7 +149,7 @@ class Writer:
         try:
             self._write(tasks)
         except REPLACED as error:
-            self.on_replaced()
+            self._listener.replaced()
             _fail(tasks, error.with_traceback(None))
         except (StorageError, NotFoundError, HttpProblem, MemoryError) as error:
             log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
@@ -153,7 +162,7 @@ class Writer:
                 _fail(tasks, error.with_traceback(None))
             else:
                 log.exception('collection "%s": nothing was written', tasks[0].name)
-                self.on_failure()
+                self._listener.failed()
                 _fail(tasks, internal_error())
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
@@ -188,7 +197,7 @@ class Writer:
             transaction.collection()  # what fails here fails before anything is on the disk
             appender.commit()
             living.commit(transaction)
-        self.on_written(living)
+        self._listener.written(living)
         following = self._shelf.known(name).living
         if following is not None and following is not living:
             follow(following)  # another version took its place meanwhile

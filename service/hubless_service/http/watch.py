@@ -1,0 +1,72 @@
+"""The connections of a process: those that are late are ended, and a full house makes room for a new one."""
+
+import asyncio
+import logging
+import resource
+import sys
+from typing import Protocol
+
+from hubless_service.settings import Settings
+
+log = logging.getLogger("hubless.connections")
+
+_OTHER_DESCRIPTORS = 64  # that connections leave to the process: its listener, its log, files while they are opened
+_LOOKS = 10  # in the shortest of the times that are watched
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds between two looks
+_SECONDS_BETWEEN_WARNINGS = 60.0
+
+
+class Watched(Protocol):
+    """A connection."""
+
+    transport: asyncio.Transport
+
+    def check(self, now: float) -> None:
+        """End it if its client is late, by the clock of the loop."""
+
+
+class Watch:
+    """All connections of a process, and the one timer for them."""
+
+    def __init__(self, settings: Settings) -> None:
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        free = sys.maxsize if descriptors == resource.RLIM_INFINITY else max(1, descriptors - _OTHER_DESCRIPTORS)
+        self._most = min(settings.max_connections, free)
+        shortest = min(settings.receive_seconds, settings.keep_alive_seconds) / _LOOKS
+        self._seconds = min(max(shortest, _SHORTEST_WAIT), _LONGEST_WAIT)
+        self._connections: set[Watched] = set()
+        self.waiting: dict[Watched, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._warned = -_SECONDS_BETWEEN_WARNINGS
+
+    def add(self, connection: Watched, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch a new connection. If there are too many, end the one that has waited longest for a request."""
+        if len(self._connections) >= self._most:
+            if (now := loop.time()) >= self._warned + _SECONDS_BETWEEN_WARNINGS:
+                self._warned = now
+                log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
+            longest = next(iter(self.waiting), connection)
+            self.remove(longest)
+            longest.transport.abort()
+            if longest is connection:
+                return
+        self._connections.add(connection)
+        self.waiting[connection] = None
+        if self._timer is None:
+            self._timer = loop.call_later(self._seconds, self._look, loop)
+
+    @property
+    def busy(self) -> int:
+        """The number of connections that do not wait for a request."""
+        return len(self._connections) - len(self.waiting)
+
+    def remove(self, connection: Watched) -> None:
+        """Watch a connection no more, as it has ended."""
+        self._connections.discard(connection)
+        self.waiting.pop(connection, None)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for connection in tuple(self._connections):
+            connection.check(now)
+        self._timer = loop.call_later(self._seconds, self._look, loop) if self._connections else None
