@@ -10,7 +10,7 @@ from hubless.builder.banks.thinning import thin
 from hubless.corrections.grouped import with_groups
 from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError
-from hubless.store import query_sample
+from hubless.store import draws
 from hubless.store.query_sample import SampleWriter, read_sample
 from hubless.vectors.sources import ArrayVectors
 
@@ -25,7 +25,7 @@ def folder(tmp_path):
     asked = np.repeat(small.query_bank()[:50], 3, axis=0)
     asked = (asked + 1e-4 * np.random.default_rng(5).normal(size=asked.shape)).astype(np.float32)
     (tmp_path / "job" / "sample").mkdir(parents=True)
-    (tmp_path / "job" / "sample" / query_sample._SALT).write_bytes(bytes(32))  # the order of rows hangs on it
+    (tmp_path / "job" / "sample" / draws.SALT).write_bytes(bytes(32))  # the order of rows hangs on it
     made = SampleWriter(tmp_path / "job" / "sample")
     for n, each in enumerate(asked):
         made.record(NAME, "cosine", each, f"client-{min(n // 3, 30)}", NOON)

@@ -49,11 +49,12 @@ def test_pairs_and_labels_are_lists_too(server):
         async with AsyncClient(server) as client:
             pairs = list(zip(ids[:40], scores[:40], strict=True))
             labelled = list(zip(ids[40:], scores[40:], right[40:], strict=True))
-            made = await client.put_scores("pairs", pairs, labelled=labelled)
+            made = await client.put_scores("pairs", pairs, labelled=labelled, learn=True, trusted=["shop"])
             await client.delete_scores("pairs")
             return made
 
-    assert asyncio.run(put()).pairs == 20
+    made = asyncio.run(put())
+    assert (made.pairs, made.learning) == (20, 0)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,8 @@ def test_pairs_and_labels_are_lists_too(server):
     [
         ({}, "put_scores: expected either lists or file, got neither"),
         ({"lists": [], "file": "x"}, "put_scores: expected either lists or file, got both"),
-        ({"file": "x", "distance": True}, "put_scores: expected no labelled and no distance"),
+        ({"file": "x", "distance": True}, "put_scores: expected no other option beside file"),
+        ({"file": "x", "learn": True}, "put_scores: expected no other option beside file"),
         ({"file": "no/such.arrow"}, "file: expected what hubless log wrote, got no/such.arrow: No such file"),
         ({"lists": [(["a"], [1.0], "a")]}, r"lists\[0\]: expected ids, scores, got 3 values"),
         ({"lists": [(["a"], [1.0])], "labelled": [(["a"], [1.0])]}, r"labelled\[0\]: expected ids, scores, relevant"),

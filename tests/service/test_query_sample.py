@@ -13,7 +13,7 @@ from support import catalogs
 from support.server_process import served
 from support.serving import serving, serving_catalog, wait_until_ready
 
-from hubless.store import query_sample
+from hubless.store import draws
 from hubless.store.query_sample import read_sample
 from hubless_service.app import create_app
 from hubless_service.observing import sampling
@@ -184,14 +184,14 @@ def test_two_workers_keep_one_sample_of_all(catalog, sample):
 
 def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
     monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
-    monkeypatch.setattr(query_sample, "SPARE", 2**60)
+    monkeypatch.setattr(draws, "SPARE", 2**60)
     caplog.set_level(logging.INFO, "hubless.sample")
     with run() as url:
         for seed in range(5):
             ask_all(url, vectors(50, seed))
         while 'hubless_query_sample_failing{collection="words"} 1.0' not in httpx.get(f"{url}/metrics").text:
             time.sleep(0.01)
-        monkeypatch.setattr(query_sample, "SPARE", 0)
+        monkeypatch.setattr(draws, "SPARE", 0)
         ask_all(url, vectors(1, 9))
     assert "cannot be kept" in caplog.text
     assert "are kept again" in caplog.text

@@ -2,10 +2,13 @@
 
 import json
 import sqlite3
+import time
+from contextlib import ExitStack
 
 import httpx
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.contract import code_of, problem
 from support.files import arrow_stream
@@ -379,3 +382,85 @@ def test_keys_open_what_their_roles_and_names_allow(place, http, tmp_path, contr
                 ("POST", "/v1/rerank", asked),
             ]:
                 assert code_of(limited.request(method, path, json=body)) == (404, "scores_not_found")
+
+
+NAMED_KEYS = [
+    {"key": key, "role": role, "name": name}
+    for name, key, role in [("boss", ADMIN, "admin"), ("shop", READ, "read"), ("stranger", LIMITED, "read")]
+]
+
+
+@pytest.fixture
+def learning(place, tmp_path, monkeypatch):
+    """Two servers of one catalog, as workers are, that write and look at once; and a client of each for each key."""
+    monkeypatch.setattr("hubless_service.observing.learning._WRITE_SECONDS", 0.0)
+    monkeypatch.setattr("hubless_service.maintaining.maintainer.LOOK_SECONDS", 0.05)
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"keys": NAMED_KEYS}))
+    with ExitStack() as stack:
+        urls = [stack.enter_context(serving_catalog(place, keys_file=keys)) for _ in range(2)]
+        yield {
+            key["name"]: [
+                stack.enter_context(httpx.Client(base_url=url, headers={"X-API-Key": key["key"]}, timeout=60))
+                for url in urls
+            ]
+            for key in NAMED_KEYS
+        }
+
+
+def test_what_any_worker_is_asked_is_learned_in_a_process_of_its_own(learning, logs, monkeypatch):
+    """Answers of both become those of a fit on what was put, 40 lists of a trusted key, and one of a stranger."""
+    monkeypatch.setattr("hubless.search.scores.learned_lists.NEW_LISTS", 41)
+    lists, boss = logs[0][0][:101], learning["boss"]
+    about = boss[0].put("/v1/scores/learner", json={"lists": lists[:60], "learn": True, "trusted": ["shop"]}).json()
+    assert (about["learning"], about["work"], about["details"]["lists"]) == (0, None, 60)
+    unseen = {"lists": [{**logs[0][0][399], "correction": "learner"}]}
+    assert learning["shop"][0].post("/v1/rerank", json=unseen, headers={"X-No-Sample": "1"}).status_code == 200
+    for number, each in enumerate(lists[60:100]):
+        rerank(learning["shop"][number % 2], {**each, "correction": "learner"})
+        rerank(learning["stranger"][number % 2], {**lists[100], "correction": "learner"})
+    while "learned" not in (about := boss[1].get("/v1/scores/learner").json())["details"]:
+        assert (about["work"] or {}).get("state") != "failed", about
+        time.sleep(0.05)
+    assert (about["learning"], about["details"]["learned"], about["work"]["work"]) == (41, 41, "scores")
+    fitted, moved = [hubless.ScoreCorrection.fit(lists[:count]) for count in (60, 101)], 0
+    for each in logs[1][0][:20]:
+        before, wanted = (made.rerank(each["ids"], each["scores"], 10) for made in fitted)
+        for client in boss:
+            given = {**each, "correction": "learner"}
+            answer = client.post("/v1/rerank", json={"lists": [given]}, headers={"X-No-Sample": "1"}).json()
+            ids, scores, _ = columns(answer)
+            assert ids == wanted.ids
+            assert scores == pytest.approx(wanted.scores)
+        moved += before.ids != wanted.ids
+    assert moved
+
+
+def test_learning_is_off_unless_asked_and_a_put_without_it_forgets(learning, logs, place):
+    client = learning["boss"][0]
+    assert client.put("/v1/scores/still", json={"lists": logs[0][0][:50]}).json()["learning"] is None
+    rerank(client, {**logs[0][0][0], "correction": "still"})
+    assert client.put("/v1/scores/still", json={"lists": logs[0][0][:50], "learn": True}).json()["learning"] == 0
+    rerank(client, {**logs[0][0][0], "correction": "still"})
+    while client.get("/v1/scores/still").json()["learning"] != 1:
+        time.sleep(0.02)
+    home = place / ".scores" / "still.learned"
+    (day,) = home.glob("2*.parquet")
+    assert pq.read_table(day).column_names == ["ids", "scores", "draw", "count", "client"]
+    assert pq.read_table(day)["client"].to_pylist() == ["boss"]
+    assert client.put("/v1/scores/still", json={"lists": logs[0][0][:50]}).json()["learning"] is None
+    assert not home.exists()
+
+
+def test_lists_of_arrow_may_learn_and_a_file_of_the_command_may_not(http, tmp_path):
+    options = {"learn": "true", "trusted": '["shop"]'}
+    sent = arrow_stream(pa.table(TABLE))
+    assert (
+        http.put("/v1/scores/arrow", params=options, content=sent, headers={"content-type": STREAM}).json()["learning"]
+        == 0
+    )
+    made = arrow_stream(stored(tmp_path))
+    answer = http.put("/v1/scores/arrow", params={"learn": "true"}, content=made, headers={"content-type": STREAM})
+    assert "learn: expected lists beside it" in problem(answer)
+    wrong = http.put("/v1/scores/arrow", json={"lists": [LIST], "trusted": ["shop"]})
+    assert "trusted: expected none without learn" in problem(wrong)

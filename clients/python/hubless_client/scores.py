@@ -27,6 +27,7 @@ class ScoresInfo:
     details : how it came about, such as `lists`, `distinct` and `temperature`
     pairs : labels that calibrated confidence; 0 if it only orders answers, None without any
     accuracies : values of `min_accuracy` that some answers reach
+    learning : lists that it keeps of those it was asked; None if it does not learn
     """
 
     name: str
@@ -35,11 +36,12 @@ class ScoresInfo:
     details: Mapping[str, float]
     pairs: int | None
     accuracies: Sequence[float]
+    learning: int | None = None
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
         """Read the answer about one correction."""
-        return cls(**{name: body[name] for name in cls.__slots__})
+        return cls(**{name: body[name] for name in cls.__slots__ if name in body})
 
     @classmethod
     def list_from_json(cls, body: Json, _request_id: str | None) -> list[Self]:
@@ -111,6 +113,8 @@ class ScoreMethods:
         labelled: Iterable[Any] | None = None,
         file: str | Path | None = None,
         distance: bool | None = None,
+        learn: bool | None = None,
+        trusted: Sequence[str] | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[ScoresInfo]:
@@ -125,19 +129,23 @@ class ScoreMethods:
             probability
         file : instead of lists, what `hubless log --output NAME.arrow` wrote
         distance : whether lower scores are better
+        learn : whether it also learns from the lists that `rerank` is asked to correct by it
+        trusted : with `learn`, names of keys that ask for many people; any other counts for a tenth at most
         request_id, timeout : as in every call
         """
         if (lists is None) == (file is None):
             raise CannotSend(f"put_scores: expected either lists or file, got {'neither' if file is None else 'both'}")
         if file is not None:
-            if labelled is not None or distance is not None:
-                raise CannotSend("put_scores: expected no labelled and no distance beside file, which has them")
+            if any(each is not None for each in (labelled, distance, learn, trusted)):
+                raise CannotSend("put_scores: expected no other option beside file, which is fitted already")
             content = Content(body=_content_of(file), media_type=_ARROW_FILE)
         else:
             given = {
                 "lists": _named("lists", lists, _LOGGED),
                 "labelled": _named("labelled", labelled, _LABELLED),
                 "distance": distance,
+                "learn": learn,
+                "trusted": None if trusted is None else listed("trusted", trusted),
             }
             content = in_json({field: value for field, value in given.items() if value is not None})
         path = of_scores(name)

@@ -885,11 +885,15 @@ export interface components {
                 relevant: number | string | (number | string)[];
                 scores: number[];
             }[] | null;
+            /** @description Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most. */
+            learn?: boolean | null;
             /** @description One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits. */
             lists: {
                 ids: (number | string)[];
                 scores: number[];
             }[];
+            /** @description With learn: clients that ask for many people, and count without limit. Names of keys. */
+            trusted?: string[] | null;
         };
         /** @description The hits, and what was searched. */
         QueryAnswer: {
@@ -1124,9 +1128,13 @@ export interface components {
             distance: boolean;
             /** @description How many items have an offset; all others have the smallest. */
             items: number;
+            /** @description Lists that it keeps of those it was asked; null if it does not learn. */
+            learning: number | null;
             name: string;
             /** @description Labels that calibrated confidence; 0: it only orders answers; null: none. */
             pairs: number | null;
+            /** @description The last fit by the service on such lists. */
+            work: components["schemas"]["WorkAnswer"] | null;
         };
         /** @description Some targets, in an order that stays the same as long as the version does. */
         ScrollAnswer: {
@@ -1274,7 +1282,7 @@ export interface components {
             /** @description Live queries that must count first; null for none. */
             sampled: number | null;
         };
-        /** @description The last work of the service that made a version, or is to. */
+        /** @description The last work of the service that made a version or a fit, or is to. */
         WorkAnswer: {
             began: string;
             /** @description How many rows of the step are done. */
@@ -1293,10 +1301,10 @@ export interface components {
             /** @description That it made; null for none. */
             version: string | null;
             /**
-             * @description bank is a fit on a query bank.
+             * @description bank is a fit on a query bank, scores one of scores.
              * @enum {string}
              */
-            work: "merge" | "bank";
+            work: "merge" | "bank" | "scores";
         };
         /** @description The writes since the version was built. */
         Writes: {

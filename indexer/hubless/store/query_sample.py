@@ -11,21 +11,15 @@ file of vectors, so a folder of them is a query bank as it is.
 A file is a reservoir. Each different query has a draw, a number that looks random and depends on its vector alone, and
 a file keeps the lowest draws of its day. So it is a uniform sample of the different queries, whichever process saw them
 and however often they were asked. The lowest draws of several files are such a sample of all of them.
-
-Source: Cohen and Kaplan, "Summarizing data using bottom-k sketches", PODC 2007.
 """
 
 import json
 import logging
-import os
-import re
-import shutil
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, StorageError, one_line, storage_errors
+from hubless.store.draws import DAY, DAY_FILE, SALT, Salt, check_free, forget_days, lowest_draws
 from hubless.store.durable import locked, replaced
 from hubless.vectors.arrays import F32, I64, as_float32, matrix_of
 
@@ -45,14 +40,10 @@ OF_A_CLIENT = 1000
 """Most queries of one client and day, so that no client decides what the sample is."""
 LONGEST_TEXT = 1000
 """Characters; the text of a query that has more is not kept."""
-SPARE = 64 * 2**20
-"""Bytes that stay free on the disk of a sample."""
 
 _FORMAT = 2
 _HEADER = b"hubless.query_sample"
-_SALT, _LOCK = ".salt", ".lock"
-_DAY = "%Y%m%d"
-_NAMED = re.compile(r"\d{8}\.parquet")
+_LOCK = ".lock"
 _ROUNDED_BITS = 13  # of the 23 of a float32, so that queries that differ by rounding mostly have the same draw
 _COLUMNS = ["vector", "draw", "count", "client", "text"]
 
@@ -72,7 +63,7 @@ class _Header:
 
     @property
     def begins(self) -> datetime:
-        return datetime.strptime(self.day, _DAY).replace(tzinfo=UTC)
+        return datetime.strptime(self.day, DAY).replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -114,7 +105,7 @@ def holds_sample(path: str | Path) -> bool:
     if not place.is_dir():
         return is_sample(place)
     with storage_errors(place):
-        return any(file.name in (_LOCK, _SALT) or _NAMED.fullmatch(file.name) for file in place.iterdir())
+        return any(file.name in (_LOCK, SALT) or DAY_FILE.fullmatch(file.name) for file in place.iterdir())
 
 
 class CountedQueries(NamedTuple):
@@ -212,7 +203,7 @@ def forget(path: str | Path, client: str | None = None) -> int:
     home, gone = Path(path), 0
     with storage_errors(home), locked(home / _LOCK):
         for file in sorted(home.iterdir()):
-            if not _NAMED.fullmatch(file.name):
+            if not DAY_FILE.fullmatch(file.name):
                 continue
             if client is None:
                 with suppress(InputError):  # a damaged file is deleted all the same
@@ -247,30 +238,22 @@ class SampleWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._drawn: dict[tuple[str, str, int, str], _Draws] = {}  # by collection, metric, dimensions and day
-        with storage_errors(folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(folder / _LOCK):
-                path = folder / _SALT
-                if not path.exists():
-                    with replaced(path) as new:
-                        new.touch(mode=0o600)
-                        new.write_bytes(os.urandom(32))
-                self._salt = path.read_bytes()
+        self._salt = Salt(folder, _LOCK)
 
     def record(
         self, collection: str, metric: str, vector: F32, client: str | bytes, now: float, text: str | None = None
     ) -> None:
         rounded = (vector.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
-        draw = int.from_bytes(blake2b(rounded.tobytes(), digest_size=8, key=self._salt).digest(), "little")
-        if isinstance(client, bytes):
-            client = blake2b(client, digest_size=6, key=self._salt, person=b"client").hexdigest()
-        day = datetime.fromtimestamp(now, UTC).strftime(_DAY)
+        draw = self._salt.draw(rounded.tobytes())
+        day = datetime.fromtimestamp(now, UTC).strftime(DAY)
         key = (collection, metric, len(vector), day)
         if key not in self._drawn:
             self._drawn[key] = _Draws(_table(len(vector), []))
         drawn = self._drawn[key]
         drawn.seen += 1
-        drawn.rows.append((vector, draw, 1, client, text if text and len(text) <= LONGEST_TEXT else None))
+        drawn.rows.append(
+            (vector, draw, 1, self._salt.label(client), text if text and len(text) <= LONGEST_TEXT else None)
+        )
         if len(drawn.rows) > SIZE:
             drawn.thinned()
 
@@ -295,25 +278,11 @@ class SampleWriter:
         return outcomes
 
     def forget_old(self, now: float, days: float) -> None:
-        oldest = datetime.fromtimestamp(now, UTC) - timedelta(days=days + 1)
-        with storage_errors(self._folder):
-            for path in self._folder.glob("*/*.parquet"):
-                if _NAMED.fullmatch(path.name) and datetime.strptime(path.stem, _DAY).replace(tzinfo=UTC) <= oldest:
-                    path.unlink(missing_ok=True)
+        forget_days(self._folder, "*/*.parquet", now, days)
 
 
 def _lowest(tables: Sequence[pa.Table], of_a_client: int = SIZE) -> pa.Table:
-    """Return the queries with the lowest draws of some tables, each once, counted as often as it was asked."""
-    table = pa.concat_tables(tables)
-    _, first, place = np.unique(table["draw"].to_numpy(), return_index=True, return_inverse=True)
-    counts = np.bincount(place, table["count"].to_numpy(), len(first)).astype(np.int64)
-    table = table.take(first).set_column(_COLUMNS.index("count"), "count", pa.array(counts))
-    kept, of_client = list[int](), Counter[str]()
-    for row, client in enumerate(table["client"].to_pylist()):
-        of_client[client] += 1
-        if of_client[client] <= of_a_client:
-            kept.append(row)
-    return table.take(pa.array(kept[:SIZE], pa.int64()))
+    return lowest_draws(tables, SIZE, of_a_client)
 
 
 def _with_people(queries: pa.Table, trusted: Container[str]) -> pa.Table:
@@ -381,8 +350,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, header: _Header, table: pa.Table) -> None:
-    if shutil.disk_usage(path.parent).free < table.nbytes + SPARE:
-        raise StorageError(path, f"less than {SPARE // 2**20} MiB would stay free on the disk")
+    check_free(path, table.nbytes)
     with replaced(path) as new:
         new.touch(mode=0o600)
         pq.write_table(

@@ -366,9 +366,9 @@ class WaitingBank(TypedDict):
 
 
 class WorkAnswer(BaseModel):
-    """The last work of the service that made a version, or is to."""
+    """The last work of the service that made a version or a fit, or is to."""
 
-    work: Annotated[Literal["merge", "bank"], about("bank is a fit on a query bank.")]
+    work: Annotated[Literal["merge", "bank", "scores"], about("bank is a fit on a query bank, scores one of scores.")]
     state: Literal["running", "done", "failed"]
     step: Annotated[str | None, about("What it does.")]
     done: Annotated[int, about("How many rows of the step are done.")]

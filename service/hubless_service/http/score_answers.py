@@ -4,7 +4,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from hubless_service.http.answers import about
+from hubless_service.http.answers import WorkAnswer, about
 from hubless_service.http.values import IdJson
 
 
@@ -17,6 +17,8 @@ class ScoresAnswer(TypedDict):
     details: Annotated[dict[str, float], about("How it came about: lists, distinct, temperature, shrinkage and more.")]
     pairs: Annotated[int | None, about("Labels that calibrated confidence; 0: it only orders answers; null: none.")]
     accuracies: Annotated[list[float], about("Values of min_accuracy that some answers reach.")]
+    learning: Annotated[int | None, about("Lists that it keeps of those it was asked; null if it does not learn.")]
+    work: Annotated[WorkAnswer | None, about("The last fit by the service on such lists.")]
 
 
 class AllScoresAnswer(TypedDict):

@@ -10,6 +10,7 @@ from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
 from hubless.search.collection import MOST_STRENGTH
 from hubless.search.scores.fusion import FUSIONS
+from hubless.search.scores.learned_lists import PutLists
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import KEY, ScoreCorrection
@@ -74,6 +75,18 @@ class ScoresOptions(RequestModel):
 
     large = True
     distance: bool | None = maybe("Whether lower scores are better.")
+    learn: bool | None = maybe(
+        "Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."
+    )
+    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = maybe(
+        "With learn: clients that ask for many people, and count without limit. Names of keys."
+    )
+
+    @model_validator(mode="after")
+    def _check_trusted(self) -> Self:
+        if self.trusted is not None and not self.learn:
+            raise InputError("trusted", "none without learn", "some")
+        return self
 
 
 class PutScoresRequest(ScoresOptions):
@@ -114,11 +127,17 @@ class PutScoresRequest(ScoresOptions):
             fitted = fitted.calibrate(self.labelled, [each[_RELEVANT] for each in self.labelled])
         return fitted
 
+    def learns_from(self) -> PutLists | None:
+        """Return what it goes on to learn from; None if it does not."""
+        if not self.learn or self._read is None:
+            return None
+        return PutLists(self._read, bool(self.distance), self.labelled or (), self.trusted or ())
+
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read an Arrow stream or file: lists, or a correction that the command or the library wrote."""
         options = read(ScoresOptions, url, subject)
-        made = cls.model_construct(lists=[], distance=options.distance)
+        made = cls.model_construct(lists=[], **dict(options))
         table = read_table(body, kind)
         _check_types(table)
         if KEY not in (table.schema.metadata or {}):
@@ -128,6 +147,8 @@ class PutScoresRequest(ScoresOptions):
             raise InputError(
                 "distance", "none beside a correction, which says it itself", str(options.distance).lower()
             )
+        if options.learn:
+            raise InputError("learn", "lists beside it, which go on to count", "a correction")
         made._fitted = ScoreCorrection.of_table(table, "body")
         ids = made._fitted.ids
         if len(ids.unique()) < len(ids):

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import Literal, TypeAlias
 
 from hubless.builder.pipeline.compaction import needs_training
 from hubless.errors import HublessError
+from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
@@ -30,7 +31,7 @@ LOOK_SECONDS = 5.0
 Chore: TypeAlias = Work | Literal["flush"]
 SHARE = 0.02
 """Of the targets: each flush makes a version, so a large collection waits for more."""
-_BUSY_SECONDS, _AFTER_FAILURE = 5.0, 60.0
+_BUSY_SECONDS, _AFTER_FAILURE, _HOUR = 5.0, 60.0, 3600.0
 _POLL_SECONDS = 0.1
 _MOST_FAILURES = 3
 """So often in a row a fit is tried on a bank that nothing is wrong with."""
@@ -52,6 +53,7 @@ class Maintainer:
         self._settings = settings
         self._limits = settings.merge_at, settings.max_added
         self._sample = settings.query_sample
+        self._scores = KeptCorrections(catalog)
         self._on_done = on_done
         self._not_before = dict[tuple[str, Chore], float]()
         self._failures = Counter[str]()  # of fits in a row, by collection
@@ -117,6 +119,10 @@ class Maintainer:
                     waiting.append((name, "merge"))
             except HublessError as error:
                 log.error('collection "%s": %s', name, error)  # noqa: TRY400
+        try:
+            waiting += [(name, "scores") for name in self._scores.due(time())]
+        except (HublessError, ValueError) as error:
+            log.error("corrections of scores: %s", error)  # noqa: TRY400
         return waiting
 
     def _flush_meanwhile(self) -> None:
@@ -146,7 +152,9 @@ class Maintainer:
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
-        home = self._catalog / name
+        sample = None if self._sample is None else str(self._sample)
+        task = MaintenanceTask(str(self._catalog), name, work, self._settings.keep_versions, sample)
+        home = task.home
         if not home.is_dir():
             return None
         with (home / LOCK).open("w") as lock:
@@ -154,17 +162,10 @@ class Maintainer:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return BUSY
-            task = MaintenanceTask(
-                str(home.parent),
-                name,
-                work,
-                self._settings.keep_versions,
-                None if self._sample is None else str(self._sample),
-            )
             command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
             # nobody waits for a merge: it leaves the other processors to the searches
-            few = dict.fromkeys(_THREADS, "1") if work == "merge" else {}
-            log.info('collection "%s": %s begins', name, work)
+            few = {} if work == "bank" else dict.fromkeys(_THREADS, "1")
+            log.info("%s begins", _about(name, work))
             with subprocess.Popen(  # noqa: S603
                 command,
                 stdin=subprocess.PIPE,  # its end is ours
@@ -189,8 +190,10 @@ class Maintainer:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
             return
-        status = self.status(name)
-        if code == 0:
+        status = read_status(self._scores.learned(name).home) if work == "scores" else self.status(name)
+        if code == 0 and work == "scores":
+            log.info("%s are fitted", _about(name, work))
+        elif code == 0:
             self._failures.pop(name, None)
             made = f"version {status.version}" if status and status.version else "nothing to do"
             log.info('collection "%s": %s is done: %s', name, work, made)
@@ -201,12 +204,16 @@ class Maintainer:
             self._not_before[name, work] = monotonic() + _BUSY_SECONDS
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
-            log.error('collection "%s": %s failed: %s', name, work, detail)
-            self._not_before[name, work] = monotonic() + _AFTER_FAILURE
+            log.error("%s failed: %s", _about(name, work), detail)
+            self._not_before[name, work] = monotonic() + (_HOUR if work == "scores" else _AFTER_FAILURE)
             if work == "bank":
                 self._failures[name] += 1
                 if self._failures[name] >= _MOST_FAILURES:  # until it is put again
                     self._not_before[name, work] = float("inf")
+
+
+def _about(name: str, work: Chore) -> str:
+    return f'scores "{name}"' if work == "scores" else f'collection "{name}": {work}'
 
 
 def are_enough(living: WritableCollection, merge_at: int, most_added: int) -> bool:

@@ -24,6 +24,7 @@ from hubless.corrections.grouped import with_groups
 from hubless.errors import HublessError, InputError, JobRunning
 from hubless.progress import Advance, Steps
 from hubless.search.parts import Parts
+from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
@@ -34,7 +35,7 @@ from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_
 
 _STATUS, LOCK = ".work.json", ".work.lock"
 
-Work = Literal["merge", "bank"]
+Work = Literal["merge", "bank", "scores"]
 NICER = 19
 BUSY, FAILED = 75, 70
 """Exit codes: another job changes the collection; the status says why it failed."""
@@ -89,7 +90,9 @@ class MaintenanceTask(NamedTuple):
 
     @property
     def home(self) -> Path:
-        """The folder of the collection."""
+        """The folder of the collection, or of what a correction of scores learns from."""
+        if self.work == "scores":
+            return KeptCorrections(Path(self.catalog)).learned(self.collection).home
         return Path(self.catalog) / self.collection
 
 
@@ -168,6 +171,10 @@ def run(task: MaintenanceTask) -> int:
     try:
         if task.work == "bank":
             reporter.end(_fitted(task, order, reporter))
+        elif task.work == "scores":
+            reporter.step("fitting scores")
+            KeptCorrections(Path(task.catalog)).learn(task.collection)
+            reporter.end(None)
         else:
             reporter.end(compact(task.catalog, task.collection, keep=task.keep, progress=reporter))
     except JobRunning:

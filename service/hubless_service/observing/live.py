@@ -18,6 +18,7 @@ from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import comparison
 from hubless_service.http.answers import DriftFigures
+from hubless_service.observing.learning import ListSampler
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.settings import Settings
 
@@ -283,13 +284,13 @@ class LiveHubness:
         self,
         settings: Settings,
         collections: Callable[[], list[hubless.Collection]],
-        sampler: QuerySampler | None,
+        samplers: Sequence[QuerySampler | ListSampler],
         prepare: Callable[[], object],
         busy: Callable[[], bool],
     ) -> None:
         self._settings = settings
         self._collections = collections
-        self._sampler = sampler
+        self._samplers = samplers
         self._prepare = prepare
         self._busy = busy
         # the queries of a version go when the last request that holds the version ends
@@ -300,9 +301,8 @@ class LiveHubness:
         self._thread = threading.Thread(target=self._run, name="observe", daemon=True)
 
     def start(self) -> None:
-        """Let the thread begin, if it has anything to do."""
-        if self._settings.hubness or self._sampler:
-            self._thread.start()
+        """Let the thread begin."""
+        self._thread.start()
 
     def stop(self) -> list[threading.Thread]:
         """Let the thread end. Return it, if it runs."""
@@ -341,8 +341,8 @@ class LiveHubness:
         rests_until, stopping = 0.0, False
         while not stopping:
             stopping = self._stopping.wait(_SECONDS)
-            if self._sampler:
-                self._sampler.look(time(), last=stopping)
+            for sampler in self._samplers:
+                sampler.look(time(), last=stopping)
             self._take_in()
             started = monotonic()
             if self._settings.hubness and started >= rests_until and not (stopping or self._busy()):

@@ -46,7 +46,7 @@ class QuerySampler:
         """Note the queries of a request that has been answered, but for those like a target and later pages."""
         if NO_SAMPLE in request.headers:
             return
-        client, metric, basis = _client_of(request), collection.manifest.metric, collection.parts.basis
+        client, metric, basis = client_of(request), collection.manifest.metric, collection.parts.basis
         for query, encoded in zip(asked, vectors, strict=True):
             if isinstance(encoded.asked, np.ndarray) and "skip" not in query.options:
                 text = query.asked if self._texts and isinstance(query.asked, str) else None
@@ -89,7 +89,7 @@ class QuerySampler:
             self.summaries[name] = summary_of(self._folder / name)
 
 
-def _client_of(request: Request) -> str | bytes:
+def client_of(request: Request) -> str | bytes:
     """Return the name of the key of a request, or the key's digest; without keys the address."""
     access: Access | None = request.scope.get(ACCESS)
     if access is not None:

@@ -53,6 +53,9 @@ async def rerank(call: Call, body: RerankRequest) -> Response:
     weight = _VALUES * sum(len(each.ids) for each in found)
     answer = await heavy.run(weight, lambda: _answer(body, found, call.service.settings.default_limit))
     call.trace.add("rescore", perf_counter() - started)
+    for each in body.lists:
+        if each.correction is not None:
+            call.service.engine.learning.note(call, each.correction, each.ids or (), each.scores or ())
     return responses.send(answer)
 
 

@@ -10,9 +10,11 @@ from hubless.errors import ScoresNotFound
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.http import responses
+from hubless_service.http.answers import WorkAnswer
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
 from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
+from hubless_service.maintaining.work import read_status
 from hubless_service.routes.route import Admin, Call
 from hubless_service.routes.route import router as make_router
 
@@ -39,16 +41,15 @@ async def list_scores(call: Call) -> Response:
     """Lists those that the key may see: a key for some collections sees corrections of the same names."""
     scores = call.service.engine.scores
 
-    def found() -> AllScoresAnswer:
-        return {"scores": [_describe(name, scores.get(name)) for name in scores.names() if call.access.sees(name)]}
-
-    return responses.send(await asyncio.to_thread(found))
+    names = [name for name in await asyncio.to_thread(scores.names) if call.access.sees(name)]
+    answer: AllScoresAnswer = {"scores": [await _describe(call, name, await kept(call, name)) for name in names]}
+    return responses.send(answer)
 
 
 @router.get(_PATH, **openapi.about("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
 async def get_scores(call: Call, name: str) -> Response:
     """Says what it was learned from, and how far its confidence can be trusted."""
-    return responses.send(_describe(name, await kept(call, name)))
+    return responses.send(await _describe(call, name, await kept(call, name)))
 
 
 @router.put(
@@ -72,9 +73,9 @@ async def put_scores(call: Call, name: str, access: Admin, body: PutScoresReques
         raise HttpProblem("forbidden", "The key is for other names.")
     async with engine.fitting:
         correction = await asyncio.to_thread(body.correction)
-    new = await asyncio.to_thread(engine.scores.put, name, correction)
+    new = await asyncio.to_thread(engine.scores.put, name, correction, body.learns_from())
     _log.info('scores "%s" were put, id=%s', name, call.trace.request_id)
-    return responses.send(_describe(name, correction), status=201 if new else 200)
+    return responses.send(await _describe(call, name, correction), status=201 if new else 200)
 
 
 @router.delete(
@@ -90,8 +91,9 @@ async def delete_scores(call: Call, name: str, access: Admin) -> Response:
     return responses.send({"name": name, "deleted": True})
 
 
-def _describe(name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
-    cut = correction.cut
+async def _describe(call: Call, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
+    cut, scores = correction.cut, call.service.engine.scores
+    status = await asyncio.to_thread(read_status, scores.learned(name).home)
     return {
         "name": name,
         "items": len(correction.ids),
@@ -99,4 +101,6 @@ def _describe(name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
         "details": correction.details,
         "pairs": None if cut is None else cut.pairs,
         "accuracies": [] if cut is None else cut.accuracies,
+        "learning": await asyncio.to_thread(scores.learning, name),
+        "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
     }

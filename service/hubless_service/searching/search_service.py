@@ -26,6 +26,7 @@ from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
+from hubless_service.observing.learning import ListSampler
 from hubless_service.observing.live import LiveHubness
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import QuerySampler
@@ -77,9 +78,11 @@ class SearchService:
             if settings.query_sample
             else None
         )
-        self.live = LiveHubness(
-            settings, self.shelf.served, self.sampling, self._prepare_behind, lambda: self.waiting > 0
-        )
+        self.learning = ListSampler(self.scores)
+        samplers: list[ListSampler | QuerySampler] = [self.learning]
+        if self.sampling:
+            samplers.append(self.sampling)
+        self.live = LiveHubness(settings, self.shelf.served, samplers, self._prepare_behind, lambda: self.waiting > 0)
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""

@@ -1,32 +1,37 @@
 """Corrections of scores that a catalog keeps by name. Each is a file, so what one process puts, all others see at once.
 
-<catalog>/.scores/<name>.arrow   what `ScoreCorrection.save` writes, replaced atomically
-<catalog>/.scores/.lock          held while one is put or deleted
+<catalog>/.scores/<name>.arrow     what `ScoreCorrection.save` writes, replaced atomically
+<catalog>/.scores/<name>.learned   what one learns from: see `LearnedLists`
+<catalog>/.scores/.lock            held while one is put or deleted, or lists are added
 """
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from hubless.errors import InputError, ScoresNotFound, StorageError, storage_errors
+from hubless.search.scores.learned_lists import AskedList, LearnedLists, PutLists
 from hubless.search.scores.score_correction import ARROW_ENDING, ScoreCorrection
+from hubless.store.draws import Salt
 from hubless.store.durable import locked, make_folder, sync
 from hubless.store.names import check_name, is_name
 from hubless.store.notes import HeldFile
 
-SCORES, _LOCK = ".scores", ".lock"
+SCORES, _LOCK, _LEARNED = ".scores", ".lock", ".learned"
 MOST_LOADED, MOST_ITEMS = 64, 2_000_000
 """Corrections, and items of all of them, that stay in memory; of more, those that were read last."""
 
 
 class _Loaded(NamedTuple):
-    """A correction, and the file that it was read from, whose inode no other file gets meanwhile."""
+    """A correction, the file that it was read from, whose inode no other file gets meanwhile, and if it learns."""
 
     path: str
     file: HeldFile
     correction: ScoreCorrection
+    learns: bool
 
 
 class KeptCorrections:
@@ -67,33 +72,89 @@ class KeptCorrections:
             except InputError as error:
                 raise StorageError(self.path(name), "it cannot be read: put the scores again") from error
         correction.offsets, correction.smallest  # noqa: B018  made here, and not for the first list
-        self._loaded[name] = _Loaded(str(self.path(name)), file, correction)
+        self._loaded[name] = _Loaded(str(self.path(name)), file, correction, self.learned(name).put.exists())
         self._thin_out()
         return correction
 
-    def put(self, name: str, correction: ScoreCorrection) -> bool:
-        """Keep a correction, on the disk when this returns, and return if its name is new. Raises `StorageError`."""
+    def put(self, name: str, correction: ScoreCorrection, learns_from: PutLists | None = None) -> bool:
+        """Keep a correction, on the disk when this returns, and return if its name is new. Raises `StorageError`.
+
+        With lists it learns from what it is asked; without, it does no more.
+        """
         check_name(name, "name")
         with storage_errors(self._folder):
             make_folder(self._folder)
             with locked(self._folder / _LOCK):
-                new = not self.path(name).exists()
-                correction.save(self.path(name))
+                new, learned = not self.path(name).exists(), self.learned(name)
+                try:
+                    if learns_from is not None:
+                        learned.begin(learns_from)
+                    correction.save(self.path(name))
+                except BaseException:
+                    shutil.rmtree(learned.home, ignore_errors=True)
+                    raise
+                if learns_from is None:
+                    shutil.rmtree(learned.home, ignore_errors=True)
         return new
 
     def delete(self, name: str) -> None:
-        """Forget a correction. Raises `ScoresNotFound`."""
+        """Forget a correction, and what it learned. Raises `ScoresNotFound`."""
         with _there(self._folder, name):
             if not is_name(name):
                 raise FileNotFoundError
             with locked(self._folder / _LOCK):
                 self.path(name).unlink()
+                shutil.rmtree(self.learned(name).home, ignore_errors=True)
                 sync(self._folder)
         self._loaded.pop(name, None)
+
+    def learns(self, name: str) -> bool:
+        """Return if a correction that is in memory learns from what it is asked."""
+        found = self._loaded.get(name)
+        return found is not None and found.learns
+
+    def add(self, name: str, asked: Iterable[AskedList], now: float) -> None:
+        """Keep lists that a correction was asked, if it learns. Raises `StorageError`."""
+        learned = self.learned(name)
+        if learned.put.exists():
+            with storage_errors(self._folder):
+                salt = Salt(self._folder, _LOCK)
+                with locked(self._folder / _LOCK):
+                    if learned.put.exists():
+                        learned.add(asked, salt, now)
+
+    def learning(self, name: str) -> int | None:
+        """Return how many lists a correction keeps of those that it was asked; None if it does not learn."""
+        learned = self.learned(name)
+        return learned.kept() if learned.put.exists() else None
+
+    def due(self, now: float) -> list[str]:
+        """Return the names of corrections that are to be fitted anew."""
+        with storage_errors(self._folder):
+            homes = sorted(self._folder.glob(f"*{_LEARNED}"))
+            return [home.stem for home in homes if self.path(home.stem).exists() and LearnedLists(home).is_due(now)]
+
+    def learn(self, name: str) -> bool:
+        """Fit a correction anew, which takes seconds. Return False if it was put anew or deleted meanwhile."""
+        learned = self.learned(name)
+        with _there(self._folder, name):
+            put, kept = HeldFile(learned.put), learned.kept()
+            correction = learned.fitted()
+            with locked(self._folder / _LOCK):
+                now = learned.put.stat()
+                if not self.path(name).exists() or put.place != (now.st_dev, now.st_ino):
+                    return False
+                correction.save(self.path(name))
+                learned.note_fit(kept)
+        return True
 
     def path(self, name: str) -> Path:
         """Return where a correction is, or would be."""
         return self._folder / f"{name}{ARROW_ENDING}"
+
+    def learned(self, name: str) -> LearnedLists:
+        """Return what a correction learns from, or would."""
+        return LearnedLists(self._folder / f"{name}{_LEARNED}")
 
     def _thin_out(self) -> None:
         items = 0
