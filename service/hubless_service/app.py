@@ -32,11 +32,11 @@ from hubless_service.routes import (
     catalogs,
     health,
     page_routes,
-    pictures,
     points,
     reranking,
     scores,
     searches,
+    thumbnails,
     versions,
 )
 from hubless_service.routes.quick import QuickQueries
@@ -57,8 +57,8 @@ SERVERS: list[dict[str, Any]] = [
     {"url": f"http://{_HOST}:{_PORT}", "description": "Where `hubless serve` listens by default."},
 ]
 ROUTERS = (
-    *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes, versions.router),
-    *(catalogs.aliases, pictures.router, scores.router, reranking.router, health.router),
+    *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes),
+    *(thumbnails.router, versions.router, catalogs.aliases, scores.router, reranking.router, health.router),
 )
 _LOOK_SECONDS = 0.05
 _THREADS = 8

@@ -200,7 +200,7 @@ WRONG = [
     ({"lists": [{**LIST, "correction": "words", "distance": True}]}, "lists[0].distance: expected none beside"),
     ({"lists": [{**LIST, "vector": [1.0]}]}, "lists[0].vector: expected none without collection"),
     ({"lists": [{**LIST, "collection": "photos"}]}, "lists[0].ids: expected none beside collection"),
-    ({"lists": [LIST, {"collection": "photos"}]}, "lists[1].vector: expected either a vector, a text or an id"),
+    ({"lists": [LIST, {"collection": "photos"}]}, "lists[1].vector: expected one of vector, text, image and id"),
     ({"lists": [LIST, {**QUERY, "filter": {"no": 1}}]}, "lists[1].filter"),
     ({"lists": [LIST, {**QUERY, "vector": ["x"] * 8}]}, "lists[1].vector[0]: expected a number"),
     ({"lists": [LIST], "fusion": "sum"}, 'fusion: expected one of min_max, z, rrf, got the string "sum"'),

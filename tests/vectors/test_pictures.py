@@ -117,6 +117,11 @@ def test_damage_is_refused_or_read_and_nothing_else(data):
         assert read_picture(whole[:place] + other + (b"" if cut else whole[place + len(other) :])).mode == "RGB"
 
 
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"^picture: expected a file that is there, got .*none.png$"):
+        read_picture(tmp_path / "none.png")
+
+
 def test_without_pillow_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(InputError, match=r"the extra pictures: pip install 'hubless\[pictures\]'"):

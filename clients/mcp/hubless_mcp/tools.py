@@ -43,15 +43,17 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
     @server.tool(title="Search a collection", annotations=READS)
     async def search(
         collection: str,
-        text: str,
+        text: str | None = None,
+        image: str | None = None,
         limit: int = 10,
         strength: float | None = None,
         filter: dict[str, Any] | None = None,
         min_confidence: float | None = None,
         min_accuracy: float | None = None,
     ) -> dict[str, Any]:
-        """Find what fits a text best.
+        """Find what fits a text or a picture best.
 
+        image: the path of a JPEG, PNG, WebP or GIF on this machine, for collections whose encoder takes pictures.
         strength: 0 is raw, 1 the full correction. filter: such as {"genre": "law"} or {"field": "year", "gte": 2000}.
         min_confidence: no hits if the best one is right with a lower probability.
         min_accuracy: no hits unless this share of such answers is right, as 0.9; needs a collection with labels.
@@ -62,6 +64,7 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
             client.query(
                 collection,
                 text=text,
+                image=image,
                 limit=limit,
                 strength=strength,
                 filter=filter,

@@ -60,7 +60,9 @@ async def test_collections_and_points_are_shown(books):
         ({"text": "anything"}, "encoder"),
         ({"text": "x", "limit": 101}, "expected 1 to 100"),
         ({"text": "x", "min_accuracy": 1.5}, "min_accuracy: expected a number from 0 to 1, got 1.5"),
-        ({}, "text"),
+        ({}, "one of vector, text, image and id, got none"),
+        ({"image": "none.png"}, "image: expected a file that can be read, got none.png"),
+        ({"image": __file__}, "image: expected a collection whose encoder takes pictures"),
     ],
 )
 async def test_wrong_calls_are_told_in_words(books, arguments, message):

@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from hubless_client.bodies import in_base64, wanted
 from hubless_client.errors import CannotSend
 from hubless_client.vectors import VectorLike, pack_one
+
+Image: TypeAlias = bytes | str | PathLike[str]
+"""A picture as JPEG, PNG, WebP or GIF: its bytes, or the path of its file."""
 
 
 class QueryOptions(TypedDict, total=False):
@@ -68,16 +73,19 @@ def in_url(options: QueryOptions) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, init=False)
 class Query:
-    """A vector, shape (d,), a text or the id of a target, and how to search: `options` are those of `QueryOptions`.
+    """A vector, shape (d,), a text, an image or the id of a target, and how to search.
+
+    `options` are those of `QueryOptions`.
 
     Raises
     ------
-    CannotSend : none of the three is given, or more than one
+    CannotSend : none of the four is given, or more than one; there is no such file of an image
     """
 
     vector: VectorLike | None
     text: str | None
     id: str | int | None
+    image: Image | None
     options: QueryOptions
 
     def __init__(
@@ -85,19 +93,32 @@ class Query:
         vector: VectorLike | None = None,
         text: str | None = None,
         id: str | int | None = None,
+        image: Image | None = None,
         **options: Unpack[QueryOptions],
     ) -> None:
-        asked = {"vector": vector, "text": text, "id": id}
+        asked = {"vector": vector, "text": text, "image": image, "id": id}
         names = [name for name, value in asked.items() if value is not None]
         if len(names) != 1:
             got = " and ".join(names) or "none of them"
-            raise CannotSend(f"query: expected either a vector, a text or an id, got {got}")
+            raise CannotSend(f"query: expected one of vector, text, image and id, got {got}")
         in_body(options)  # refuses what is no option
         for name, value in {**asked, "options": options}.items():
             object.__setattr__(self, name, value)
 
     def as_document(self) -> dict[str, Any]:
-        """The query as a JSON object, its vector in base64."""
+        """The query as a JSON object, its vector or image in base64."""
         vector = None if self.vector is None else in_base64(pack_one(self.vector))
-        asked = {"vector": vector, "text": self.text, "id": self.id}
+        image = None if self.image is None else in_base64(_bytes_of(self.image))
+        asked = {"vector": vector, "text": self.text, "image": image, "id": self.id}
         return {name: value for name, value in asked.items() if value is not None} | in_body(self.options)
+
+
+def _bytes_of(image: Image) -> bytes:
+    if isinstance(image, bytes):
+        return image
+    if not isinstance(image, str | PathLike):
+        raise CannotSend(f"image: expected bytes, or the path of a file, got {type(image).__name__}")
+    try:
+        return Path(image).read_bytes()
+    except OSError as error:
+        raise CannotSend(f"image: expected a file that can be read, got {image}: {error.strerror}") from error

@@ -8,7 +8,7 @@ from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.hits import BatchHits, Hits
 from hubless_client.paths import in_collection
-from hubless_client.query import Query, QueryOptions, in_body, in_url
+from hubless_client.query import Image, Query, QueryOptions, in_body, in_url
 from hubless_client.sending import ClientMethod
 from hubless_client.vectors import MatrixLike, Packed, VectorLike, pack_many, pack_one
 
@@ -24,11 +24,12 @@ class SearchMethods:
         *,
         text: str | None = None,
         id: str | int | None = None,
+        image: Image | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
         **options: Unpack[QueryOptions],
     ) -> Call[Hits]:
-        """The best targets for a vector, shape (d,), for a text, or for another target.
+        """The best targets for a vector, shape (d,), for a text, for a picture, or for another target.
 
         Parameters
         ----------
@@ -36,10 +37,11 @@ class SearchMethods:
         vector : d real numbers: a list, an array, a tensor
         text : for collections with an encoder
         id : of a target: its stored vector is the query, and the target itself is left out
+        image : bytes, or the path of a file, for collections whose encoder takes pictures
         options : those of `QueryOptions`, such as limit, filter, with_payload
         request_id, timeout : as in every call
         """
-        asked = Query(vector, text, id, **options)
+        asked = Query(vector, text, id, image, **options)
         if vector is not None and (url_params := in_url(options)) is not None:
             content = in_bytes(pack_one(vector), url_params)
         else:

@@ -4,7 +4,7 @@ import { CannotSend } from "./errors.js";
 import { stringify } from "./json.js";
 import type { Request } from "./transport.js";
 import type { Query, QueryOptions } from "./types.js";
-import { inBase64, packed, type VectorLike } from "./vectors.js";
+import { asBase64, inBase64, packed, type VectorLike } from "./vectors.js";
 
 type Content = Pick<Request, "body" | "params">;
 
@@ -29,7 +29,7 @@ function ofPoint(document: object, said: string): string {
 export function contentOfQuery(query: Query): Content {
   checkOneOf(query);
   const { vector, ...rest } = query;
-  if (vector === undefined) return inJson(rest);
+  if (vector === undefined) return inJson(documentOf(query));
   const params = inUrl(rest);
   return params ? { params, body: packed([vector], "vector") } : inJson(documentOf(query));
 }
@@ -65,17 +65,23 @@ function isList<T>(value: readonly T[] | object): value is readonly T[] {
 }
 
 function documentOf(query: Query): object {
-  return query.vector === undefined ? query : { ...query, vector: inBase64(query.vector, "vector") };
+  if (query.vector !== undefined) return { ...query, vector: inBase64(query.vector, "vector") };
+  if (query.image === undefined) return query;
+  const image: unknown = query.image;
+  if (!(image instanceof Uint8Array)) {
+    throw new CannotSend(`image: expected the bytes of a picture, a Uint8Array, got ${typeof image}`);
+  }
+  return { ...query, image: asBase64(image) };
 }
 
 function checkOneOf(query: Query): void {
   if (typeof query !== "object" || query === null) {
     throw new CannotSend(`query: expected an object such as { vector } or { text }, got ${typeof query}`);
   }
-  const given = ["vector", "text", "id"].filter((name) => query[name as keyof Query] !== undefined);
+  const given = ["vector", "text", "image", "id"].filter((name) => query[name as keyof Query] !== undefined);
   if (given.length !== 1) {
     const got = given.join(" and ") || "none of them";
-    throw new CannotSend(`query: expected either a vector, a text or an id, got ${got}`);
+    throw new CannotSend(`query: expected one of vector, text, image and id, got ${got}`);
   }
 }
 

@@ -77,7 +77,7 @@ export class Client {
     return this.#transport.baseUrl;
   }
 
-  /** The best targets for a vector, for a text if the collection has an encoder, or for a target by its id. */
+  /** The best targets for a vector, for a text or the bytes of a picture if its encoder takes them, or for a target by its id. */
   async query(collection: string, query: Query, options?: CallOptions): Promise<Hits> {
     return this.#call("POST", inCollection(collection, "query"), contentOfQuery(query), hitsOf<Hits>, options);
   }

@@ -555,6 +555,8 @@ export interface components {
             id?: components["schemas"]["StoredId"] | null;
             /** @description Of the hits, at most HUBLESS_MAX_LIMIT; ask the search for 50. */
             ids?: (number | string)[] | null;
+            /** @description With collection: a picture, if its encoder takes pictures. */
+            image?: string | null;
             /** @description With collection: how many of its hits are fused; 50 if not given. */
             limit?: number | null;
             /** @description With collection: search parameters of its index. */
@@ -955,7 +957,7 @@ export interface components {
             presence?: number;
         };
         /**
-         * @description A query: either a vector, a text or the id of a stored target, and options.
+         * @description A query: either a vector, a text, a picture or the id of a stored target, and options.
          * @example {
          *       "explain": true,
          *       "id": "str.split",
@@ -976,6 +978,8 @@ export interface components {
             group_by?: string | null;
             /** @description A stored target, to find more like it: asked with its vector, and itself left out. */
             id?: components["schemas"]["StoredId"] | null;
+            /** @description A picture, for collections whose encoder takes pictures. */
+            image?: string | null;
             /** @description How many hits at most; 10 if not given. */
             limit?: number | null;
             /** @description Queries get hits only where this share, at least, is right at first, by the labels that calibrated confidence. */

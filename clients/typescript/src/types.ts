@@ -20,9 +20,10 @@ export type QueryOptions = Omit<Schemas["QueryRequest"], "vector" | "text" | "id
 /** What to search for, and how: a vector, a text, or the id of a target to find more like it. */
 export type Query = QueryOptions &
   (
-    | { vector: VectorLike; text?: never; id?: never }
-    | { text: string; vector?: never; id?: never }
-    | { id: Id; vector?: never; text?: never }
+    | { vector: VectorLike; text?: never; image?: never; id?: never }
+    | { text: string; vector?: never; image?: never; id?: never }
+    | { image: Uint8Array; vector?: never; text?: never; id?: never }
+    | { id: Id; vector?: never; text?: never; image?: never }
   );
 
 /** A target that was found. Hits are sorted by score = similarity − strength · offset. */

@@ -24,7 +24,11 @@ export function packed(vectors: readonly VectorLike[], parameter: string): Uint8
 
 /** One vector in base64, for JSON. */
 export function inBase64(vector: VectorLike, parameter: string): string {
-  const bytes = packed([vector], parameter);
+  return asBase64(packed([vector], parameter));
+}
+
+/** Bytes in base64. */
+export function asBase64(bytes: Uint8Array): string {
   let letters = "";
   for (let start = 0; start < bytes.length; start += CHUNK) {
     letters += String.fromCharCode(...bytes.subarray(start, start + CHUNK));

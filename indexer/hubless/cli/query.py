@@ -29,6 +29,7 @@ def query_command(
     collection: CollectionOption,
     vectors: Annotated[Path | None, typer.Option(metavar="FILE", help="Query vectors, one row a query.")] = None,
     text: Annotated[list[str] | None, typer.Option(metavar="WORDS", help="A query in words; repeatable.")] = None,
+    image: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A picture to ask with; repeatable.")] = None,
     id_: Annotated[
         list[str] | None, typer.Option("--id", metavar="ID", help="A target: find others like it; repeatable.")
     ] = None,
@@ -55,16 +56,16 @@ def query_command(
     ] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Search a collection by vectors, words or a target.
+    """Search a collection by vectors, words, pictures or a target.
 
-    Give vectors, a text or an id.
+    Give vectors, a text, an image or an id.
 
     \b
     Example:
       hubless query --catalog c --collection art --vectors q.npy --compare
     """
-    if sum((vectors is not None, bool(text), bool(id_))) != 1:
-        raise typer.BadParameter("give one of --vectors, --text and --id", param_hint="--vectors")
+    if sum((vectors is not None, bool(text), bool(image), bool(id_))) != 1:
+        raise typer.BadParameter("give one of --vectors, --text, --image and --id", param_hint="--vectors")
     parameters = read_settings(set_, {"skip": int, "explain": bool, "version": str, "min_accuracy": float}, others=True)
     least = parameters.pop("min_accuracy", 0.0)
     skip, explain = parameters.pop("skip", 0), parameters.pop("explain", False)
@@ -75,7 +76,7 @@ def query_command(
     opened = hubless.open(catalog, collection, version=parameters.pop("version", None))
     wanted = None if filter_ is None else filter_of(opened.parts, _json(filter_, "--filter"))
     how: dict[str, Any] = {"limit": limit, "skip": skip, "parameters": parameters, "filter": wanted}
-    asked = list(_asked(opened, vectors, text or [], id_ or []))
+    asked = list(_asked(opened, vectors, text or [], image or [], id_ or []))
     if compare:
         strengths: dict[str, Any] = {} if strength is None else {"strength": strength}
         both = [opened.side_by_side(**queries, **how, **strengths) for queries in asked]
@@ -92,10 +93,12 @@ def query_command(
 
 
 def _asked(
-    opened: hubless.Collection, vectors: Path | None, texts: list[str], ids: list[str]
+    opened: hubless.Collection, vectors: Path | None, texts: list[str], images: list[Path], ids: list[str]
 ) -> Iterator[dict[str, Any]]:
     if ids:
         yield {"ids": [opened.parts.ids.parse(each) for each in ids]}
+    elif images:
+        yield {"vectors": opened.encode_pictures(images)}
     elif vectors is None:
         yield {"vectors": opened.encode(texts)}
     else:

@@ -14,7 +14,7 @@ from hubless.vectors.readers.pictures import read_picture
 
 POOLED = ("text_embeds", "image_embeds", "sentence_embedding", "pooler_output")
 """Outputs with one vector a text or picture, the best first; without them, the first output."""
-MOST_TIMES = 200
+MOST_ASPECT = 200
 """Longer side by shorter side. To bring a line of pixels to the height of a model would take all memory."""
 _KINDS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
@@ -38,8 +38,8 @@ class PictureGraph:
     def picture_input(self, picture: bytes | Path, parameter: str) -> F32:
         """Return (3, height, width). Raises `InputError` for what is no picture, or too large."""
         read = read_picture(picture, parameter)
-        if max(read.size) > MOST_TIMES * min(read.size):
-            expected = f"sides of which one is at most {MOST_TIMES} times as long as the other"
+        if max(read.size) > MOST_ASPECT * min(read.size):
+            expected = f"sides of which one is at most {MOST_ASPECT} times as long as the other"
             raise InputError(parameter, expected, f"{read.width} × {read.height}")
         return self._preprocessing.array(read)
 

@@ -22,7 +22,7 @@ _RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4
 
 @dataclass(frozen=True, kw_only=True)
 class Preprocessing:
-    """What a model does to a picture before its graph: resize, crop the centre, scale, normalise."""
+    """The way of a picture to a graph: resized, its centre cut out, scaled, normalised."""
 
     shortest: int | None
     """Pixels of the shorter side, the other one in proportion; or None: `size` says both."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.corrections.centred import CentredCorrection
+from hubless.encoders.base import for_pictures
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.confidence.cut import Cut
@@ -325,6 +326,17 @@ class Collection:
         if (encoder := self.parts.encoder) is None:
             raise NoEncoder("text", f"a vector, as collection {self.name!r} has no encoder", "a text")
         return encoder.encode(texts, seconds)
+
+    def encode_pictures(self, pictures: Sequence[bytes | Path], seconds: float | None = None) -> F32:
+        """Pictures, as bytes or files, as query vectors (m, d), by an encoder that may take so many seconds.
+
+        Raises `EncoderFailed`, `EncoderTimeout`, `NoEncoder` if the collection's encoder takes no pictures; and
+        `InputError` naming the first that is none.
+        """
+        encoder = for_pictures(self.parts.encoder)
+        named = [f"image {number}" if len(pictures) > 1 else "image" for number in range(len(pictures))]
+        inputs = [encoder.picture_input(*each) for each in zip(pictures, named, strict=True)]
+        return encoder.encode_pictures(inputs, seconds)
 
     def point(self, wanted: str | int, *, vector: bool = False) -> Point:
         """A stored target by its id, with its vector (of length 1 under metric cosine) if asked for.

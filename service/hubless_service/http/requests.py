@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
@@ -114,14 +114,16 @@ class BinaryRequest(QueryOptions):
 
 
 class QueryRequest(QueryOptions):
-    """A query: either a vector, a text or the id of a stored target, and options."""
+    """A query: either a vector, a text, a picture or the id of a stored target, and options."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"id": "str.split", "limit": 3, "explain": True}, {"text": "split a string"}]}
     )
     kinds = (JSON, BINARY)
+    large = True
     vector: values.QueryVector | None = maybe("A vector, as long as the collection's dim.")
     text: Text | None = maybe("A text, for collections that have an encoder.")
+    image: values.PictureBytes | None = maybe("A picture, for collections whose encoder takes pictures.")
     id: values.StoredId | None = maybe(
         "A stored target, to find more like it: asked with its vector, and itself left out."
     )
@@ -176,10 +178,20 @@ class BatchRequest(RequestModel):
         return made
 
 
+class Picture(NamedTuple):
+    """A picture: the query asks for targets near its vector."""
+
+    content: bytes
+
+
 class LikeTarget(NamedTuple):
     """A stored target: the query asks for targets like it."""
 
     id: str | int
+
+
+Asked: TypeAlias = F32 | str | Picture | LikeTarget
+"""A vector (1, d), prepared for the collection; a text; a picture; or a stored target."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -187,7 +199,7 @@ class Query:
     """One query, however it was sent."""
 
     where: str  # before a field's name in an error: nothing, or `queries[3].`
-    asked: F32 | str | LikeTarget  # a vector (1, d), prepared for the collection; a text; or a stored target
+    asked: Asked
     options: dict[str, Any]  # of `Collection.query`, in a fixed order: the limit, and those that are not the default
     extras: Extras
     score_threshold: float | None

@@ -236,7 +236,7 @@ def _later(schema: Json) -> Checked:
 
 
 _CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
-_QUERY = ("vector", "text", "id", "filter", "params", "limit")
+_QUERY = ("vector", "text", "image", "id", "filter", "params", "limit")
 """Fields of a list that are those of a query."""
 
 
@@ -256,6 +256,9 @@ class ListToRerank(RequestModel):
         "With collection: a vector, as long as its dim."
     )
     text: Text | None = maybe("With collection: a text, if it has an encoder.")
+    image: Annotated[Any, _later(values.IMAGE_BASE64)] | None = maybe(
+        "With collection: a picture, if its encoder takes pictures."
+    )
     id: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="StoredId")})] | None = maybe(
         "With collection: a stored target, to find more like it."
     )

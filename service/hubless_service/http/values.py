@@ -141,6 +141,17 @@ def vector_of_base64(text: str) -> F32:
     return np.frombuffer(data, _ITEM)
 
 
+def _picture_of_base64(value: Any, info: Info) -> bytes:
+    """Return the bytes of a picture. The encoder says whether it is one."""
+    expected = "base64 of a picture as JPEG, PNG, WebP or GIF"
+    if not isinstance(value, str):
+        raise InputError("", expected, describe(value))
+    try:
+        return binascii.a2b_base64(value, strict_mode=True)
+    except ValueError as error:
+        raise InputError("", expected, f"a string that is not: {clip(str(error))}") from error
+
+
 def vectors_of_bytes(body: bytes, collection: hubless.Collection, rows: int | None = None) -> F32:
     """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row."""
     width = _ITEM.itemsize * collection.dim
@@ -245,6 +256,12 @@ _VECTOR = {
 IdJson = TypeAliasType("IdJson", Annotated[int | str, Field(description=_ID_MEANING)])
 StoredId = TypeAliasType("StoredId", Annotated[int | str, Checked(_stored_id, {**_ID, "description": _ID_MEANING})])
 RelevantIds = Annotated[list[list[int | str] | None], Checked(_relevant, _RELEVANT)]
+IMAGE_BASE64: Json = {
+    "type": "string",
+    "contentEncoding": "base64",
+    "description": "A JPEG, PNG, WebP or GIF in base64.",
+}
+PictureBytes = Annotated[bytes, Checked(_picture_of_base64, IMAGE_BASE64)]
 QueryVector = TypeAliasType("QueryVector", Annotated[F32, Checked(_query_vector, _VECTOR)])
 FilterJson = Annotated[Filter, Checked(_filter, {"$ref": REFERENCE.format(model="Filter")})]
 FILTERS = filter_schemas(REFERENCE)

@@ -11,11 +11,10 @@ from fastapi import Depends, Response
 
 import hubless
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32
 from hubless_service import openapi
 from hubless_service.http import responses
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
-from hubless_service.http.requests import BatchRequest, BinaryRequest, LikeTarget, Query, QueryRequest
+from hubless_service.http.requests import Asked, BatchRequest, BinaryRequest, LikeTarget, Picture, Query, QueryRequest
 from hubless_service.http.responses import hits_of, weight_of
 from hubless_service.http.values import NO_EXTRAS, Subject
 from hubless_service.routes.route import Call, Held
@@ -33,9 +32,10 @@ _LIGHT = 2**23
 _CANDIDATES = 10
 """Targets that are ranked for a hit where hits are chosen among them, about."""
 
-_ASKED: dict[str, Callable[[Any], F32 | str | LikeTarget]] = {
+_ASKED: dict[str, Callable[[Any], Asked]] = {
     "vector": lambda vector: vector,
     "text": lambda text: text,
+    "image": Picture,
     "id": LikeTarget,
 }
 """The fields of which a query has one, and what is asked by it."""
@@ -58,7 +58,9 @@ async def _room(call: Call) -> None:
 @router.post(
     PATH,
     **openapi.about(
-        "The targets nearest to a vector, a text or another target, hubness taken out", QueryAnswer, *_PROBLEMS
+        "The targets nearest to a vector, a text, a picture or another target, hubness taken out",
+        QueryAnswer,
+        *_PROBLEMS,
     ),
     **openapi.other_bodies(BinaryRequest, "dim · 4 bytes, little-endian float32; other fields stand in the URL."),
 )
@@ -103,7 +105,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     """Return the query of a request, or of a part of one."""
     given = {name: value for name in _ASKED if (value := getattr(sent, name)) is not None}
     if len(given) != 1:
-        raise InputError(f"{where}vector", "either a vector, a text or an id", " and ".join(given) or "none of them")
+        raise InputError(f"{where}vector", "one of vector, text, image and id", " and ".join(given) or "none of them")
     ((name, value),) = given.items()
     limit = settings.default_limit if sent.limit is None else sent.limit
     deepest = max(settings.max_depth - limit, 0)

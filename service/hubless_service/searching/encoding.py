@@ -1,9 +1,10 @@
-"""Texts become vectors in threads of their own, so that a slow encoder holds up texts but no query by vector."""
+"""Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 import hubless
@@ -11,7 +12,7 @@ from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
-from hubless_service.http.requests import Query
+from hubless_service.http.requests import Picture, Query
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.listener import Listener, OnlyFailures
 from hubless_service.searching.work_queue import WorkQueue
@@ -20,6 +21,10 @@ from hubless_service.settings import Settings
 log = logging.getLogger("hubless.encoders")
 
 VARIABLE = "HUBLESS_ENCODERS"
+
+T = TypeVar("T")
+Encoded: TypeAlias = str | Picture
+"""What an encoder makes a vector of."""
 
 
 def check_encoders(settings: Settings) -> None:
@@ -68,29 +73,35 @@ class Encoding:
     async def encode(
         self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query], deadline: float
     ) -> Sequence[Query]:
-        """The queries with a vector in the place of each text, the texts of all encoded by one call."""
-        texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
-        vectors = await self.vectors(trace, collection, texts, lambda i: queries[i].where, deadline)
+        """The queries with a vector in the place of each text and picture, those of one kind encoded by one call."""
+        asked: dict[int, Encoded] = {
+            i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, Encoded)
+        }
+        vectors = await self.vectors(trace, collection, asked, lambda i: queries[i].where, deadline)
         return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
 
     async def vectors(
         self,
         trace: Trace,
         collection: hubless.Collection,
-        texts: dict[int, str],
+        asked: Mapping[int, Encoded],
         where: Callable[[int], str],
         deadline: float,
     ) -> dict[int, F32]:
-        """The vector (1, d) of each text, all encoded by one call."""
+        """The vector (1, d) of each text and picture, those of one kind encoded by one call."""
+        texts = {i: each for i, each in asked.items() if isinstance(each, str)}
+        pictures = {i: each.content for i, each in asked.items() if isinstance(each, Picture)}
 
         def encode() -> dict[int, F32]:
             started = perf_counter()
             try:
-                return _encode(collection, texts, where, deadline)
+                found = _encode(collection, collection.encode, texts, lambda i: f"{where(i)}text", deadline)
+                by = collection.encode_pictures
+                return found | _encode(collection, by, pictures, lambda i: f"{where(i)}image", deadline)
             finally:
                 trace.add("encode", perf_counter() - started)
 
-        if collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
+        if not pictures and collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
             return encode()
         future = self._queue(collection).submit(trace, deadline, lambda _: [encode()], None, alone=trace.alone)
         found: dict[int, F32] = await unless_gone(trace, future)
@@ -107,17 +118,23 @@ class Encoding:
 
 
 def _encode(
-    collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str], deadline: float
+    collection: hubless.Collection,
+    encode: Callable[[list[T], float], F32],
+    asked: dict[int, T],
+    field: Callable[[int], str],
+    deadline: float,
 ) -> dict[int, F32]:
-    """The vector of each text; halved until it is known which of them an error is about."""
+    """The vector of each; halved until it is known which of them an error is about."""
+    if not asked:
+        return {}
     try:
-        vectors = collection.prepare(collection.encode(list(texts.values()), deadline - perf_counter()))
+        vectors = collection.prepare(encode(list(asked.values()), deadline - perf_counter()))
     except InputError as error:
-        if len(texts) == 1:
-            raise type(error)(f"{where(min(texts))}text", error.expected, error.received) from error
-        items, half = list(texts.items()), len(texts) // 2
+        if len(asked) == 1:
+            raise type(error)(field(min(asked)), error.expected, error.received) from error
+        items, half = list(asked.items()), len(asked) // 2
         return {
-            **_encode(collection, dict(items[:half]), where, deadline),
-            **_encode(collection, dict(items[half:]), where, deadline),
+            **_encode(collection, encode, dict(items[:half]), field, deadline),
+            **_encode(collection, encode, dict(items[half:]), field, deadline),
         }
-    return {i: vectors[row : row + 1] for row, i in enumerate(texts)}
+    return {i: vectors[row : row + 1] for row, i in enumerate(asked)}

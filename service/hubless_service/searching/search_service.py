@@ -32,7 +32,7 @@ from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.encoding import Encoding
+from hubless_service.searching.encoding import Encoded, Encoding
 from hubless_service.searching.log_follower import follow
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
@@ -192,15 +192,15 @@ class SearchService:
     ) -> list[FoundHits]:
         """Answer queries in a search thread, together with others that wait; the shortest of their timeouts holds."""
         trace: Trace = request.scope[SCOPE_KEY]
-        seconds, texts = math.inf, False
+        seconds, encodes = math.inf, False
         for query in queries:
             seconds = min(seconds, query.timeout_ms / 1000)
-            texts = texts or isinstance(query.asked, str)
+            encodes = encodes or isinstance(query.asked, Encoded)
         deadline = trace.started + seconds
         queue = self._remote if collection.parts.remote else self._queue
         encoded = queries
-        if texts:
-            queue.check_room(perf_counter(), trace.late, seconds)  # before a text is encoded in vain
+        if encodes:
+            queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
             encoded = await self._encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
         if self.sampling:

@@ -100,7 +100,7 @@ test("key and request id are sent", async () => {
 });
 
 for (const [name, call, message] of [
-  ["neither vector nor text", (client) => client.query("songs", { limit: 1 }), /either a vector, a text or an id, got none/],
+  ["neither vector nor text", (client) => client.query("songs", { limit: 1 }), /one of vector, text, image and id, got none/],
   ["both vector and text", (client) => client.query("songs", { vector: [1], text: "x" }), /got vector and text/],
   ["text as a vector", (client) => client.query("songs", { vector: "1,2" }), /vector: expected an array of numbers, got string/],
   ["words in a vector", (client) => client.query("songs", { vector: [1, "2"] }), /vector: expected numbers, got string at place 1/],
@@ -252,4 +252,11 @@ test("redirect is named and not followed", async () => {
   const { client, sent } = answering(["", 307, { Location: "https://other.test/" }]);
   await assert.rejects(client.count("songs"), /redirected to https:\/\/other\.test\//);
   assert.equal(sent[0].redirect, "manual");
+});
+
+test("picture goes in base64", async () => {
+  const { client, sent } = answering({ hits: [], ...ORIGIN });
+  await client.query("songs", { image: new Uint8Array([255, 216, 255]), limit: 2 });
+  assert.deepEqual(JSON.parse(sent[0].body), { image: "/9j/", limit: 2 });
+  await assert.rejects(() => client.query("songs", { image: "red.png" }), /image: expected the bytes of a picture/);
 });

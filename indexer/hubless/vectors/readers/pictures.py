@@ -29,9 +29,9 @@ def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int
     except ImportError as error:
         raise InputError(parameter, f"the extra pictures: {how_to_install('pictures')}", "no Pillow") from error
 
-    _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, parameter)
     too_many = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     try:
+        _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, parameter)
         with Image.open(BytesIO(source) if isinstance(source, bytes) else source, formats=PICTURE_FORMATS) as opened:
             width, height = opened.size
             if width * height > MOST_PIXELS:
@@ -45,6 +45,8 @@ def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int
         raise InputError(parameter, f"a picture of at most {MOST_PIXELS:,} pixels", "more") from error
     except MemoryError:
         raise
+    except FileNotFoundError as error:
+        raise InputError(parameter, "a file that is there", source) from error
     except Exception as error:  # a damaged file raises whatever its decoder runs into
         raise InputError(parameter, _EXPECTED, _said(error)) from error
 

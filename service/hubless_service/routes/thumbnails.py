@@ -30,7 +30,7 @@ _PICTURE: dict[int | str, Json] = {
     200: {"content": {_JPEG: {"schema": {"type": "string", "format": "binary"}}}, "headers": {"ETag": openapi.TAG}},
     304: {"description": "The picture is the one that If-None-Match names."},
 }
-IfNoneMatch = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
+_KnownTag = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
 
 # one: pictures wait for each other, and leave the other processors to queries
 _thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
@@ -47,7 +47,7 @@ _thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
     ),
 )
 async def get_picture(
-    call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: IfNoneMatch = None
+    call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: _KnownTag = None
 ) -> Response:
     """As JPEG. Needs HUBLESS_PICTURES; the path below that folder is the payload's `path`, or the id."""
     engine, pixels = call.service.engine, url.pixels or THUMBNAIL
@@ -68,7 +68,9 @@ async def get_picture(
         raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
     except InputError as error:
         log.warning('no picture of "%s" in %s: %s', id, held.name, error)
-        raise HttpProblem("picture_not_found", f"The file is no picture to show: {error}.") from error
+        raise HttpProblem(
+            "picture_not_found", "The file of the target is no picture that can be read; the log says why."
+        ) from error
     except OSError as error:
         raise _none() from error
 

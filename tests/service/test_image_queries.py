@@ -1,0 +1,198 @@
+"""Queries by picture: as by the vector of the picture, through every door; what is no picture is named."""
+
+import asyncio
+import base64
+import json
+import re
+from io import BytesIO
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+from support import small
+from support.contract import problem
+from support.made_pictures import made
+from support.model_pairs import COLOURS, DIM, load_pair, write_pair
+from support.serving import serving_catalog
+from typer.testing import CliRunner
+
+import hubless
+from hubless.cli.application import app
+from hubless.store.query_sample import read_sample
+from hubless_client import AsyncClient, CannotSend, Client, Query
+
+QUERY, BATCH = "/v1/collections/photos/query", "/v1/collections/photos/query/batch"
+IDS = [*COLOURS, *(f"made {number}" for number in range(30))]
+
+
+def solid(colour, kind="PNG"):
+    file = BytesIO()
+    Image.new("RGB", (40, 30), colour).save(file, kind)
+    return file.getvalue()
+
+
+def in_base64(content):
+    return base64.b64encode(content).decode()
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory):
+    """Pictures of one colour and others; and a collection whose encoder takes texts only."""
+    folder = tmp_path_factory.mktemp("pictures")
+    write_pair(folder)
+    encoder = load_pair(folder)
+    contents = [solid(colour) for colour in COLOURS]
+    for number in range(len(IDS) - len(COLOURS)):
+        made(number).save(file := BytesIO(), "PNG")
+        contents.append(file.getvalue())
+    vectors = encoder.encode_pictures([encoder.picture_input(each) for each in contents])
+    bank = np.random.default_rng(0).normal(size=(60, DIM)).astype(np.float32)
+    described = folder / "encoder.json"
+    hubless.build(folder / "catalog", "photos", vectors, bank, ids=IDS, encoder=described, correction="csls")
+    small.build(folder / "catalog", "words", encoder=small.encoder())
+    small.build(folder / "catalog", "numbers")
+    return folder / "catalog"
+
+
+@pytest.fixture(scope="module")
+def photos(catalog):
+    return hubless.open(catalog, "photos")
+
+
+@pytest.fixture(scope="module")
+def url(catalog):
+    with serving_catalog(catalog) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url, contract):
+    with contract.client(url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def lime(tmp_path):
+    path = tmp_path / "lime.png"
+    path.write_bytes(solid("lime"))
+    return path
+
+
+def test_pictures_are_encoded_in_order(photos, lime):
+    both = photos.encode_pictures([solid("red"), lime])
+    assert both.shape == (2, DIM)
+    assert [ids[0] for ids in photos.query(both, strength=0.0).ids] == ["red", "lime"]
+
+
+def test_answer_is_that_of_the_vector(client, photos):
+    for colour in COLOURS:
+        answer = client.post(QUERY, json={"image": in_base64(solid(colour, "JPEG")), "limit": 5}).json()
+        (expected,) = photos.query(photos.encode_pictures([solid(colour, "JPEG")]), 5)
+        assert [hit["id"] for hit in answer["hits"]] == [hit.id for hit in expected]
+        np.testing.assert_allclose([hit["score"] for hit in answer["hits"]], [hit.score for hit in expected], atol=1e-6)
+
+
+def test_batches_may_mix_pictures_texts_and_ids(client):
+    queries = [
+        {"image": in_base64(solid("red"))},
+        {"text": "blue"},
+        {"id": "lime"},
+        {"image": in_base64(solid("lime"))},
+    ]
+    answer = client.post(BATCH, json={"queries": [{**query, "strength": 0} for query in queries]}).json()
+    firsts = [one["hits"][0]["id"] for one in answer["results"]]
+    assert (firsts[0], firsts[1], firsts[3]) == ("red", "blue", "lime")
+
+
+def test_list_to_fuse_may_be_a_query_by_picture(client):
+    lists = [{"collection": "photos", "image": in_base64(solid("red"))}, {"ids": ["red"], "scores": [1.0]}]
+    assert client.post("/v1/rerank", json={"lists": lists}).json()["hits"][0]["id"] == "red"
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("no base64", "image: expected base64 of a picture as JPEG, PNG, WebP or GIF"),
+        (7, "image: expected base64 of a picture as JPEG, PNG, WebP or GIF, got 7"),
+        (in_base64(b"no picture"), "image: expected a picture as JPEG, PNG, WebP or GIF, got something else"),
+        (in_base64(solid("red")[:60]), "image: expected a picture as JPEG, PNG, WebP or GIF, got a damaged one"),
+        ("", "image: expected a picture as JPEG, PNG, WebP or GIF, got something else"),
+    ],
+)
+def test_what_is_no_picture_is_named(client, image, expected):
+    assert expected in problem(client.post(QUERY, json={"image": image}))
+    batch = {"queries": [{"image": in_base64(solid("red"))}, {"image": image}]}
+    assert f"queries[1].{expected}" in problem(client.post(BATCH, json=batch))
+
+
+def test_bombs_are_refused(client):
+    file = BytesIO()
+    Image.new("1", (10_001, 5000)).save(file, "PNG")
+    sent = {"image": in_base64(file.getvalue())}
+    assert "image: expected a picture of at most 50,000,000 pixels" in problem(client.post(QUERY, json=sent))
+
+
+def test_pictures_may_be_as_large_as_bodies(client):
+    file = BytesIO()
+    Image.effect_noise((1800, 1800), 100).convert("RGB").save(file, "PNG")
+    assert 2.1e6 < len(file.getvalue()) < 11e6
+    assert client.post(QUERY, json={"image": in_base64(file.getvalue())}).status_code == 200
+    too_large = client.post(QUERY, json={"image": "A" * 2**24})
+    problem(too_large, 413, "body_too_large")
+
+
+@pytest.mark.parametrize("collection", ["words", "numbers"])
+def test_collections_without_an_encoder_of_pictures_say_so(client, collection):
+    answer = client.post(f"/v1/collections/{collection}/query", json={"image": in_base64(solid("red"))})
+    assert "image: expected a collection whose encoder takes pictures" in problem(answer, code="no_encoder")
+
+
+def test_addresses_are_not_fetched(client):
+    problem(client.post(QUERY, json={"image": "http://127.0.0.1/red.png"}))
+
+
+def test_only_one_thing_is_asked_for(client):
+    sent = {"image": in_base64(solid("red")), "text": "red"}
+    assert "one of vector, text, image and id, got text and image" in problem(client.post(QUERY, json=sent))
+
+
+def test_both_clients_take_bytes_and_files(url, lime):
+    async def ask(image):
+        async with AsyncClient(url) as client:
+            return await client.query("photos", image=image, strength=0)
+
+    with Client(url) as client:
+        for image in (lime, str(lime), solid("lime")):
+            assert client.query("photos", image=image, strength=0)[0].id == "lime"
+            assert asyncio.run(ask(image))[0].id == "lime"
+        (found,) = client.query_batch("photos", queries=[Query(image=lime, strength=0)])
+        assert found[0].id == "lime"
+
+
+def test_client_names_the_file_that_is_missing(tmp_path):
+    with pytest.raises(CannotSend, match=r"image: expected a file that can be read, got .*none.png: No such file"):
+        Client().query("photos", image=tmp_path / "none.png")
+    with pytest.raises(CannotSend, match="image: expected bytes, or the path of a file, got int"):
+        Client().query("photos", image=7)
+
+
+def test_command_takes_files(catalog, lime):
+    def run(*options):
+        given = ["query", "--catalog", str(catalog), "--collection", "photos", "--strength", "0", *map(str, options)]
+        return CliRunner().invoke(app, given)
+
+    results = json.loads(run("--image", lime, "--image", lime, "--json").output)["results"]
+    assert [each["hits"][0]["id"] for each in results] == ["lime", "lime"]
+    missing = run("--image", lime.parent / "none.png")
+    assert missing.exit_code
+    assert re.search("expected a file that is there, got .*none.png", str(missing.exception))
+
+
+def test_pictures_are_sampled_as_vectors_without_texts(catalog, photos, tmp_path):
+    settings = {"query_sample": tmp_path / "sample", "query_sample_texts": True}
+    with serving_catalog(catalog, **settings) as url:
+        assert httpx.post(f"{url}{QUERY}", json={"image": in_base64(solid("red"))}).status_code == 200
+    sample = read_sample(tmp_path / "sample" / "photos")
+    np.testing.assert_allclose(sample.vectors, photos.encode_pictures([solid("red")]), atol=1e-6)
+    assert sample.texts == (None,)
