@@ -4,7 +4,7 @@ from support.problems import with_hubs
 
 import hubless
 from hubless import measures
-from hubless.builder.banks.bank_checks import hold_out
+from hubless.builder.banks.folds import folds_of
 from hubless.corrections import CORRECTIONS, corrected_scores, correction
 from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import ArrayVectors
@@ -50,13 +50,15 @@ class TestShipped:
         np.testing.assert_array_equal(np.sort(opened.query(QUERIES, 10).rows, axis=1), expected)
         assert manifest.bank.queries == 120
 
-    def test_hubness_is_measured_with_a_fit_without_the_held_out_queries(self, tmp_path, name):
+    def test_hubness_is_measured_with_fits_without_the_query(self, tmp_path, name):
         measured = built(tmp_path, name).measured
-        assert (measured.queries, measured.held_out, measured.fitted_queries) == (12, True, 108)
-        others, measuring = hold_out(ArrayVectors(BANK, "bank"), 0)
-        assert not {row.tobytes() for row in measuring.queries} & {row.tobytes() for row in others.take(np.arange(108))}
-        without = fit(name, others)
-        occurrence = measures.k_occurrence(best(measuring.queries, without), len(TARGETS))
+        assert (measured.queries, measured.held_out, measured.fitted_queries) == (120, True, 96)
+        occurrence = np.zeros(len(TARGETS), np.int64)
+        for fold in folds_of(ArrayVectors(BANK, "bank"), 0):
+            assert not {row.tobytes() for row in fold.queries} & {
+                row.tobytes() for row in fold.rest.take(np.arange(96))
+            }
+            occurrence += measures.k_occurrence(best(fold.queries, fit(name, fold.rest)), len(TARGETS))
         assert measured.hubness_corrected.most == occurrence.max()
         assert measured.hubness_corrected.skewness == pytest.approx(measures.skewness(occurrence), abs=1e-9)
 

@@ -5,9 +5,10 @@ from support.labelled import compare
 
 import hubless
 from hubless.builder.banks.bank_checks import is_unusable
+from hubless.builder.banks.folds import FOLDS
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
-from hubless.lab.cross_fit import FOLDS, held_out_rankings
+from hubless.lab.cross_fit import held_out_rankings
 from hubless.lab.diagnose import SPLITS, diagnose
 from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
@@ -47,6 +48,21 @@ def test_hubs_are_found_named_and_evened_out():
     assert diagnosis.level == "severe"
     assert diagnosis.verdict[0].startswith("Hubness is severe")
     assert "`auto` evens it out" in diagnosis.verdict[1]
+
+
+@pytest.mark.parametrize("size", [COUNT, 1300])
+def test_build_and_diagnosis_give_the_same_figures(tmp_path, size):
+    bank, targets, _ = pairs(size)
+    measured = hubless.build(tmp_path, "things", targets, bank).measured
+    diagnosis = hubless.diagnose(targets, bank, metric="cosine")
+    assert measured.queries == diagnosis.held_out == min(size, 1000)
+    main = diagnosis.main
+    for stored, told in (
+        (measured.hubness_raw, main.raw),
+        (measured.hubness_corrected, main.corrected),
+        (measured.hubness_chance, main.chance),
+    ):
+        assert (stored.skewness, stored.most, stored.antihubs) == (told.skewness, told.most, told.antihubs)
 
 
 def test_measures_are_those_of_the_raw_ranking_over_all_bank_queries():

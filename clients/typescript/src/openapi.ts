@@ -589,7 +589,7 @@ export interface components {
         /**
          * @description Measurements with bank queries.
          *
-         *     Hubness is measured with a fit of its own, without these queries, unless the bank is too small. The offsets of the
+         *     Hubness is measured with fits of its own that have not seen the query, unless the bank is too small. Offsets of the
          *     version are fitted on all of the bank; recall is that of its index.
          */
         Measured: {

@@ -197,9 +197,9 @@ def _calibrated(record: ConfidenceRecord | None) -> str:
 def _measured(manifest: hubless.Manifest) -> dict[str, str]:
     if (measured := manifest.measured) is None:
         return {"measured with": "nothing, as there was no query bank"}
-    queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
+    queries = f"{measured.queries:,} bank queries"
     if measured.held_out and measured.fitted_queries is not None:
-        queries += f", and a fit on the other {measured.fitted_queries:,}"
+        queries += f", each held out from a fit on {measured.fitted_queries:,}"
     coverage = None if manifest.bank is None else manifest.bank.coverage
     return {
         "measured with": queries,

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless import measures
+from hubless.builder.banks.folds import FEWEST, folds_of
+from hubless.builder.pipeline.survey import cross_fitted
 from hubless.corrections import Correction, Details
 from hubless.errors import InputError
-from hubless.kernels.reductions import top_k
 from hubless.knn.augment import centre
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import SelectedVectors, VectorSource
+from hubless.vectors.sources import VectorSource
 
-FOLDS = 5
-MOST_QUERIES = 2000
-"""Queries that measure well enough; of a larger bank the rest is only fitted on."""
 DEPTH = 10
 SLOPE = 0.94
 BELOW, ABOVE, PER_MOVED = -1.54, 3.42, 10.0
@@ -67,25 +65,18 @@ def held_out_rankings(
     seed: int = 0,
     advance: Advance = no_progress,
 ) -> HeldOut:
-    """Rank all targets (n, d) for at most 2,000 bank queries (b, d), fold by fold, by a fit on the rest of the bank."""
+    """Rank all targets (n, d) for at most 1,000 bank queries (b, d), fold by fold, by a fit on the other folds."""
     count = bank.shape[0]
-    if count < 2 * FOLDS:
-        raise InputError(bank.name, f"at least {2 * FOLDS} queries, as some are held out in turn", count)
-    order = np.random.default_rng(seed).permutation(count)[:MOST_QUERIES]
-    rankings, offsets, details = [], [], []
-    for part in np.array_split(order, FOLDS):
-        fold = np.sort(part)
-        kept = SelectedVectors(bank, np.setdiff1d(np.arange(count), fold), bank.name)
-        fitted = correction.fit(kept, targets, target_bank)
-        offsets.append(centre(fitted.offsets(targets)))
-        details.append(fitted.details)
-        queries = bank.take(fold)
-        similarities, raw = top_k(queries, targets, k)
-        rankings.append((fold, queries, similarities, raw, top_k(queries, targets, k, offsets[-1])[1]))
-        advance(1)
-    rows, all_queries, similarities, raws, corrected = (np.concatenate(parts) for parts in zip(*rankings, strict=True))
-    mean = np.asarray(np.mean(offsets, axis=0, dtype=np.float64), np.float32)
-    return HeldOut(rows, all_queries, similarities, raws, corrected, mean, details[0])
+    if count < FEWEST:
+        raise InputError(bank.name, f"at least {FEWEST} queries, as some are held out in turn", count)
+    folds = folds_of(bank, seed)
+    fits, found = cross_fitted(correction, folds, targets, target_bank, k, advance)
+    rows, queries = (
+        np.concatenate(parts) for parts in zip(*((fold.rows, fold.queries) for fold in folds), strict=True)
+    )
+    mean = np.mean([centre(each) for each in found.offsets], axis=0, dtype=np.float64)
+    raw, corrected = found.rows
+    return HeldOut(rows, queries, found.scores[0], raw, corrected, np.asarray(mean, np.float32), fits[0].details)
 
 
 def signs(held: HeldOut, targets: int) -> Signs:

@@ -100,7 +100,7 @@ def diagnose(
     notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape[0], gallery.dim
     with progress_bars(progress) as steps:
-        advance = steps.step("holding out bank queries in turn", 5)
+        advance = steps.step("holding out bank queries in turn", count)
         k = min(max(DEPTHS), count)
         held = held_out_rankings(auto, once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
     depths = []

@@ -184,15 +184,6 @@ BANK_SAMPLE = 512
 ROUNDING = 1e-6
 
 
-@dataclass(frozen=True)
-class MeasuringQueries:
-    """Queries (m, d) to measure a fit of `fitted_queries` with. `held_out`: it has not seen them."""
-
-    queries: F32
-    held_out: bool
-    fitted_queries: int | None = None
-
-
 def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
     """Return a query bank (b, d) drawn at random from several by their shares, of at most `size` queries."""
     shares = [share for _, share in parts]
@@ -211,15 +202,15 @@ def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, se
     return np.concatenate(drawn)
 
 
-def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, MeasuringQueries]:
-    """Split a bank into queries to fit on for a measurement, and held-out queries. A bank of fewer than 10 is both."""
+def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32]:
+    """Split a bank into queries to make an index by, and queries (m, d) to tune it. A bank of fewer than 10 is both."""
     count = bank.shape[0]
     held = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * count))
     if held == 0:
-        return bank, MeasuringQueries(bank.take(np.arange(count)), held_out=False, fitted_queries=count)
+        return bank, bank.take(np.arange(count))
     chosen = np.random.default_rng(seed).choice(count, held, replace=False)
     kept = np.setdiff1d(np.arange(count), chosen)
-    return SelectedVectors(bank, kept, bank.name), MeasuringQueries(bank.take(np.sort(chosen)), True, len(kept))
+    return SelectedVectors(bank, kept, bank.name), bank.take(np.sort(chosen))
 
 
 @contextmanager

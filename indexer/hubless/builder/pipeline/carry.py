@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import MeasuringQueries, bank_sample
+from hubless.builder.banks.bank_checks import bank_sample
 from hubless.builder.inputs import Contents, in_file
 from hubless.builder.pipeline.draft import VersionDraft, Workbench, empty_draft
 from hubless.builder.pipeline.fit import index_version
@@ -15,7 +15,7 @@ from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, Hubn
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import agreement
-from hubless.progress import Silent, Steps
+from hubless.progress import Steps
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts, traits_of
 from hubless.search.transaction import open_written
@@ -108,7 +108,7 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
 
 
 def carry_over(
-    rows: NextTargets, bench: Workbench, folder: Path | None, *, measuring: MeasuringQueries | None = None
+    rows: NextTargets, bench: Workbench, folder: Path | None, *, measuring: F32 | None = None
 ) -> VersionDraft:
     """Make a version of the targets with the correction of the version before, in an index that is trained anew.
 
@@ -136,43 +136,44 @@ CARRIED = (
 
 
 def measured_draft(
-    before: Parts, targets: VectorSource, offsets: F32, bench: Workbench, measuring: MeasuringQueries | None
+    before: Parts, targets: VectorSource, offsets: F32, bench: Workbench, measuring: F32 | None
 ) -> VersionDraft:
     """Place targets with their offsets, and measure them with the bank that the version before has a sample of."""
     sample = before.bank_sample
     without_bank = measuring is None and sample is None and before.manifest.measured is None
     if without_bank:
         asking = turned_vectors(targets, before.manifest.metric)
-        measuring = MeasuringQueries(bank_sample(asking, bench.recipe.seed), held_out=False)
+        measuring = bank_sample(asking, bench.recipe.seed)
     if measuring is None:
-        measuring = MeasuringQueries(before.canary()["queries"] if sample is None else sample, held_out=False)
+        measuring = before.canary()["queries"] if sample is None else sample
     corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
     bench.steps.step("searching exactly")
-    (_, raw), (_, found) = rankings(measuring.queries, targets, K_OCCURRENCE, None, offsets)
-    hubness = HubnessCounts.of(corrected, measuring.queries, (raw, found), bench.steps)
-    bank = ArrayVectors(measuring.queries, "query bank")
+    (_, raw), (_, found) = rankings(measuring, targets, K_OCCURRENCE, None, offsets)
+    bench.steps.step("measuring hubness")
+    hubness = HubnessCounts.of(corrected, measuring, (raw, found))
+    bank = ArrayVectors(measuring, "query bank")
     draft = replace(index_version(corrected, found, hubness, bank, measuring, bench), bank_sample=sample)
     # targets served as queries: good enough to tune the index, and no measure of hubness
     return replace(draft, measured=None, occurrence=None) if without_bank else draft
 
 
-def measured_again(now: Parts, measuring: MeasuringQueries | None) -> Measured | None:
+def measured_again(now: Parts, measuring: F32 | None) -> Measured | None:
     """Measure hubness and recall of a collection as it is, with the bank that it has a sample of; None without one."""
     sample, targets = now.bank_sample, now.targets
     if measuring is None:
         if sample is None:
             return now.manifest.measured
-        measuring = MeasuringQueries(sample, held_out=False)
+        measuring = sample
     rows = np.flatnonzero(targets.have_vectors(np.arange(len(targets))))
     every: VectorSource = StoredVectors(targets, TARGETS)
     if len(rows) < len(targets):
         every = TakenVectors(every, rows, TARGETS)
     offsets = targets.offsets(rows)
-    (_, raw), (scores, found) = rankings(measuring.queries, every, K_OCCURRENCE, None, offsets)
+    (_, raw), (scores, found) = rankings(measuring, every, K_OCCURRENCE, None, offsets)
     corrected = CorrectedTargets(every, now.correction(), offsets, now.prepared())
-    hubness = HubnessCounts.of(corrected, measuring.queries, (raw, found), Silent())
-    by_index, _ = targets.find(targets.augmented(measuring.queries, 1.0), found.shape[1], targets.defaults, None)
-    return hubness.record(measuring, agreement(by_index, scores))
+    hubness = HubnessCounts.of(corrected, measuring, (raw, found))
+    by_index, _ = targets.find(targets.augmented(measuring, 1.0), found.shape[1], targets.defaults, None)
+    return hubness.record(agreement(by_index, scores))
 
 
 def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:

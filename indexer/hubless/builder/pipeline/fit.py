@@ -7,7 +7,6 @@ import numpy as np
 from hubless.builder.banks.bank_checks import (
     MOST_TARGETS,
     WITHOUT_BANK,
-    MeasuringQueries,
     bank_sample,
     check_bank,
     hold_out,
@@ -16,6 +15,7 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
 from hubless.builder.banks.far_away import check_near
+from hubless.builder.banks.folds import folds_of
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
@@ -46,10 +46,11 @@ def fit_version(
 ) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
-    Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
-    version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries
-    with labels is left out of the bank: these calibrate the model of confidence. `hold_back`: offsets that stand alone
-    are held back, as people who may be against others have put queries into the bank.
+    Hubness is measured with bank queries that are held out in turn, by fits that have not seen them. These fits are
+    then dropped: the offsets of the version are fitted on all of the bank. The logger `hubless.banks` warns of what is
+    noticed. A part of the queries with labels is left out of the bank: these calibrate the model of confidence.
+    `hold_back`: offsets that stand alone are held back, as people who may be against others have put queries into the
+    bank.
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, traits = vectors.targets, vectors.bank_with_groups, vectors.traits
@@ -63,22 +64,22 @@ def fit_version(
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes, bank = checked.record, checked.logged().notes, checked.once
     _check_live(vectors, recipe.metric)
-    fitting, measuring = hold_out(bank, recipe.seed)
-    banks = (fitting, bank)
+    folds, (fitting, tuning) = folds_of(bank, recipe.seed), hold_out(bank, recipe.seed)
+    banks = [*(fold.rest for fold in folds), bank]
     steps.step("fitting the correction")
-    with naming_held_out(bank, fitting):
-        measured, shipped = kept.fits(
+    with naming_held_out(bank, folds[0].rest):
+        *measured, shipped = kept.fits(
             recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, traits)
         )
     advance = steps.step("computing offsets", targets.shape[0])
-    found = survey(targets, (measured, shipped), measuring.queries, traits, kept, advance)
+    queries = [*(fold.queries for fold in folds), tuning]
+    found = survey(targets, [*measured, shipped], queries, traits, kept, advance)
     if hold_back:
-        found = found.held_back(targets, measuring.queries)
-    corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps, found.alone[0])
-    hubness = HubnessCounts.of(corrected, measuring.queries, (found.rows[0], found.rows[1]), steps)
-    del corrected  # free what it prepared for queries, before the version prepares its own
-    corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps, found.alone[1])
-    draft = index_version(corrected, found.rows[2], hubness, fitting, measuring, bench)
+        found = found.held_back(targets, queries)
+    steps.step("measuring hubness")
+    hubness = HubnessCounts.of_folds(folds, measured, targets, found)
+    corrected = CorrectedTargets.by(shipped, targets, found.offsets[-1], steps, found.alone[-1])
+    draft = index_version(corrected, found.found(len(folds))[1], hubness, fitting, tuning, bench)
     if vectors.bank_given:
         draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed))
     else:
@@ -105,7 +106,7 @@ def fit_version(
         "notes": [
             *notes,
             *of_given,
-            *_notes(measured, shipped),
+            *_notes(measured[0], shipped),
             *warnings(chosen),
         ],
     }
@@ -117,20 +118,20 @@ def index_version(
     exact: I64,
     hubness: HubnessCounts,
     bank: VectorSource,
-    measuring: MeasuringQueries,
+    tuning: F32,
     bench: Workbench,
 ) -> VersionDraft:
     """Build the index of corrected targets, choose its search parameters and measure its recall.
 
-    Recall compares the index with the `exact` answers (m, k) of a search with the offsets of the version. The index
-    itself has not seen the measuring queries: it is trained on the targets, and its pivot comes from `bank`.
+    Recall compares the index with the `exact` answers (m, k) of a search with the offsets of the version, to queries
+    `tuning` (m, d). The index has not seen these: it is trained on the targets, and its pivot comes from `bank`.
     """
     recipe = bench.recipe
     order = IndexOrder(
         targets=corrected.targets,
         offsets=corrected.offsets,
         bank=bank,
-        answers=ExactAnswers(measuring.queries, exact),
+        answers=ExactAnswers(tuning, exact),
         index=recipe.index,
         aims=recipe.aims,
         seed=recipe.seed,
@@ -144,9 +145,9 @@ def index_version(
         correction=corrected.correction,
         query_time=corrected.query_time,
         occurrence=hubness.occurrence,
-        canary=canaries.ask(ranker, measuring.queries, exact),
+        canary=canaries.ask(ranker, tuning, exact),
         index=placed.record(order),
-        measured=hubness.record(measuring, placed.setting.recall),
+        measured=hubness.record(placed.setting.recall),
     )
 
 

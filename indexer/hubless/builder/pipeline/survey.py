@@ -1,4 +1,4 @@
-"""One pass over all targets: their offsets by each fit, exact answers to some queries, and the hubness of these.
+"""One pass over all targets: their offsets by each fit, exact answers to queries of each, and the hubness of these.
 
 An answer needs the offsets of the targets that it ranks, and no others. So a part of the targets is read, gets its
 offsets, is ranked, and is not needed again.
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.builder.banks.bank_checks import MeasuringQueries
+from hubless.builder.banks.folds import Fold
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
-from hubless.corrections import FittedCorrection, Gate, QueryTime
+from hubless.corrections import Correction, FittedCorrection, Gate, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.fits import offsets_each
+from hubless.corrections.fits import fit_each, offsets_each
 from hubless.corrections.grouped import Names
 from hubless.corrections.traits import TargetTraits
 from hubless.kernels.reductions import best_of, rankings
@@ -25,7 +25,7 @@ from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts
 from hubless.knn.augment import centre
 from hubless.measures.chance import Chance
-from hubless.progress import Advance, Steps
+from hubless.progress import Advance, Silent, Steps
 from hubless.search.ranker import Ranker
 from hubless.search.scanned import ScannedTargets
 from hubless.store.bundle import Hubness, Measured
@@ -66,55 +66,76 @@ class CorrectedTargets:
 
 @dataclass(frozen=True)
 class Survey:
-    """Offsets (f, n) by each of the fits, not centred, and the best targets of each query, (1 + f, m, k), raw first."""
+    """Offsets (f, n) by each of the fits, not centred, and the best targets of all queries, raw and by their fit.
+
+    `scores` and `rows` are (2, m, k), raw first. The queries of the first fit come first; `counts` says how many each
+    fit has.
+    """
 
     offsets: F32
     scores: F32
     rows: I64
-    alone: tuple[StandingAlone | None, ...] = (None, None)
+    counts: tuple[int, ...]
+    alone: tuple[StandingAlone | None, ...]
     held: I64 | None = None
 
-    def held_back(self, targets: VectorSource, queries: F32) -> "Survey":
-        """Hold back offsets that stand `alone`; `held` are the rows by the last fit. Answer queries (m, d) anew."""
+    def found(self, fit: int) -> tuple[I64, I64]:
+        """Return the rows (m, k) that the queries of a fit find, raw and corrected."""
+        start = sum(self.counts[:fit])
+        raw, corrected = self.rows[:, start : start + self.counts[fit]]
+        return raw, corrected
+
+    def held_back(self, targets: VectorSource, queries: Sequence[F32]) -> "Survey":
+        """Hold back offsets that stand `alone`; `held` are the rows by the last fit. Answer its queries anew."""
         alone = tuple(map(find_alone, self.offsets))
         pairs = list(zip(alone, self.offsets, strict=True))
         held = [np.empty(0, np.int64) if each is None else each.rows(h) for each, h in pairs]
         if not any(map(len, held)):
             return replace(self, alone=alone)
         offsets = np.stack([h if each is None else each.held_back(h).astype(np.float32) for each, h in pairs])
-        ranked = rankings(queries, targets, self.rows.shape[2], None, *offsets)
-        scores, rows = (np.stack(each) for each in zip(*ranked, strict=True))
-        return Survey(offsets, scores, rows, alone, held[-1])
+        scores, rows = _answers(queries, targets, self.rows.shape[2], offsets)
+        return Survey(offsets, scores, rows, self.counts, alone, held[-1])
 
 
 def survey(
     targets: VectorSource,
     fits: Sequence[FittedCorrection],
-    queries: F32,
+    queries: Sequence[F32],
     traits: TargetTraits,
     checkpoints: Checkpoints,
     advance: Advance,
+    k: int = K_OCCURRENCE,
 ) -> Survey:
-    """Read all targets (n, d) once, and find the ten best of each query (m, d)."""
-    k = min(K_OCCURRENCE, targets.shape[0])
+    """Read all targets (n, d) once. Find the k best of the queries (m, d) of each fit, raw and with its offsets."""
+    k = min(k, targets.shape[0])
     work = partial(_survey_part, fits, queries, k)
 
     def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
-        made = _joined(_survey_parts(rows, traits[here], work, advance), k)
-        return {"offsets": made.offsets, "scores": made.scores, "rows": made.rows}
+        return _joined(_survey_parts(rows, traits[here], work, advance), k)
 
-    return _joined(
-        (
-            Survey(piece["offsets"], piece["scores"], piece["rows"])
-            for piece in checkpoints.pieces("survey", targets, of_piece, advance)
-        ),
-        k,
-    )
+    made = _joined(checkpoints.pieces("survey", targets, of_piece, advance), k)
+    return Survey(**made, counts=tuple(map(len, queries)), alone=(None,) * len(fits))
+
+
+def cross_fitted(
+    method: Correction,
+    folds: Sequence[Fold],
+    targets: VectorSource,
+    target_bank: VectorSource | None,
+    k: int,
+    advance: Advance,
+) -> tuple[list[FittedCorrection], Survey]:
+    """Return the fits on the others of each fold, and the k best of all targets (n, d) for the queries of each.
+
+    A build does the same, beside the fit on all of the bank that it ships.
+    """
+    fits = fit_each(method, [fold.rest for fold in folds], targets, target_bank, TargetTraits())
+    return fits, survey(targets, fits, [fold.queries for fold in folds], TargetTraits(), Checkpoints(), advance, k)
 
 
 def _survey_parts(
-    targets: VectorSource, traits: TargetTraits, work: "partial[Survey]", advance: Advance
-) -> Iterator[Survey]:
+    targets: VectorSource, traits: TargetTraits, work: "partial[Arrays]", advance: Advance
+) -> Iterator[Arrays]:
     if is_sharded(targets):
         yield from each_shard(targets, work, traits.prior, traits.groups, advance=advance)
         return
@@ -129,58 +150,84 @@ def _survey_parts(
 
 def _survey_part(
     fits: Sequence[FittedCorrection],
-    queries: F32,
+    queries: Sequence[F32],
     k: int,
     targets: VectorSource,
     prior: F64 | None,
     groups: Names | None,
-) -> Survey:
+) -> Arrays:
     offsets = np.stack(offsets_each(fits, targets, TargetTraits(prior, groups)))
     # of vectors that are too long, offsets are not finite: centring them names the first such target
-    ranked = rankings(queries, targets, k, None, *np.where(np.isfinite(offsets), offsets, 0))
-    scores, rows = (np.stack(each) for each in zip(*ranked, strict=True))
-    return Survey(offsets, scores, rows)
+    scores, rows = _answers(queries, targets, k, np.where(np.isfinite(offsets), offsets, 0))
+    return {"offsets": offsets, "scores": scores, "rows": rows}
 
 
-def _joined(surveys: Iterable[Survey], k: int) -> Survey:
+def _answers(queries: Sequence[F32], targets: VectorSource, k: int, offsets: F32) -> tuple[F32, I64]:
+    """Return the best targets of all queries, scores and rows (2, m, k): raw, and with the offsets of their fit."""
+    each = [rankings(some, targets, k, None, h) for some, h in zip(queries, offsets, strict=True)]
+    scores = np.concatenate([np.stack([scores for scores, _ in pair]) for pair in each], axis=1)
+    return scores, np.concatenate([np.stack([rows for _, rows in pair]) for pair in each], axis=1)
+
+
+def _joined(parts: Iterable[Arrays], k: int) -> Arrays:
     offsets = []
 
     def ranked() -> Iterator[tuple[int, list[tuple[F32, I64]]]]:
-        for part in surveys:
-            offsets.append(part.offsets)
-            yield part.offsets.shape[1], list(zip(part.scores, part.rows, strict=True))
+        for part in parts:
+            offsets.append(part["offsets"])
+            yield part["offsets"].shape[1], list(zip(part["scores"], part["rows"], strict=True))
 
     scores, rows = zip(*best_of(ranked(), k), strict=True)
-    return Survey(np.concatenate(offsets, axis=1), np.stack(scores), np.stack(rows))
+    return {"offsets": np.concatenate(offsets, axis=1), "scores": np.stack(scores), "rows": np.stack(rows)}
 
 
 @dataclass(frozen=True)
 class HubnessCounts:
-    """N_10 (2, n) uint16, raw and corrected, of exact answers to some queries."""
+    """N_10 (2, n) uint16, raw and corrected, of exact answers to some queries.
+
+    `fitted_queries`: how many bank queries the fit of each has seen; None if that is not known. `held_out`: it has not
+    seen the query.
+    """
 
     queries: int
     occurrence: NDArray[np.uint16]
+    held_out: bool = False
+    fitted_queries: int | None = None
 
     @classmethod
-    def of(cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64], steps: Steps) -> "HubnessCounts":
+    def of(
+        cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64], most_rescored: int = MOST_RESCORED
+    ) -> "HubnessCounts":
         """Count the answers, `found` raw and with the offsets, or by the gate or rescorer of the correction."""
-        steps.step("measuring hubness")
         query_time, (raw, rows) = corrected.query_time, found
         if query_time is not None:
             if not isinstance(query_time, Gate):
-                every = -(-len(queries) // MOST_RESCORED)
+                every = -(-len(queries) // most_rescored)
                 queries, raw = queries[::every], raw[::every]
             targets = ScannedTargets(corrected.targets, corrected.offsets)
             rows = Ranker(targets, query_time).rank(queries, raw.shape[1], 1.0, {}).rows
         occurrence = [measures.k_occurrence(each, len(corrected.offsets)) for each in (raw, rows)]
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 
-    def record(self, measuring: MeasuringQueries, recall: float) -> Measured:
+    @classmethod
+    def of_folds(
+        cls, folds: Sequence[Fold], fits: Sequence[FittedCorrection], targets: VectorSource, found: Survey
+    ) -> "HubnessCounts":
+        """Count the answers to all folds of a bank, each by the fit on the other folds."""
+        each = []
+        for number, (fold, fitted) in enumerate(zip(folds, fits, strict=True)):
+            offsets = found.offsets[number]
+            corrected = CorrectedTargets.by(fitted, targets, offsets, Silent(), found.alone[number])
+            each.append(cls.of(corrected, fold.queries, found.found(number), MOST_RESCORED // len(folds)))
+        occurrence = np.stack([one.occurrence for one in each]).sum(axis=0).astype(np.uint16)
+        return cls(sum(one.queries for one in each), occurrence, len(folds) > 1, folds[0].rest.shape[0])
+
+    def record(self, recall: float) -> Measured:
         raw, corrected = self.occurrence.astype(np.int64)
         return Measured(
             queries=self.queries,
-            held_out=measuring.held_out,
-            fitted_queries=measuring.fitted_queries,
+            held_out=self.held_out,
+            fitted_queries=self.fitted_queries,
             recall_at_10=recall,
             hubness_raw=_hubness(raw),
             hubness_corrected=_hubness(corrected),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import COVERED, MeasuringQueries, hold_out, narrow_notes
+from hubless.builder.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
@@ -57,7 +57,7 @@ from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, 
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
 from hubless.store.remote.mirror import working
-from hubless.vectors.arrays import check_dim
+from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_QUERIES, side_of
 from hubless.vectors.plain_arrow import write_arrow
@@ -348,7 +348,7 @@ def _carry(
     return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), []
 
 
-def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
+def _measuring(plan: Plan, basis: Basis | None) -> F32 | None:
     """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
     record = plan.base.job if plan.base else None
     names = [name for name in plan.banks if name.startswith("query_bank")]
@@ -357,7 +357,7 @@ def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
     if is_thinned(plan):  # what is left of it depends on the targets, and they were others
         return None
     bank, _ = read_source(open_bank(plan).queries, plan.job.metric, OF_QUERIES, None, held=True, basis=basis)
-    return MeasuringQueries(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
+    return hold_out(bank, plan.job.seed)[1]
 
 
 def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
