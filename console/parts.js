@@ -108,6 +108,14 @@ export const Change = ({ from, to, digits = 2, as = digits ? fixed : count }) =>
   html`<span class="change"><span class="raw">${as(from, digits)}</span><span aria-hidden="true"> → </span
     ><span class="sr"> raw, corrected </span><strong class="corrected">${as(to, digits)}</strong></span>`;
 
+/** What to do about a collection that nothing is corrected in; nothing for others. */
+export const Uncorrected = ({ about }) =>
+  about.correction.name === "none" &&
+  html`<div class="notice">
+    <p>Nothing is corrected in ${about.name}: both rankings are the raw one. Build it again with example queries, as people ask them:</p>
+    <pre class="code" tabindex="0">hubless build --catalog catalog --collection ${about.name} --targets targets.npy --query-bank queries.npy</pre>
+  </div>`;
+
 /** Which of a few: buttons of which one is pressed. */
 export const Choice = ({ label, value, options, onChange }) =>
   html`<div class="choice" role="group" aria-label=${label}>

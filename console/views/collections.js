@@ -18,13 +18,15 @@ export default function Collections() {
   return html`<h1>Collections</h1>
     <${Loaded} of=${state}>
       ${({ served, others, note }) => html`
-        <${Intro} first=${served[0]?.name} />
+        <${Intro} first=${largest(served)?.name} />
         ${note && html`<p class="quiet">${note}</p>`}
         ${others.map((one) => html`<${Unserved} key=${one.name} ...${one} />`)}
         ${served.length > 0 && html`<${Table} served=${served} />`}
       `}
     <//>`;
 }
+
+const largest = (served) => served.reduce((best, one) => (best && best.count >= one.count ? best : one), null);
 
 /** What hubs are, and what to do next. */
 const Intro = ({ first }) =>

@@ -2,7 +2,7 @@
 import { html } from "../vendor/preact-htm.js";
 import { get, of, post, useLoad } from "../api.js";
 import { link, useParams } from "../address.js";
-import { ago, byChance, Change, Choice, count, Figure, fixed, Loaded, name, percent, plural, signed, Term, titleOf } from "../parts.js";
+import { ago, byChance, Change, Choice, count, Figure, fixed, Loaded, name, percent, plural, signed, Term, titleOf, Uncorrected } from "../parts.js";
 import { Histogram } from "../histogram.js";
 
 const LIMIT = 20;
@@ -40,10 +40,11 @@ function Built({ address, access, about, built, titles }) {
   const [params, setParams] = useParams(address);
   const by = params.by === "corrected" ? "corrected" : "raw";
   const { raw, corrected, chance, never } = built;
-  if (!raw) return html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank. Build it with one to see its hubs.</p>`;
+  if (!raw) return html`<${Uncorrected} about=${about} />${about.correction.name !== "none" && html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank. Build it with one to see its hubs.</p>`}`;
   const places = built.queries * built.k;
   const random = built.source === "build" ? about.measured?.hubness_chance : null;
   return html`
+    <${Uncorrected} about=${about} />
     <dl class="figures">
       <${Figure} term="skewness" label="Skewness of N₁₀" note=${byChance(random?.skewness, fixed)}><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
       <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries${random ? `; ${byChance(random.most)}` : ""}`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
@@ -51,10 +52,6 @@ function Built({ address, access, about, built, titles }) {
       <${Figure} label="Places that the first hub takes"><${Change} from=${raw.most / places} to=${corrected.most / places} as=${(share) => percent(share, 1)} /><//>
     </dl>
     <p class="quiet small">${built.source === "build" ? `Measured by the build, with ${count(built.queries)} bank queries${built.held_out ? " that the measured correction had not seen" : ""}.` : `Counted over ${count(built.queries)} stored bank queries.`}</p>
-    <section aria-label="Histogram">
-      <h2>How many targets are found how often</h2>
-      <${Histogram} raw=${raw.histogram} corrected=${corrected.histogram} />
-    </section>
     <div class="columns">
       <section>
         <div class="bar-row">
@@ -63,10 +60,12 @@ function Built({ address, access, about, built, titles }) {
         </div>
         <${HubTable} hubs=${built[by].hubs} titles=${titles} collection=${about.name} open=${params.id} onOpen=${(id) => setParams({ id })} />
       </section>
-      <section>
+      <section aria-label="Histogram">
         ${params.id !== undefined && html`<${FoundBy} about=${about} may=${access.bank_queries} id=${params.id} title=${[...titles].find(([id]) => String(id) === params.id)?.[1] ?? params.id} />`}
+        <h2>How many targets are found how often</h2>
+        <${Histogram} raw=${raw.histogram} corrected=${corrected.histogram} />
         <h2>Never found</h2>
-        <p>${count(never.both)} targets are found by no query in either ranking; the correction brings in <strong class="corrected">${count(Math.max(0, never.raw - never.both))}</strong> that were not found before. ${count(built.queries)} queries that found random targets would leave ${count(chance.antihub_share * about.count)} unfound.</p>
+        <p>No query finds ${plural(never.both, "target")} in either ranking. The correction brings in <strong class="corrected">${count(Math.max(0, never.raw - never.both))}</strong> that were not found before. ${count(built.queries)} queries that found random targets would leave ${count(chance.antihub_share * about.count)} unfound.</p>
         <ul class="plain">${never.ids.map((id) => html`<li key=${`${typeof id} ${id}`}>${titles.get(id) ?? name(id)}</li>`)}</ul>
       </section>
     </div>`;
@@ -79,7 +78,7 @@ function HubTable({ hubs, titles, collection, open, onOpen }) {
       <th scope="col">Target</th>
       <th scope="col" class="number"><${Term} of="n10">N₁₀ raw<//></th>
       <th scope="col" class="number">now</th>
-      <th scope="col" class="bars-of"><span class="sr">N₁₀ as bars</span></th>
+      <th scope="col" class="bars-of"><span class="legend"><span><i class="of-raw"></i>raw</span> <span><i class="of-corrected"></i>now</span></span></th>
       <th scope="col" class="number"><${Term} of="offset">Offset<//></th>
     </tr></thead>
     <tbody>${hubs.map(

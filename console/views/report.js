@@ -2,7 +2,7 @@
 import { html } from "../vendor/preact-htm.js";
 import { get, of, useLoad } from "../api.js";
 import { Histogram } from "../histogram.js";
-import { byChance, Change, count, Figure, fixed, Loaded, name, percent, signed } from "../parts.js";
+import { byChance, Change, count, Figure, fixed, Loaded, name, percent, signed, Uncorrected } from "../parts.js";
 import { titlesOf } from "./hubs.js";
 
 const HUBS = 10;
@@ -43,15 +43,16 @@ function Page({ about, built, version, titles }) {
           <${Figure} term="antihub" label="Never found" note=${`${count(chance.antihub_share * version.count)} by chance, with ${count(built.queries)} queries`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
           <${Figure} term="recall" label="Recall of the index">${percent(about.measured?.recall_at_10, 1)}<//>
         </dl>
-        <h2>How many targets are found how often</h2>
-        <${Histogram} raw=${raw.histogram} corrected=${corrected.histogram} />
-        <h2>The largest hubs</h2>
+        <div class="columns"><section><h2>How many targets are found how often</h2>
+        <${Histogram} raw=${raw.histogram} corrected=${corrected.histogram} /></section>
+        <section><h2>The largest hubs</h2>
         <div class="scroll"><table><thead><tr><th scope="col">Target</th><th scope="col" class="number">N₁₀ raw</th><th scope="col" class="number">now</th><th scope="col" class="number">Offset</th></tr></thead>
-          <tbody>${raw.hubs.map((hub) => html`<tr key=${`${typeof hub.id} ${hub.id}`}><th scope="row" class="clip">${titles.get(hub.id) ?? name(hub.id)}</th><td class="number">${count(hub.raw)}</td><td class="number corrected">${count(hub.corrected)}</td><td class="number">${signed(hub.offset)}</td></tr>`)}</tbody></table></div>`
-      : html`<p class="notice">It was built without a query bank, so nothing was measured and nothing is corrected.</p>`}
+          <tbody>${raw.hubs.map((hub) => html`<tr key=${`${typeof hub.id} ${hub.id}`}><th scope="row" class="clip">${titles.get(hub.id) ?? name(hub.id)}</th><td class="number">${count(hub.raw)}</td><td class="number corrected">${count(hub.corrected)}</td><td class="number">${signed(hub.offset)}</td></tr>`)}</tbody></table></div></section></div>`
+      : html`<p class="notice">It was built without a query bank, so nothing was measured.</p>`}
+    <${Uncorrected} about=${about} />
     ${version.notes.length > 0 && html`<h2>What to look at</h2><ul>${version.notes.map((note, i) => html`<li key=${i}>${note}</li>`)}</ul>`}
     <h2>How it was measured</h2>
-    <p>${about.measured ? `With ${count(about.measured.queries)} bank queries${about.measured.held_out ? ", which the measured correction had not seen" : ""}. ` : ""}${about.bank ? `The bank has ${count(about.bank.queries)} queries${about.bank.coverage != null ? ` and covers ${percent(about.bank.coverage)} of the targets` : ""}.` : ""} What a correction gains in right answers needs labels: <code>hubless report --catalog catalog --collection ${about.name} --queries queries.npy --relevant relevant.npy --output report.html</code>.</p>
+    <p>${about.measured ? `With ${count(about.measured.queries)} bank queries${about.measured.held_out ? ", which the measured correction had not seen" : ""}. ` : ""}${about.bank ? `The bank has ${count(about.bank.queries)} queries${about.bank.coverage != null ? ` and covers ${percent(about.bank.coverage)} of the targets` : ""}.` : ""} What a correction gains in right answers needs labels: <code>hubless report --catalog catalog --collection ${about.name} --set queries=queries.npy --set relevant=relevant.npy --output report.html</code>.</p>
     <p class="quiet small">Built from ${Object.values(version.inputs).map((input) => input.name).join(", ") || "arrays"}, seed ${version.seed}, hubless ${version.versions.hubless}.</p>
   </article>`;
 }

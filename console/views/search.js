@@ -1,9 +1,9 @@
 // One query, raw and corrected side by side: what moved, by how much, and why.
 import { html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact-htm.js";
-import { call, get, of, parse, stringify, useLoad } from "../api.js";
+import { call, get, of, parse, post, stringify, useLoad } from "../api.js";
 import { useParams } from "../address.js";
 import { FilterBuilder } from "../filters.js";
-import { Choice, Copy, count, fixed, imageIn, Loaded, name, percent, Problem, signed, Term, titleOf, Value } from "../parts.js";
+import { Choice, Copy, count, fixed, imageIn, Loaded, name, percent, Problem, signed, Term, titleOf, Uncorrected, Value } from "../parts.js";
 import { curl, pythonCall } from "../snippets.js";
 
 const KINDS = { text: "Text", id: "Id", vector: "Vector", bank: "Bank query" };
@@ -65,7 +65,8 @@ function Searching({ address, access, collection }) {
   const options = optionsOf(params, collection);
   const { kind, q, strength, limit, filter, fields, exact, sure } = options;
   const filterJson = useMemo(() => readFilter(filter), [filter]);
-  const [example, draw] = useExample(collection, (kind === "bank" || kind === "text") && !q.trim() && access.bank_queries);
+  const [shown, draw] = useExample(collection, (kind === "bank" || kind === "text") && !q.trim() && access.bank_queries);
+  const example = shown?.query ?? null;
 
   const found = useLoad(
     async (signal) => {
@@ -102,6 +103,7 @@ function Searching({ address, access, collection }) {
   const more = useCallback((id) => setParams({ kind: "id", q: String(id) }, true), [setParams]);
   return html`
     <h1 class="sr">Search ${collection.name}</h1>
+    <${Uncorrected} about=${collection} />
     <${Asking} ...${{ options, collection, access, setParams }} />
     <div class="controls">
       <label class="slider">
@@ -124,27 +126,51 @@ function Searching({ address, access, collection }) {
       <${More} ...${{ collection, filter, fields, setParams, wrong: filterJson === undefined }} />
     </div>
     <${Problem} failure=${found.failure} again=${found.again} />
-    ${example !== null && html`<p class="example">An example: query ${count(example)} of the <${Term} of="bank">bank<//>. <button type="button" class="plain" onClick=${draw}>Another one</button></p>`}
+    ${shown && html`<${Example} ...${{ shown, draw, columns: collection.payload_columns }} />`}
     ${found.data
-      ? html`<${Results} ...${{ found: found.data, collection, fields, more, busy: found.busy, access }} />`
+      ? html`<${Results} ...${{ found: found.data, collection, fields, more, busy: found.busy, access, hub: shown?.hub?.id }} />`
       : !found.failure && html`<p class="quiet">${found.busy ? "Searching …" : nothingYet(kind)}</p>`}
   `;
 }
 
-/** The number of a bank query to show until something is asked, and a function that draws another; null for none. */
+/** A bank query to show until something is asked, and a function that takes another; null for none. */
 function useExample(collection, wanted) {
-  const [drawn, setDrawn] = useState(null);
-  const [stored, setStored] = useState(0);
-  const draw = useCallback(() => setDrawn(stored ? Math.floor(Math.random() * stored) : null), [stored]);
+  const [found, setFound] = useState(null);
+  const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (!wanted) return;
     const mine = new AbortController();
     // without a bank there is no example, and the page says what to type
-    get("read the bank queries", of(collection.name, "bank", "0"), { signal: mine.signal }).then((bank) => setStored(bank.stored), () => {});
+    examplesOf(collection, mine.signal).then(setFound, () => {});
     return () => mine.abort();
   }, [collection.name, wanted]);
-  useEffect(draw, [draw]);
-  return [wanted ? drawn : null, draw];
+  const shown = useMemo(() => found && { ...found, query: found.queries[turn % found.queries.length] }, [found, turn]);
+  return [wanted ? shown : null, useCallback(() => setTurn((n) => n + 1), [])];
+}
+
+/** Stored bank queries whose raw hits hold the largest hub, those first that lose it; any where no query finds a hub. */
+async function examplesOf({ name, payload_columns }, signal) {
+  const built = await get("read the hubs", `${of(name, "occurrence")}?limit=1`, { signal });
+  const hub = built.raw?.hubs[0];
+  if (hub) {
+    const [{ raw, corrected }, { points }] = await Promise.all([
+      get("read which queries find it", `${of(name, "occurrence", "queries")}?${new URLSearchParams({ id: String(hub.id) })}`, { signal }),
+      payload_columns.length ? post("read the payload", of(name, "points"), { ids: [hub.id] }, { signal }) : { points: [] },
+    ]);
+    const kept = new Set(corrected.map((one) => one.query));
+    const finds = raw.toSorted((one, other) => kept.has(one.query) - kept.has(other.query) || one.rank - other.rank);
+    if (finds.length) return { queries: finds.map((one) => one.query), asked: built.queries, hub: { ...hub, payload: points[0]?.payload } };
+  }
+  const { stored } = await get("read the bank queries", of(name, "bank", "0"), { signal });
+  return stored ? { queries: Array.from({ length: stored }, (_, number) => number) } : null;
+}
+
+/** Which query is shown, and the hub that it finds. */
+function Example({ shown: { query, hub, asked }, draw, columns }) {
+  const image = columns.map((column) => imageIn(column, hub?.payload?.[column])).find(Boolean);
+  return html`<p class="example">An example: query ${count(query)} of the <${Term} of="bank">bank<//>.
+    ${hub && html` Raw, it finds the largest hub, ${image && html`<${Value} column="" value=${image} /> `}<b>${titleOf(hub.id, hub.payload, columns)}</b>, as ${count(hub.raw)} of ${count(asked)} bank queries do. Corrected, ${count(hub.corrected)} find it.`}
+    ${" "}<button type="button" class="plain" onClick=${draw}>Another one</button></p>`;
 }
 
 const nothingYet = (kind) =>
@@ -226,7 +252,7 @@ function More({ collection, filter, fields, setParams, wrong }) {
   `;
 }
 
-function Results({ found, collection, fields, more, busy, access }) {
+function Results({ found, collection, fields, more, busy, access, hub }) {
   const { raw, corrected, strength } = found;
   const lists = useRef(null);
   const [over, setOver] = useState(null); // the hit that the pointer is on
@@ -246,7 +272,7 @@ function Results({ found, collection, fields, more, busy, access }) {
       <ol>
         ${hits.map(
           (hit, rank) =>
-            html`<${Hit} key=${`${typeof hit.id} ${hit.id}`} ...${{ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found }} />`,
+            html`<${Hit} key=${`${typeof hit.id} ${hit.id}`} ...${{ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found, hub }} />`,
         )}
       </ol>
     </section>`;
@@ -258,6 +284,7 @@ function Results({ found, collection, fields, more, busy, access }) {
       <${Timing} timing=${found.timing} />
       <span class="quiet">${busy ? "searching …" : ""}</span>
     </p>
+    <p class="legend quiet"><span>Bars are <${Term} of="offset">offsets<//>:</span> <span class="bar" aria-hidden="true"><span class="right"></span></span> a hub, which loses score <span class="bar" aria-hidden="true"><span class="left"></span></span> found too rarely, which gains</p>
     <div class="lists" ref=${lists}>
       ${side(raw, after, "Raw", "raw")}
       <${Lines} ...${{ lists, raw, after, over, open }} />
@@ -289,7 +316,7 @@ function moved(rank, other) {
   return other > rank ? [`▲${other - rank}`, "up"] : [`▼${rank - other}`, "down"];
 }
 
-function Hit({ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found }) {
+function Hit({ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found, hub }) {
   const there = other.get(hit.id);
   const [text, kind] = term === "corrected" ? moved(rank, there) : there === undefined ? ["out", "out"] : ["", ""];
   const title = titleOf(hit.id, hit.payload, fields.length ? fields : collection.payload_columns);
@@ -298,7 +325,7 @@ function Hit({ hit, rank, other, fields, collection, widest, more, term, over, s
   const toggle = () => setOpen(isOpen ? null : { id: hit.id, term });
   const shown = fields.filter((column) => hit.payload?.[column] !== title && !imageIn(column, hit.payload?.[column]));
   return html`<li
-    class=${`hit ${over === hit.id ? "over" : ""}`}
+    class=${`hit ${over === hit.id ? "over" : ""} ${hub === hit.id ? "largest" : ""}`}
     data-id=${name(hit.id)}
     onMouseEnter=${() => setOver(hit.id)}
     onMouseLeave=${() => setOver(null)}
@@ -322,7 +349,8 @@ const Bar = ({ value, widest }) =>
   html`<span class="bar" title=${`offset ${signed(value)}`}>
     <span class=${value > 0 ? "right" : "left"} style=${{ width: `${(50 * Math.min(1, Math.abs(value) / widest)).toFixed(1)}%` }}></span>
     <span class="sr">offset ${signed(value)}</span>
-  </span>`;
+  </span>
+  <span class="offset" aria-hidden="true">${signed(value)}</span>`;
 
 /** Why a hit stands where it does: asked for when it is opened. */
 function Why({ hit, collection, found, more }) {

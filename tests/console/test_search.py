@@ -143,6 +143,8 @@ def test_search_opens_with_the_answers_to_a_bank_query_until_something_is_asked(
     for side in ("raw", "corrected"):
         expect(page.locator(f".side.{side} .hit")).to_have_count(10)
     expect(page.locator(".example")).to_contain_text(re.compile(r"An example: query \d+ of the bank"))
+    expect(page.locator(".example")).to_contain_text("Raw, it finds the largest hub, ")
+    expect(page.locator(".side.raw .hit.largest")).to_have_count(1)
     first = page.locator("pre").inner_text()
     expect(page.locator("pre")).to_contain_text('"vector":[')
     page.get_by_role("slider", name="Strength").fill("0")
@@ -155,6 +157,25 @@ def test_search_opens_with_the_answers_to_a_bank_query_until_something_is_asked(
     else:
         page.get_by_role("button", name="Id").click()
     expect(page.locator(".example")).to_have_count(0)
+
+
+def test_collection_without_a_correction_says_how_to_get_one(visit, console):
+    def build(path):
+        data = catalogs.words()
+        hubless.build(path, "plain", data.targets, correction="none", ids=data.ids, progress=False)
+
+    with console(build) as base:
+        for view in ("search", "hubs", "report"):
+            page = visit("plain", view, base=base)
+            expect(page.locator(".notice pre")).to_contain_text("--collection plain --targets targets.npy --query-bank")
+            page.close()
+
+
+def test_scores_are_there_on_a_phone_and_nothing_is_wider_than_it(visit):
+    page = visit("words", q=QUESTION)
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(page.locator(".side.corrected .score").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_image_is_shown_whatever_its_place_among_the_columns(open_page, console):
