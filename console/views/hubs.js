@@ -40,7 +40,7 @@ function Built({ address, access, about, built, titles }) {
   const [params, setParams] = useParams(address);
   const by = params.by === "corrected" ? "corrected" : "raw";
   const { raw, corrected, chance, never } = built;
-  if (!raw) return html`<${Uncorrected} about=${about} />${about.correction.name !== "none" && html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank. Build it with one to see its hubs.</p>`}`;
+  if (!raw) return html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank.</p><${Uncorrected} about=${about} />`;
   const places = built.queries * built.k;
   const random = built.source === "build" ? about.measured?.hubness_chance : null;
   return html`
