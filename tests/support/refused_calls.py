@@ -239,7 +239,7 @@ def struck(action, catalog, moment, fault):
     return in_child(work)
 
 
-def problem_of(action, catalog, outcome, expected):
+def problem_of(action, catalog, outcome, expected):  # noqa: C901  # one question after the other, in their order
     """What is wrong with a catalog after an action that met a fault; None for nothing."""
     result = catalog / COPIES.get(action, "")
 

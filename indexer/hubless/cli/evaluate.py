@@ -1,7 +1,7 @@
 """The commands `evaluate` and `tune`. Parsing and printing only."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,14 +31,14 @@ from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
 from hubless.lab.experiments.compare import compare, compare_strictly
-from hubless.lab.experiments.comparisons import columns
+from hubless.lab.experiments.comparisons import Comparison, columns
 from hubless.lab.experiments.comparisons import table_of as to_table
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method, as_methods, known_names
 from hubless.lab.experiments.several_banks import compare_banks
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.tune import Tuned, tune
-from hubless.lab.papers import preset, presets_of
+from hubless.lab.papers import Preset, preset, presets_of
 from hubless.lab.table import TextTable, check_output, write_result
 from hubless.measures import as_groups
 from hubless.measures.groups import read_groups
@@ -100,79 +100,108 @@ def evaluate_command(
         for one in _usage("--paper", presets_of, None if paper == "list" else paper):
             print_item(f"{one.paper} {', '.join(one.tables)}: {one.shows}")
         return
-    of_paper = table is not None and not correction
+    asked = _Asked(relevant, queries, catalog, collection, targets, query_bank or [], strict, correction or [])
     if table is not None:
-        chosen = _usage("--table" if paper else "--paper", preset, paper or "", table)
-        correction = correction or list(chosen.corrections)
-        set_ = ["keep_copies=true", *chosen.settings, *(set_ or [])]
-        if chosen.test_queries and queries is not None:
-            query_bank = query_bank or [queries]
+        asked, set_ = asked.as_in(_usage("--table" if paper else "--paper", preset, paper or "", table), set_)
     if relevant is None:
         raise typer.BadParameter("give the right targets", param_hint="--relevant")
     own, rest = _own_settings(set_)
-    output, abstain = own.get("output", []), own.get("abstain", False)
+    output = own.get("output", [])
     for path in output:
         _usage("--set", check_output, path)
         check_place(path)
     if collection is not None:
-        refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
+        refuse("--collection", {"targets": targets, "query-bank": asked.banks, "correction": asked.corrections})
     else:
         refuse("--targets", {"catalog": catalog})
-    if abstain:
-        if queries is None:
-            raise typer.BadParameter("give labelled queries", param_hint="--queries")
-        if collection is not None:
-            values = read_settings(rest, {**_OWN, "version": str, "accuracy": float, "sure": float})
-            opened = open_collection(catalog, collection, values.pop("version", None))
-            made = abstain_collection(opened, queries, relevant, **values)
-        else:
-            made = _abstention(relevant, queries, targets, query_bank or [], strict, correction, rest)
+    if own.get("abstain"):
+        made = _abstention(asked, rest)
         _show(made, made.table(), output, json_)
         return
-    if collection is not None:
-        of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
-        known = of_splits if strict else parameters_of(evaluate, skip=_OF_COLLECTION)
-        values = read_settings(rest, {**_OWN, "version": str, **_MEASURES, **known})
-        measures = values.pop("measures", None)
-        opened = open_collection(catalog, collection, values.pop("version", None))
-        if queries is None:
-            raise typer.BadParameter("give labelled queries", param_hint="--queries")
-        comparison = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
-    else:
-        known = parameters_of(compare, skip=_OF_FILES)
-        values = read_settings(rest, {**_OWN, **SIMILARITIES, **_GROUPS, **_MEASURES, **known, **_BANKS})
-        measures = values.pop("measures", None)
-        bank = query_bank or values.get("bank_similarities")
-        vectors = {"queries": queries, "targets": targets, "query-bank": query_bank}
-        matrices = similarities_from(values, vectors)
-        given = matrices or queries
-        if given is None or (targets is None and matrices is None):
-            needed = "give --collection, or --targets and --queries to compare corrections"
-            raise typer.BadParameter(needed, param_hint="--queries" if targets else "--collection")
-        if strict + (bank is not None) + ("demand" in values) != 1:
-            raise typer.BadParameter(
-                "give either --strict or a query bank, or --set demand=1.15", param_hint="--strict"
-            )
-        attribute = _attribute(*(values.pop(name, None) for name in _GROUPS))
-        entries = _usage("--correction", entries_from, correction)
-        if of_paper:
-            entries = [replace(entry, optional=True) for entry in entries]
-        if matrices is None:
-            values.setdefault("metric", "cosine")
-        if "candidates" in values:
-            values["candidates"] = values["candidates"] or None
-        banks: dict[str, Path | None] = {path.stem: path for path in query_bank or []}
-        if query_bank and len(banks) < len(query_bank):
-            banks = {str(path): path for path in query_bank}
-        banks = banks or {"bank": None}
-        values["attribute"] = attribute
-        sizes = values.pop("bank_size", ())
-        comparison = compare_banks(banks, given, targets, relevant, entries, bank_sizes=sizes, **values)
+    comparison, measures = _of_files(asked, rest) if collection is None else _of_collection(asked, rest)
     first, *_ = _usage("--set", columns, comparison, measures)
     if not json_:
         for leak in comparison.leaks:
             typer.echo(f"Warning: {leak}.")
     _show(comparison, to_table(comparison, measures), output, json_, first)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Options of `evaluate`. `optional` corrections, those of a paper, are passed over where they do not apply."""
+
+    relevant: Any
+    queries: Path | None
+    catalog: Path | None
+    collection: str | None
+    targets: Path | None
+    banks: list[Path]
+    strict: bool
+    corrections: list[str]
+    optional: bool = False
+
+    def as_in(self, chosen: Preset, set_: list[str] | None) -> "tuple[_Asked, list[str]]":
+        """Return these options, and those of `--set`, with what a table of a paper has for those that are not given."""
+        banks = self.banks
+        if chosen.test_queries and self.queries is not None:
+            banks = banks or [self.queries]
+        corrections = self.corrections or list(chosen.corrections)
+        made = replace(self, banks=banks, corrections=corrections, optional=not self.corrections)
+        return made, ["keep_copies=true", *chosen.settings, *(set_ or [])]
+
+    def needed_queries(self) -> Path:
+        """Return the queries; a usage error if there are none."""
+        if self.queries is None:
+            raise typer.BadParameter("give labelled queries", param_hint="--queries")
+        return self.queries
+
+    def methods(self) -> list[Method]:
+        """Return the corrections that are compared."""
+        methods: list[Method] = _usage("--correction", entries_from, self.corrections)
+        return [replace(method, optional=True) for method in methods] if self.optional else methods
+
+
+def _of_collection(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str] | None]:
+    """Measure a collection. Return the comparison, and the measures that are shown; None for all."""
+    of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
+    known = of_splits if asked.strict else parameters_of(evaluate, skip=_OF_COLLECTION)
+    values = read_settings(set_, {**_OWN, "version": str, **_MEASURES, **known})
+    measures = values.pop("measures", None)
+    opened = open_collection(asked.catalog, str(asked.collection), values.pop("version", None))
+    measure = compare_strictly if asked.strict else evaluate
+    return measure(opened, asked.needed_queries(), asked.relevant, **values), measures
+
+
+def _of_files(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str] | None]:
+    """Compare corrections on files or on similarities. Return as `_of_collection`."""
+    known = parameters_of(compare, skip=_OF_FILES)
+    values = read_settings(set_, {**_OWN, **SIMILARITIES, **_GROUPS, **_MEASURES, **known, **_BANKS})
+    measures = values.pop("measures", None)
+    has_bank = bool(asked.banks) or values.get("bank_similarities") is not None
+    vectors = {"queries": asked.queries, "targets": asked.targets, "query-bank": asked.banks or None}
+    matrices = similarities_from(values, vectors)
+    given = matrices or asked.queries
+    if given is None or (asked.targets is None and matrices is None):
+        needed = "give --collection, or --targets and --queries to compare corrections"
+        raise typer.BadParameter(needed, param_hint="--queries" if asked.targets else "--collection")
+    if asked.strict + has_bank + ("demand" in values) != 1:
+        raise typer.BadParameter("give either --strict or a query bank, or --set demand=1.15", param_hint="--strict")
+    values["attribute"] = _attribute(*(values.pop(name, None) for name in _GROUPS))
+    if matrices is None:
+        values.setdefault("metric", "cosine")
+    if "candidates" in values:
+        values["candidates"] = values["candidates"] or None
+    sizes = values.pop("bank_size", ())
+    methods, banks = asked.methods(), _named(asked.banks)
+    return compare_banks(banks, given, asked.targets, asked.relevant, methods, bank_sizes=sizes, **values), measures
+
+
+def _named(banks: list[Path]) -> dict[str, Path | None]:
+    """Return banks by the names of their files, or by their paths where names are alike."""
+    named: dict[str, Path | None] = {path.stem: path for path in banks}
+    if len(named) < len(banks):
+        named = {str(path): path for path in banks}
+    return named or {"bank": None}
 
 
 def _show(result: Any, table: TextTable, output: Sequence[Path], json_: bool, *drawn: str) -> None:
@@ -184,23 +213,22 @@ def _show(result: Any, table: TextTable, output: Sequence[Path], json_: bool, *d
         print_table(table.rich())
 
 
-def _abstention(
-    relevant: Path,
-    queries: Path,
-    targets: Path | None,
-    query_bank: list[Path],
-    strict: bool,
-    correction: list[str] | None,
-    set_: list[str] | None,
-) -> Abstention:
+def _abstention(asked: _Asked, set_: list[str]) -> Abstention:
+    """Measure how well confidence says which answers are right."""
+    queries = asked.needed_queries()
+    if asked.collection is not None:
+        values = read_settings(set_, {**_OWN, "version": str, "accuracy": float, "sure": float})
+        opened = open_collection(asked.catalog, asked.collection, values.pop("version", None))
+        return abstain_collection(opened, queries, asked.relevant, **values)
     values = read_settings(set_, _OWN | parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
-    if targets is None or strict == bool(query_bank) or len(query_bank) > 1:
+    if asked.targets is None or asked.strict == bool(asked.banks) or len(asked.banks) > 1:
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
-    entries = _usage("--correction", entries_from, correction or ["auto"])
+    entries = _usage("--correction", entries_from, asked.corrections or ["auto"])
     if len(entries) > 1:
         raise typer.BadParameter("give one with abstain=true", param_hint="--correction")
     values.setdefault("metric", "cosine")
-    return measure_abstention(queries, targets, relevant, entries[0], query_bank=next(iter(query_bank), None), **values)
+    bank = next(iter(asked.banks), None)
+    return measure_abstention(queries, asked.targets, asked.relevant, entries[0], query_bank=bank, **values)
 
 
 def _own_settings(set_: list[str] | None) -> tuple[dict[str, Any], list[str]]:

@@ -17,8 +17,8 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hubless_service.http.cycle import Cycle
-from hubless_service.http.heads import malformed, problem_of, refusal_of, too_large
 from hubless_service.http.problems import HttpProblem, clip
+from hubless_service.http.request_heads import malformed, problem_of, refusal_of, too_large
 from hubless_service.http.trace import EXCHANGE, REFUSAL
 from hubless_service.http.watch import Watch
 from hubless_service.settings import Settings
