@@ -192,9 +192,10 @@ def _ids(value: Any, info: Info) -> list[int | str]:
         raise InputError("", "a list of ids", describe(value))
     if len(value) > most:
         raise InputError("", f"at most {most} ids", str(len(value)))
-    for place, each in enumerate(value):
-        if type(each) not in (int, str) or (type(each) is int and not -_LARGEST_ID <= each < _LARGEST_ID):
-            raise InputError(f"[{place}]", "a string, or a whole number of 64 bits", describe(each))
+    if {*map(type, value)} - {str}:
+        for place, each in enumerate(value):
+            if type(each) not in (int, str) or (type(each) is int and not -_LARGEST_ID <= each < _LARGEST_ID):
+                raise InputError(f"[{place}]", "a string, or a whole number of 64 bits", describe(each))
     if len({*value}) < len(value):
         twice = next(place for place, each in enumerate(value) if each in value[:place])
         raise InputError(f"[{twice}]", "each item once in a list", f"{describe(value[twice])} twice")

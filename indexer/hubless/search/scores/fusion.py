@@ -1,13 +1,15 @@
 """One list of several, such as that of words and that of vectors: each is corrected before, and then fused."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from math import isfinite
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F64, check_between
+from hubless.vectors.arrays import check_between
 
+Scores: TypeAlias = list[float]
 RRF_CONSTANT = 60
 """Cormack et al., "Reciprocal Rank Fusion outperforms Condorcet", SIGIR 2009."""
 
@@ -20,25 +22,25 @@ class Fused(NamedTuple):
     parts: list[list[float]]
 
 
-def _min_max(scores: F64) -> F64:
-    return _above_last(scores, float(np.ptp(scores)))
+def _min_max(scores: Scores) -> Scores:
+    return _above_last(scores, max(scores) - min(scores))
 
 
-def _z(scores: F64) -> F64:
-    return _above_last(scores, float(scores.std()))
+def _z(scores: Scores) -> Scores:
+    return _above_last(scores, float(np.std(scores)))
 
 
-def _above_last(scores: F64, unit: float) -> F64:
+def _above_last(scores: Scores, unit: float) -> Scores:
     """Return how many units scores are above the last; 1 where all are equal, as of one hit: it was found."""
-    return (scores - scores.min()) / unit if unit else np.ones_like(scores)
+    last = min(scores)
+    return [(score - last) / unit for score in scores] if unit else [1.0] * len(scores)
 
 
-def _rrf(scores: F64) -> F64:
-    places: F64 = 1.0 / (RRF_CONSTANT + 1 + np.arange(len(scores)))
-    return places
+def _rrf(scores: Scores) -> Scores:
+    return [1.0 / (RRF_CONSTANT + rank) for rank in range(1, len(scores) + 1)]
 
 
-FUSIONS: Mapping[str, Callable[[F64], F64]] = {"min_max": _min_max, "z": _z, "rrf": _rrf}
+FUSIONS: Mapping[str, Callable[[Scores], Scores]] = {"min_max": _min_max, "z": _z, "rrf": _rrf}
 """How scores of a list become parts: from 0 to 1; in standard deviations above the last, of both 1 where all scores are
 equal; 1/(60 + rank)."""
 
@@ -58,19 +60,17 @@ def fuse(
         raise InputError("weights", f"{len(lists)} numbers, one for each list", len(given))
     parts = list[dict[Any, float]]()
     total: dict[Any, float] = {}
+    before = total.get
     for number, (each, weight) in enumerate(zip(lists, given, strict=True)):
         check_between(f"weights[{number}]", weight, 0, float("inf"))
-        ids, scores = each[0], np.asarray(each[1], np.float64)
-        if len(ids) != len(scores) or not np.isfinite(scores).all():
+        ids, scores = each[0], list(map(float, each[1]))  # NumPy takes longer for so few
+        if len(ids) != len(scores) or not all(map(isfinite, scores)):
             received = f"{len(ids)} ids, {len(scores)} scores"
             raise InputError(f"lists[{number}]", "ids and as many finite scores", received)
-        if not len(scores):
-            parts.append({})
-            continue
-        upward = -scores if scores[-1] > scores[0] else scores
-        of_list = dict(zip(ids, (weight * FUSIONS[by](upward)).tolist(), strict=True))
+        upward = [-score for score in scores] if scores and scores[-1] > scores[0] else scores
+        values = FUSIONS[by](upward) if upward else []
+        of_list = dict(zip(ids, values if weight == 1 else [weight * value for value in values], strict=True))
         parts.append(of_list)
-        for id_, part in of_list.items():
-            total[id_] = total.get(id_, 0.0) + part
+        total.update({id_: before(id_, 0.0) + part for id_, part in of_list.items()})
     best = sorted(total, key=total.__getitem__, reverse=True)[:limit]
     return Fused(best, [total[id_] for id_ in best], [[each.get(id_, 0.0) for each in parts] for id_ in best])

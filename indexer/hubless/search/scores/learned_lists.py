@@ -1,4 +1,4 @@
-"""What a correction of scores learns from: the lists that were put, and a sample of those that it is asked.
+"""The lists that a correction of scores learns from: those that were put, and a sample of those that it is asked.
 
     <home>/put.parquet        the lists that were put: `ids`, `scores`
     <home>/labelled.json      those with labels
@@ -60,7 +60,7 @@ class AskedList(NamedTuple):
 
 @dataclass(frozen=True)
 class PutLists:
-    """What was put to learn from: past lists, others with labels, and clients that ask for many people."""
+    """The lists that were put to learn from: past ones, others with labels, and clients that ask for many people."""
 
     lists: ScoreLists
     distance: bool = False

@@ -98,17 +98,18 @@ class ScoreCorrection:
         check_between("strength", strength, 0, 10)
         if len(ids) != len(scores):
             raise InputError("scores", f"as many as ids, {len(ids)}", len(scores))
-        known, other, sign = self.offsets, self.smallest, -1.0 if self.distance else 1.0
+        find, other, full = self.offsets.get, self.smallest, -strength if self.distance else strength
         try:
-            taken = [strength * known.get(each, other) for each in ids]
-            corrected = [float(score) - sign * h for score, h in zip(scores, taken, strict=True)]
+            offsets = [find(each, other) for each in ids]
+            corrected = [score - full * h for score, h in zip(map(float, scores), offsets, strict=True)]
         except (TypeError, ValueError) as error:
             raise InputError("scores", "a number for each id", one_line(error)) from error
-        if not all(map(isfinite, corrected)):
+        if not isfinite(sum(corrected)) and not all(map(isfinite, corrected)):  # a sum may be too large
             place = int(np.argmin(np.isfinite(corrected)))
             raise InputError(f"scores[{place}]", "a finite number", brief(scores[place]))
         order = sorted(range(len(corrected)), key=corrected.__getitem__, reverse=not self.distance)[:limit]
-        return Reranked(*([values[place] for place in order] for values in (list(ids), corrected, taken)))
+        taken = offsets if strength == 1 else [strength * h for h in offsets]
+        return Reranked(*([values[place] for place in order] for values in (ids, corrected, taken)))
 
     def confidence(self, ids: Sequence[Any], scores: Sequence[float]) -> float:
         """Return how likely the first hit of the corrected list is right, 0 to 1; 0 without hits.
