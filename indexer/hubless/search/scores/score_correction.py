@@ -109,7 +109,7 @@ class ScoreCorrection:
             raise InputError(f"scores[{place}]", "a finite number", brief(scores[place]))
         order = sorted(range(len(corrected)), key=corrected.__getitem__, reverse=not self.distance)[:limit]
         taken = offsets if strength == 1 else [strength * h for h in offsets]
-        return Reranked(*([values[place] for place in order] for values in (ids, corrected, taken)))
+        return Reranked(*([values[place] for place in order] for values in (list(ids), corrected, taken)))
 
     def confidence(self, ids: Sequence[Any], scores: Sequence[float]) -> float:
         """Return how likely the first hit of the corrected list is right, 0 to 1; 0 without hits.
