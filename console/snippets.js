@@ -6,6 +6,10 @@ const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 export function curl(collection, body, keys) {
   const url = new URL(of(collection, "query"), BASE);
   const key = keys ? ' \\\n    --header "X-API-Key: $HUBLESS_KEY"' : "";
+  if (body.image) {
+    const sent = stringify({ ...body, image: "IMAGE" }).replace("IMAGE", `'"$(base64 -w 0 picture.jpg)"'`);
+    return `curl ${url}${key} \\\n    --json '${sent}'`;
+  }
   return `curl ${url}${key} \\\n    --json ${quoted(stringify(body))}`;
 }
 
@@ -20,10 +24,11 @@ function python(value) {
 }
 
 export function pythonCall(collection, body, keys) {
-  const { vector, with: extras, ...rest } = body;
+  const { vector, image, with: extras, ...rest } = body;
   const columns = (extras ?? []).filter((each) => each.startsWith("payload.")).map((each) => each.slice(8));
   const given = [python(collection)];
   if (vector) given.push(python(vector));
+  if (image) given.push('image="picture.jpg"');
   for (const [name, value] of Object.entries(rest)) given.push(`${name}=${python(value)}`);
   if (extras?.length) given.push(`with_payload=${columns.length ? python(columns) : "True"}`);
   const key = keys ? ', api_key=os.environ["HUBLESS_KEY"]' : "";

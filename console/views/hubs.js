@@ -4,8 +4,10 @@ import { get, of, post, useLoad } from "../api.js";
 import { link, useParams } from "../address.js";
 import { ago, byChance, Change, Choice, count, Figure, fixed, Loaded, name, percent, plural, signed, Term, titleOf, Uncorrected } from "../parts.js";
 import { Histogram } from "../histogram.js";
+import { Picture } from "../pictures.js";
 
 const LIMIT = 20;
+const TILES = 10;
 const ENOUGH = 100; // queries: the skewness of fewer is that of chance
 
 export default function Hubs({ address, access }) {
@@ -52,6 +54,7 @@ function Built({ address, access, about, built, titles }) {
       <${Figure} label="Places that the first hub takes"><${Change} from=${raw.most / places} to=${corrected.most / places} as=${(share) => percent(share, 1)} /><//>
     </dl>
     <p class="quiet small">${built.source === "build" ? `Measured by the build, with ${count(built.queries)} bank queries${built.held_out ? " that the measured correction had not seen" : ""}.` : `Counted over ${count(built.queries)} stored bank queries.`}</p>
+    ${about.pictures && html`<${HubPictures} hubs=${raw.hubs.slice(0, TILES)} titles=${titles} about=${about} onOpen=${(id) => setParams({ id })} />`}
     <div class="columns">
       <section>
         <div class="bar-row">
@@ -70,6 +73,17 @@ function Built({ address, access, about, built, titles }) {
       </section>
     </div>`;
 }
+
+const HubPictures = ({ hubs, titles, about, onOpen }) =>
+  html`<section aria-label="The largest hubs as pictures">
+    <h2>These ${count(hubs.length)} are found by far too many</h2>
+    <ol class="hub-tiles">${hubs.map(
+      (hub) => html`<li key=${`${typeof hub.id} ${hub.id}`}><button type="button" title="Which queries find it" onClick=${() => onOpen(String(hub.id))}>
+        <${Picture} collection=${about.name} id=${hub.id} title=${titles.get(hub.id) ?? name(hub.id)} />
+        <span class="small">found by <${Change} from=${hub.raw} to=${hub.corrected} digits=${0} /></span>
+      </button></li>`,
+    )}</ol>
+  </section>`;
 
 function HubTable({ hubs, titles, collection, open, onOpen }) {
   const widest = Math.max(1, ...hubs.flatMap((hub) => [hub.raw, hub.corrected]));

@@ -3,10 +3,11 @@ import { html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useStat
 import { call, get, of, parse, post, stringify, useLoad } from "../api.js";
 import { useParams } from "../address.js";
 import { FilterBuilder } from "../filters.js";
+import { givenPicture, keepPicture, Picture, pictureOf } from "../pictures.js";
 import { Choice, Copy, count, fixed, imageIn, Loaded, name, percent, Problem, signed, Term, titleOf, Uncorrected, Value } from "../parts.js";
 import { curl, pythonCall } from "../snippets.js";
 
-const KINDS = { text: "Text", id: "Id", vector: "Vector", bank: "Bank query" };
+const KINDS = { text: "Text", image: "Picture", id: "Id", vector: "Vector", bank: "Bank query" };
 const LIMITS = [5, 10, 20, 50];
 const WAIT = 60; // milliseconds that the slider must rest
 const SHOWN = 3; // payload columns at first
@@ -26,6 +27,7 @@ function optionsOf(params, collection) {
     kind,
     q: params.q ?? "",
     strength: params.strength && strength >= 0 && strength <= 2 ? strength : collection.strength || 1,
+    tiles: collection.pictures && params.as !== "list",
     limit: LIMITS.includes(Number(params.limit)) ? Number(params.limit) : 10,
     filter: params.filter ?? "",
     fields: params.fields === undefined ? columns.slice(0, SHOWN) : parseList(params.fields).filter((each) => columns.includes(each)),
@@ -47,6 +49,7 @@ function parseList(text) {
 /** The body of a request for what the options say; null if there is nothing to search for yet. */
 async function subject({ kind, q }, collection, signal) {
   if (kind === "bank") return q === "" ? null : { vector: (await get("read the bank query", of(collection.name, "bank", q), { signal })).vector };
+  if (kind === "image") return givenPicture(q) ? { image: givenPicture(q).base64 } : null;
   if (kind === "text") return q.trim() ? { text: q } : null;
   if (kind === "id") {
     if (q === "" && collection.id_type === "int64") return null;
@@ -63,7 +66,7 @@ async function subject({ kind, q }, collection, signal) {
 function Searching({ address, access, collection }) {
   const [params, setParams] = useParams(address);
   const options = optionsOf(params, collection);
-  const { kind, q, strength, limit, filter, fields, exact, sure } = options;
+  const { kind, q, strength, limit, filter, fields, exact, sure, tiles } = options;
   const filterJson = useMemo(() => readFilter(filter), [filter]);
   const [shown, draw] = useExample(collection, (kind === "bank" || kind === "text") && !q.trim() && access.bank_queries);
   const example = shown?.query ?? null;
@@ -100,11 +103,27 @@ function Searching({ address, access, collection }) {
     [collection.name, kind, q, example, strength, limit, filterJson, exact, sure],
   );
 
+  const [unread, setUnread] = useState(null); // the name of a file that is no picture
+  const askWith = useCallback(
+    async (file) => {
+      try {
+        const name = await keepPicture(file);
+        setUnread(null);
+        setParams({ kind: "image", q: name }, true);
+      } catch {
+        setUnread(file.name || "the file");
+      }
+    },
+    [setParams],
+  );
+  useDropped(collection.image, askWith);
+
   const more = useCallback((id) => setParams({ kind: "id", q: String(id) }, true), [setParams]);
   return html`
     <h1 class="sr">Search ${collection.name}</h1>
     <${Uncorrected} about=${collection} />
-    <${Asking} ...${{ options, collection, access, setParams }} />
+    <${Asking} ...${{ options, collection, access, setParams, askWith }} />
+    ${unread && html`<p class="warn" role="alert">The browser cannot read ${unread} as a picture.</p>`}
     <div class="controls">
       <label class="slider">
         <span><${Term} of="strength">Strength<//> <output>${fixed(strength)}</output></span>
@@ -123,14 +142,38 @@ function Searching({ address, access, collection }) {
         </select>
       </label>
       <label class="check"><input type="checkbox" checked=${exact} onChange=${(event) => setParams({ exact: event.target.checked ? "1" : "" })} /> <${Term} of="exact">Exact<//></label>
+      ${collection.pictures && html`<${Choice} label="Show hits as" value=${tiles ? "tiles" : "list"} options=${[["tiles", "Pictures"], ["list", "List"]]} onChange=${(to) => setParams({ as: to === "list" ? to : "" })} />`}
       <${More} ...${{ collection, filter, fields, setParams, wrong: filterJson === undefined }} />
     </div>
     <${Problem} failure=${found.failure} again=${found.again} />
     ${shown && html`<${Example} ...${{ shown, draw, columns: collection.payload_columns }} />`}
     ${found.data
-      ? html`<${Results} ...${{ found: found.data, collection, fields, more, busy: found.busy, access, hub: shown?.hub?.id }} />`
+      ? html`<${Results} ...${{ found: found.data, collection, fields, more, busy: found.busy, access, hub: shown?.hub?.id, tiles }} />`
       : !found.failure && html`<p class="quiet">${found.busy ? "Searching …" : nothingYet(kind)}</p>`}
   `;
+}
+
+/** Takes a picture that is dropped on the page, or pasted into it. */
+function useDropped(wanted, take) {
+  useEffect(() => {
+    if (!wanted) return;
+    const allow = (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault();
+    const given = (transfer) => (event) => {
+      const file = pictureOf(event[transfer]);
+      if (!file) return;
+      event.preventDefault();
+      take(file);
+    };
+    const [dropped, pasted] = [given("dataTransfer"), given("clipboardData")];
+    addEventListener("dragover", allow);
+    addEventListener("drop", dropped);
+    addEventListener("paste", pasted);
+    return () => {
+      removeEventListener("dragover", allow);
+      removeEventListener("drop", dropped);
+      removeEventListener("paste", pasted);
+    };
+  }, [wanted, take]);
 }
 
 /** A bank query to show until something is asked, and a function that takes another; null for none. */
@@ -174,7 +217,7 @@ function Example({ shown: { query, hub, asked }, draw, columns }) {
 }
 
 const nothingYet = (kind) =>
-  ({ text: "Type what to search for.", id: "Give the id of a target, to find more like it.", vector: "Paste a vector: a list of numbers, or base64 of little-endian float32.", bank: "Take a random query of the bank." })[kind];
+  ({ text: "Type what to search for.", image: "Choose a picture, drop it on the page, or paste it.", id: "Give the id of a target, to find more like it.", vector: "Paste a vector: a list of numbers, or base64 of little-endian float32.", bank: "Take a random query of the bank." })[kind];
 
 /** null for none, undefined for one that is not JSON yet. */
 function readFilter(text) {
@@ -191,12 +234,12 @@ function overlap(found, exact) {
   return exact.length ? exact.filter((hit) => ids.has(hit.id)).length / exact.length : null;
 }
 
-function Asking({ options, collection, access, setParams }) {
+function Asking({ options, collection, access, setParams, askWith }) {
   const { kind, q } = options;
   const [typed, setTyped] = useState(q);
   const [failure, setFailure] = useState(null);
   useEffect(() => setTyped(q), [q, kind]);
-  const kinds = Object.entries(KINDS).filter(([each]) => (each !== "text" || collection.text) && (each !== "bank" || each === kind || access.bank_queries));
+  const kinds = Object.entries(KINDS).filter(([each]) => (each !== "text" || collection.text) && (each !== "image" || collection.image) && (each !== "bank" || each === kind || access.bank_queries));
   const submit = (event) => {
     event.preventDefault();
     setParams({ kind, q: typed }, true);
@@ -212,6 +255,11 @@ function Asking({ options, collection, access, setParams }) {
   };
   const inputs = {
     text: html`<input type="search" name="q" aria-label="Text to search for" placeholder="Search in words" value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" />`,
+    image: html`<span class="given">
+      ${givenPicture(q) && html`<img class="thumb" src=${givenPicture(q).url} alt="The picture that is asked with" />`}
+      <input type="file" accept="image/*" aria-label="Picture to ask with" onChange=${(event) => event.target.files[0] && askWith(event.target.files[0])} />
+      <span class="quiet small">or drop one on the page, or paste it</span>
+    </span>`,
     id: html`<input name="q" aria-label="Id of a target" placeholder="Id of a target" value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" />`,
     vector: html`<textarea name="q" class="code" rows="2" aria-label="Vector" placeholder=${`${collection.dim} numbers: [0.1, −0.5, …]`} value=${typed} onInput=${(event) => setTyped(event.target.value)} />`,
     bank: html`<button type="button" disabled=${!access.bank_queries} title=${access.bank_queries ? undefined : "this key may not read bank queries"} onClick=${draw}>${q === "" ? "Draw a bank query" : `Bank query ${q} · draw another`}</button>`,
@@ -219,7 +267,7 @@ function Asking({ options, collection, access, setParams }) {
   return html`<form class="asking" role="search" onSubmit=${submit}>
       <${Choice} label="Search by" value=${kind} options=${kinds} onChange=${(to) => setParams({ kind: to, q: "" })} />
       ${inputs[kind]}
-      ${kind !== "bank" && html`<button class="main">Search</button>`}
+      ${kind !== "bank" && kind !== "image" && html`<button class="main">Search</button>`}
     </form>
     <${Problem} failure=${failure} again=${draw} />`;
 }
@@ -252,7 +300,7 @@ function More({ collection, filter, fields, setParams, wrong }) {
   `;
 }
 
-function Results({ found, collection, fields, more, busy, access, hub }) {
+function Results({ found, collection, fields, more, busy, access, hub, tiles }) {
   const { raw, corrected, strength } = found;
   const lists = useRef(null);
   const [over, setOver] = useState(null); // the hit that the pointer is on
@@ -272,7 +320,7 @@ function Results({ found, collection, fields, more, busy, access, hub }) {
       <ol>
         ${hits.map(
           (hit, rank) =>
-            html`<${Hit} key=${`${typeof hit.id} ${hit.id}`} ...${{ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found, hub }} />`,
+            html`<${Hit} key=${`${typeof hit.id} ${hit.id}`} ...${{ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found, hub, tiles }} />`,
         )}
       </ol>
     </section>`;
@@ -285,9 +333,9 @@ function Results({ found, collection, fields, more, busy, access, hub }) {
       <span class="quiet">${busy ? "searching …" : ""}</span>
     </p>
     <p class="legend quiet"><span>Bars are <${Term} of="offset">offsets<//>:</span> <span class="bar" aria-hidden="true"><span class="right"></span></span> a hub, which loses score <span class="bar" aria-hidden="true"><span class="left"></span></span> found too rarely, which gains</p>
-    <div class="lists" ref=${lists}>
+    <div class=${`lists ${tiles ? "tiles" : ""}`} ref=${lists}>
       ${side(raw, after, "Raw", "raw")}
-      <${Lines} ...${{ lists, raw, after, over, open }} />
+      ${tiles ? html`<span></span>` : html`<${Lines} ...${{ lists, raw, after, over, open }} />`}
       ${side(corrected, before, "Corrected", "corrected")}
     </div>
     <${Calls} ...${{ collection, body: found.body, keys: access.keys }} />
@@ -316,7 +364,7 @@ function moved(rank, other) {
   return other > rank ? [`▲${other - rank}`, "up"] : [`▼${rank - other}`, "down"];
 }
 
-function Hit({ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found, hub }) {
+function Hit({ hit, rank, other, fields, collection, widest, more, term, over, setOver, open, setOpen, found, hub, tiles }) {
   const there = other.get(hit.id);
   const [text, kind] = term === "corrected" ? moved(rank, there) : there === undefined ? ["out", "out"] : ["", ""];
   const title = titleOf(hit.id, hit.payload, fields.length ? fields : collection.payload_columns);
@@ -332,13 +380,14 @@ function Hit({ hit, rank, other, fields, collection, widest, more, term, over, s
   >
     <button type="button" class="row" aria-expanded=${isOpen} onClick=${toggle}>
       <span class="rank">${rank + 1}</span>
-      ${image && html`<${Value} column="" value=${image} />`}
+      ${collection.pictures ? html`<${Picture} collection=${collection.name} id=${hit.id} title=${title} pixels=${tiles ? 256 : 64} />` : image && html`<${Value} column="" value=${image} />`}
       <span class="title">${title}</span>
       <span class=${`moved ${kind}`} title=${kind === "out" ? "not among the corrected hits" : kind === "new" ? "not among the raw hits" : undefined}>${text}</span>
       <span class="score">${fixed(hit.score, 3)}</span>
       <${Bar} value=${hit.offset} widest=${widest} />
     </button>
     ${shown.length > 0 &&
+    !tiles &&
     html`<dl class="fields">${shown.map((column) => html`<div key=${column}><dt>${column}</dt><dd><${Value} column=${column} value=${hit.payload?.[column]} /></dd></div>`)}</dl>`}
     ${isOpen && html`<${Why} ...${{ hit, collection, found, more }} />`}
   </li>`;

@@ -15,7 +15,9 @@ from support.serving import serving_catalog
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
 VENDOR = CONSOLE / "vendor"
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https:; connect-src 'self'"
+)
 LARGEST = 30_000  # bytes of the vendored files, compressed
 
 

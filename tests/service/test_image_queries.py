@@ -1,7 +1,6 @@
 """Queries by picture: as by the vector of the picture, through every door; what is no picture is named."""
 
 import asyncio
-import base64
 import json
 import re
 from io import BytesIO
@@ -12,8 +11,8 @@ import pytest
 from PIL import Image
 from support import small
 from support.contract import problem
-from support.made_pictures import made
-from support.model_pairs import COLOURS, DIM, load_pair, write_pair
+from support.model_pairs import COLOURS, DIM
+from support.photos import build_photos, in_base64, solid
 from support.serving import serving_catalog
 from typer.testing import CliRunner
 
@@ -23,36 +22,16 @@ from hubless.store.query_sample import read_sample
 from hubless_client import AsyncClient, CannotSend, Client, Query
 
 QUERY, BATCH = "/v1/collections/photos/query", "/v1/collections/photos/query/batch"
-IDS = [*COLOURS, *(f"made {number}" for number in range(30))]
-
-
-def solid(colour, kind="PNG"):
-    file = BytesIO()
-    Image.new("RGB", (40, 30), colour).save(file, kind)
-    return file.getvalue()
-
-
-def in_base64(content):
-    return base64.b64encode(content).decode()
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory):
-    """Pictures of one colour and others; and a collection whose encoder takes texts only."""
+    """The pictures, and collections whose encoder takes texts only, or that have none."""
     folder = tmp_path_factory.mktemp("pictures")
-    write_pair(folder)
-    encoder = load_pair(folder)
-    contents = [solid(colour) for colour in COLOURS]
-    for number in range(len(IDS) - len(COLOURS)):
-        made(number).save(file := BytesIO(), "PNG")
-        contents.append(file.getvalue())
-    vectors = encoder.encode_pictures([encoder.picture_input(each) for each in contents])
-    bank = np.random.default_rng(0).normal(size=(60, DIM)).astype(np.float32)
-    described = folder / "encoder.json"
-    hubless.build(folder / "catalog", "photos", vectors, bank, ids=IDS, encoder=described, correction="csls")
-    small.build(folder / "catalog", "words", encoder=small.encoder())
-    small.build(folder / "catalog", "numbers")
-    return folder / "catalog"
+    catalog = build_photos(folder)
+    small.build(catalog, "words", encoder=small.encoder())
+    small.build(catalog, "numbers")
+    return catalog
 
 
 @pytest.fixture(scope="module")

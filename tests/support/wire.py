@@ -21,6 +21,8 @@ INFO = {
     "payload_columns": ["title"],
     "payload_types": {"title": "string"},
     "text": True,
+    "image": False,
+    "pictures": False,
     "versions": ["v1"],
     "aliases": [],
     "strength": 1.0,

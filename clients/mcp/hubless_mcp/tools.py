@@ -37,7 +37,7 @@ def make_server(client: AsyncClient) -> MCPServer[None]:
 
     @server.tool(title="List collections", annotations=READS)
     async def collections() -> list[dict[str, Any]]:
-        """List the collections: name, number of targets, whether they are found by text, and payload columns."""
+        """List the collections: name, number of targets, whether text and image find them, and payload columns."""
         return [_shown(each) for each in await _asked(client.collections())]
 
     @server.tool(title="Search a collection", annotations=READS)
@@ -105,7 +105,8 @@ async def _asked(call: Any) -> Any:
 
 
 def _shown(info: Any) -> dict[str, Any]:
-    return {"name": info.name, "count": info.count, "text": info.text, "payload": list(info.payload_columns)}
+    found_by = {"text": info.text, "image": info.image}
+    return {"name": info.name, "count": info.count, **found_by, "payload": list(info.payload_columns)}
 
 
 def main() -> None:

@@ -28,7 +28,8 @@ class CollectionInfo:
     payload_types : the type of each payload column, which filters must match
     strength : that of a query that gives none
     live : the strength that live queries speak for, their number, and whether that is enough; None if not known
-    text : whether it takes queries by text
+    text, image : whether it takes queries by text, and by picture
+    pictures : whether the server may have pictures of its targets
     versions : the ids of all stored versions, oldest first
     aliases : other names of the collection
     """
@@ -46,6 +47,8 @@ class CollectionInfo:
     payload_columns: tuple[str, ...]
     payload_types: dict[str, str]
     text: bool
+    image: bool
+    pictures: bool
     versions: tuple[str, ...]
     aliases: tuple[str, ...]
     strength: float
@@ -70,6 +73,8 @@ class CollectionInfo:
             payload_columns=tuple(body["payload_columns"]),
             payload_types=body["payload_types"],
             text=body["text"],
+            image=body.get("image", False),
+            pictures=body.get("pictures", False),
             versions=tuple(body["versions"]),
             aliases=tuple(body["aliases"]),
             strength=body["strength"],

@@ -168,6 +168,8 @@ export interface components {
             dims: number | null;
             /** @enum {string} */
             id_type: "int64" | "string";
+            /** @description Whether it can be asked with a picture. */
+            image: boolean;
             index: components["schemas"]["IndexRecord"];
             /** @description null before any query, or if it is switched off. */
             live: components["schemas"]["LiveFigures"] | null;
@@ -183,6 +185,8 @@ export interface components {
             payload_types: {
                 [key: string]: string;
             };
+            /** @description Whether the server may have pictures of its targets. */
+            pictures: boolean;
             /** @description null before any query is kept, or if it is switched off. */
             query_sample: components["schemas"]["SampleFigures"] | null;
             /** @description Strength of a query that gives none. */

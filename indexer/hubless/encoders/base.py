@@ -48,6 +48,10 @@ class Encoder(Protocol):
 class PictureEncoder(Encoder, Protocol):
     """An encoder that may take pictures too. Texts and pictures share its space."""
 
+    @property
+    def takes_pictures(self) -> bool:
+        """Return True if this one does. Looks at its description and names of files only."""
+
     def check_pictures(self) -> None:
         """Raise `NoEncoder` if it takes no pictures, and `InputError` if it cannot encode them on this machine."""
 

@@ -179,6 +179,10 @@ class Endpoint(DescribedEncoder):
                     self._recent.update(vectors)
         return np.stack([known[text] for text in texts])
 
+    @property
+    def takes_pictures(self) -> bool:
+        return self.description.pictures is not None
+
     def check_pictures(self) -> None:
         self.check()
         self._form()

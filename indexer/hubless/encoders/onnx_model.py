@@ -90,6 +90,11 @@ class OnnxModel(folder_model.FolderModel):
             left_to_parent(session)  # its threads are gone in a forked process
         self._loaded = self._pictures = None
 
+    @property
+    def takes_pictures(self) -> bool:
+        wanted = self.description
+        return wanted.picture_file is not None or picture_graph(Path(wanted.path), wanted.file, None) is not None
+
     def check_pictures(self) -> None:
         self.check_packages()
         if (found := self._picture_half().dim) != self.dim:

@@ -15,6 +15,7 @@ from hubless.corrections.grouped import NO_GROUP, group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR, NumberOfTarget
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
+from hubless.encoders.base import PictureEncoder
 from hubless.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
@@ -105,6 +106,11 @@ class Parts:
         if self.payload is None or is_free(self.payload.schema):
             return {}
         return {field.name: str(field.type) for field in self.payload.schema}
+
+    @property
+    def takes_pictures(self) -> bool:
+        """Return True if the encoder makes vectors of pictures, too."""
+        return isinstance(self.encoder, PictureEncoder) and self.encoder.takes_pictures
 
     @property
     def encodes_quickly(self) -> bool:

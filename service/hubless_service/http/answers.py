@@ -188,6 +188,8 @@ class CollectionAnswer(TypedDict):
     payload_columns: list[str]
     payload_types: Annotated[dict[str, str], about("Arrow's name of each column's type, by which filters are checked.")]
     text: Annotated[bool, about("Whether it can be asked with a text.")]
+    image: Annotated[bool, about("Whether it can be asked with a picture.")]
+    pictures: Annotated[bool, about("Whether the server may have pictures of its targets.")]
     writes: Writes
     versions: Annotated[list[str], about("The ids of all versions that are stored, oldest first.")]
     aliases: Annotated[list[str], about("Other names that stand for it.")]

@@ -160,6 +160,8 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "payload_columns": [*collection.parts.payload_types],
         "payload_types": collection.parts.payload_types,
         "text": collection.parts.encoder is not None,
+        "image": collection.parts.takes_pictures,
+        "pictures": state.settings.pictures is not None,
         "writes": {
             "seq": collection.seq,
             "log_bytes": state.engine.catalog.log_bytes(manifest.collection),

@@ -20,10 +20,13 @@ _INSTALLED, _IN_REPOSITORY = _PACKAGE / "console", _PACKAGE.parents[1] / "consol
 FILES = _INSTALLED if _INSTALLED.is_dir() else _IN_REPOSITORY
 """The wheel has them inside the package, the repository beside it."""
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Only files from here, and images that payload names. No script or style in a page, so payload cannot bring one."""
+"""Only files from here, pictures that the page has loaded, and images that payload names.
+
+No script or style stands in a page, so payload cannot bring one.
+"""
 # a browser asks whether its copy still holds, so that an upgrade is seen at once
 _HEADERS = {"Content-Security-Policy": POLICY, "Cache-Control": "no-cache"}
 
