@@ -14,4 +14,4 @@ def test_rule_for_the_perplexity_is_that_of_the_code():
 
 def test_shrinkage_is_that_of_the_code():
     assert f"b/(b + {SHRINKAGE_QUERIES})" in SECTION
-    assert f"{SHRINKAGE_QUERIES} bank queries count by half" in " ".join(SECTION.split())
+    assert f"With {SHRINKAGE_QUERIES} bank queries the offsets are halved" in " ".join(SECTION.split())

@@ -24,5 +24,5 @@ def build(catalog, texts, name="stdlib"):
     words = sorted(set(" ".join(texts).split()))
     encoder = BagOfWords({word: row for row, word in enumerate(words)}, rng.normal(size=(len(words), DIM)))
     targets, bank = rng.normal(size=(COUNT, DIM)), rng.normal(size=(100, DIM))
-    ids = ["str.split", "re.split", *(f"function-{row}" for row in range(2, COUNT))]
+    ids = ["subprocess.run", "subprocess.getstatusoutput", *(f"function-{row}" for row in range(2, COUNT))]
     hubless.build(catalog, name, targets, bank, ids=ids, payload=payload(), encoder=encoder)

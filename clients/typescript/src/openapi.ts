@@ -125,7 +125,7 @@ export interface components {
          * @example {
          *       "queries": [
          *         {
-         *           "id": "str.split",
+         *           "id": "subprocess.run",
          *           "limit": 3
          *         }
          *       ]
@@ -697,7 +697,7 @@ export interface components {
          * @description Which targets to send, and with what.
          * @example {
          *       "ids": [
-         *         "str.split"
+         *         "subprocess.run"
          *       ]
          *     }
          */
@@ -964,11 +964,11 @@ export interface components {
          * @description A query: either a vector, a text, a picture or the id of a stored target, and options.
          * @example {
          *       "explain": true,
-         *       "id": "str.split",
+         *       "id": "subprocess.run",
          *       "limit": 3
          *     }
          * @example {
-         *       "text": "split a string"
+         *       "text": "parse a date"
          *     }
          */
         QueryRequest: {

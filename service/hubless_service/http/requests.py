@@ -117,7 +117,9 @@ class QueryRequest(QueryOptions):
     """A query: either a vector, a text, a picture or the id of a stored target, and options."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"id": "str.split", "limit": 3, "explain": True}, {"text": "split a string"}]}
+        json_schema_extra={
+            "examples": [{"id": "subprocess.run", "limit": 3, "explain": True}, {"text": "parse a date"}]
+        }
     )
     kinds = (JSON, BINARY)
     large = True
@@ -141,7 +143,7 @@ class QueryRequest(QueryOptions):
 class BatchRequest(RequestModel):
     """Several queries, answered in order, all or none."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "str.split", "limit": 3}]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
     queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = about("At most HUBLESS_MAX_BATCH.")
@@ -232,7 +234,7 @@ class PictureRequest(RequestModel):
 class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["str.split"]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
     ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = about(
         "At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
     )
