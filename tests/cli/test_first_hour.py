@@ -150,6 +150,21 @@ def hinted(text):
     return [found.strip("`. ") for found in re.findall(r"hubless (?:[a-z]+ )?-.*|`hubless [^`]+`", text)]
 
 
+def test_diagnosis_fits_on_a_screen_and_all_shows_the_rest(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    files = data("hubs", tmp_path)
+    given = ("--targets", files["targets"], "--query-bank", files["bank"])
+    lines = run("diagnose", *given).out.splitlines()
+    assert len(lines) <= 23  # a line is left for the prompt
+    assert max(map(len, lines)) <= 80
+    short, whole = " ".join(" ".join(lines).split()), run("diagnose", *given, "--all").out
+    for shown in ("skewness of N_10", "most found, N_10", "never found, N_10", "Largest hubs", "Expect `auto`"):
+        assert shown in short
+    for more in ("skewness of N_20", "Robin Hood", "The query bank"):
+        assert more in whole
+        assert more == "The query bank" or more not in short
+
+
 def test_build_names_commands_that_serve_and_show_what_it_made(run, tmp_path, monkeypatch):
     files = data("hubs", tmp_path)
     monkeypatch.chdir(tmp_path)

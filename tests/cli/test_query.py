@@ -7,6 +7,7 @@ from support.printed import words
 from support.problems import with_hubs
 
 import hubless
+from hubless.cli.query import ANSWERS_SHOWN
 
 PROBLEM = with_hubs(targets=60, bank=50)
 
@@ -41,8 +42,23 @@ def test_gated_answers_say_whether_they_were_corrected(run, built, tmp_path):
     expected = hubless.open(tmp_path / "catalog", "dis").query(PROBLEM.queries).corrected.tolist()
     assert [answer["corrected"] for answer in answers] == expected
     printed = run("query", *given).out
-    for number, corrected in enumerate(expected):
+    for number, corrected in enumerate(expected[:ANSWERS_SHOWN]):
         assert f"query {number}, {'' if corrected else 'not '}corrected" in printed
+
+
+def test_terminal_shows_ten_queries_and_a_file_takes_all(run, built, tmp_path):
+    given = (*built("sn"), "--limit", 2)
+    printed = run("query", *given).out
+    count = len(PROBLEM.queries)
+    assert count > ANSWERS_SHOWN
+    assert printed.count("query ") == ANSWERS_SHOWN
+    assert f"These are 10 of {count} queries. `--set output=FILE` writes all" in printed
+    for more in ([], ["--compare"]):
+        assert run("query", *given, *more, "--set", f"output={tmp_path / 'all.json'}").code == 0
+        told = run("query", *given, *more, "--json").json
+        assert json.loads((tmp_path / "all.json").read_text("utf-8")) == told
+        assert len(told["results"]) == count
+    assert run("query", *given, "--set", f"output={tmp_path / 'no' / 'folder.json'}").code == 1
 
 
 @pytest.fixture

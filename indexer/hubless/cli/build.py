@@ -219,7 +219,10 @@ def _prior(prior: PriorRecord | None) -> str:
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
-    details = _pairs(manifest.correction.details)
+    found = manifest.correction.details
+    details = _pairs(found)
+    if {"chosen", "temperature", "shrinkage"} <= found.keys():  # --json has the rest, and why
+        details = f"{found['chosen']} at {found['temperature']:.3g}, shrunk to {100 * found['shrinkage']:.0f} %"
     if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
         return details
     return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)

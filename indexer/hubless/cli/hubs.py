@@ -28,7 +28,7 @@ from hubless.databases.spool import rows_of
 from hubless.errors import InputError
 from hubless.lab.corpus import Corpus
 from hubless.lab.diagnose import diagnose
-from hubless.lab.diagnosis import Diagnosis
+from hubless.lab.diagnosis import Diagnosis, lines_of_depth
 from hubless.lab.experiments.methods import as_methods
 from hubless.lab.gallery import open_gallery
 from hubless.lab.report import make_report
@@ -42,6 +42,8 @@ from hubless.store.kept_scan import keep_scan
 _OF_GALLERY = ("targets", "metric", "ids", "payload")
 ALERT = 3
 SHOWN_IDS = 5
+MOST_SAID, SHOWN_HUBS = 5, 3
+"""Sentences and hubs that leave room on a screen of 24 lines."""
 
 
 def diagnose_command(
@@ -53,6 +55,7 @@ def diagnose_command(
     catalog: CatalogIfAny = None,
     collection: CollectionIfAny = None,
     set_: SetOption = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show all measures, hubs and notes.")] = False,
     json_: JsonOption = False,
 ) -> None:
     """Find out without labels whether hubness hurts.
@@ -81,9 +84,12 @@ def diagnose_command(
         return
     if isinstance(diagnosis, Corpus):
         said, tables = diagnosis.verdict, _corpus_tables(diagnosis)
-    else:
+    elif all_:
         said = [*diagnosis.verdict, *(f"Note: {note}." for note in diagnosis.notes)]
         tables = _diagnosis_tables(diagnosis)
+    else:
+        _print_in_short(diagnosis)
+        return
     for sentence in said:
         print_item(sentence)
     typer.echo()
@@ -163,6 +169,23 @@ def report_command(
         print_json({"output": output})
     else:
         typer.echo(str(output))
+
+
+def _print_in_short(diagnosis: Diagnosis) -> None:
+    """Print what fits on one screen: the verdict, six figures, three hubs."""
+    verdict = diagnosis.verdict
+    for sentence in [*verdict[: MOST_SAID - 1], *verdict[MOST_SAID - 1 :][-1:]]:  # the last says what to expect
+        print_item(sentence)
+    main = diagnosis.main
+    table = Table("", "raw", "auto", "chance", box=None, padding=(0, 2))
+    for line in lines_of_depth(main.k, main.raw, main.corrected, main.chance)[:3]:
+        table.add_row(*line)
+    typer.echo()
+    print_table(table)
+    hubs = [f"{hub.target.id} ({hub.raw:,}, {hub.corrected:,})" for hub in diagnosis.hubs[:SHOWN_HUBS]]
+    left = len(verdict[MOST_SAID:]) + len(diagnosis.notes)
+    said = f"{left:,} more {'sentence' if left == 1 else 'sentences'}, " if left else ""
+    print_item(f"Largest hubs, found raw and by auto: {', '.join(hubs)}. `--all` shows {said}N_1, N_20 and the bank.")
 
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:

@@ -24,10 +24,10 @@ def print_json(value: object) -> None:
 
 
 def table_of(*headings: str, title: str | None = None) -> Table:
-    """Return an empty table. Cells that do not fit go on in the next line."""
+    """Return an empty table. Cells that do not fit go on in the next line; ids stay whole if others can give way."""
     table = Table(title=title)
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading == "id")
     return table
 
 

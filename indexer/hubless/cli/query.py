@@ -1,7 +1,7 @@
 """The command that searches a collection. Parsing and printing only."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,17 @@ from rich.table import Table
 import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings
 from hubless.cli.printing import print_json, print_table, table_of
+from hubless.errors import storage_errors
 from hubless.search.collection import filter_of
+from hubless.store.durable import check_place, replace_text
 from hubless.vectors.comparing import comparison
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import ChangedVectors
 
 _BLOCK = 1024
 NAMED = 60
+ANSWERS_SHOWN = 10
+"""Answers that a terminal shows; a file takes all."""
 _SIDES = ("", "raw", "offset", "corrected", "offset", "was")
 
 
@@ -51,7 +55,7 @@ def query_command(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="skip, explain, version, min_accuracy, or a search parameter as exact; repeatable.",
+            help="skip, explain, version, min_accuracy, output, or a search parameter as exact; repeatable.",
         ),
     ] = None,
     json_: JsonOption = False,
@@ -66,7 +70,11 @@ def query_command(
     """
     if sum((vectors is not None, bool(text), bool(image), bool(id_))) != 1:
         raise typer.BadParameter("give one of --vectors, --text, --image and --id", param_hint="--vectors")
-    parameters = read_settings(set_, {"skip": int, "explain": bool, "version": str, "min_accuracy": float}, others=True)
+    parameters = read_settings(
+        set_, {"skip": int, "explain": bool, "version": str, "min_accuracy": float, "output": Path}, others=True
+    )
+    if (output := parameters.pop("output", None)) is not None:
+        check_place(output)
     least = parameters.pop("min_accuracy", 0.0)
     skip, explain = parameters.pop("skip", 0), parameters.pop("explain", False)
     if compare and (explain or strength == 0 or least):
@@ -81,15 +89,37 @@ def query_command(
         strengths: dict[str, Any] = {} if strength is None else {"strength": strength}
         both = [opened.side_by_side(**queries, **how, **strengths) for queries in asked]
         pairs = [pair for one in both for pair in _side_by_side(opened, one)]
-        _print_sides(pairs, json_)
+        _tell(pairs, json_, output, _print_side)
+        if not json_ and output is None:
+            typer.echo("Positive offsets mark hubs. Last column: the raw rank of the corrected hit.")
         return
     ask = partial(opened.query, **how, strength=strength, explain=explain, min_accuracy=least)
     answers = [answer for queries in asked for answer in _answers(opened, ask(**queries))]
-    if json_:
-        print_json({"results": answers})
-        return
-    for number, answer in enumerate(answers):
+
+    def print_hits(number: int, answer: dict[str, Any]) -> None:
         print_table(_hits(answer, explain, title=f"query {number}{_switched(answer)}"))
+
+    _tell(answers, json_, output, print_hits)
+
+
+def _tell(
+    answers: list[dict[str, Any]], as_json: bool, output: Path | None, show: Callable[[int, dict[str, Any]], None]
+) -> None:
+    """Print all answers as JSON, write them so to a file, or show the first of them."""
+    document = {"results": answers}
+    if output is not None:
+        with storage_errors(output):
+            replace_text(output, json.dumps(document, ensure_ascii=False, default=str) + "\n")
+        typer.echo(str(output))
+    elif as_json:
+        print_json(document)
+    else:
+        for number, answer in enumerate(answers[:ANSWERS_SHOWN]):
+            show(number, answer)
+        if len(answers) > ANSWERS_SHOWN:
+            typer.echo(
+                f"These are {ANSWERS_SHOWN} of {len(answers):,} queries. `--set output=FILE` writes all as JSON."
+            )
 
 
 def _asked(
@@ -147,19 +177,14 @@ def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
     return table
 
 
-def _print_sides(pairs: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        print_json({"results": pairs})
-        return
-    for number, pair in enumerate(pairs):
-        table = table_of(*_SIDES, title=f"query {number}{_switched(pair['corrected'])}")
-        sides = zip(pair["raw"]["hits"], pair["corrected"]["hits"], strict=True)
-        for rank, (raw, corrected) in enumerate(sides, 1):
-            cells = [cell for hit in (raw, corrected) for cell in (_named(hit), f"{hit['offset']:+.3f}")]
-            was = corrected["explanation"]["raw_rank"]
-            table.add_row(str(rank), *cells, _rank(was), style="bold" if was != rank else "")
-        print_table(table)
-    typer.echo("Positive offsets mark hubs. Last column: the raw rank of the corrected hit.")
+def _print_side(number: int, pair: dict[str, Any]) -> None:
+    table = table_of(*_SIDES, title=f"query {number}{_switched(pair['corrected'])}")
+    sides = zip(pair["raw"]["hits"], pair["corrected"]["hits"], strict=True)
+    for rank, (raw, corrected) in enumerate(sides, 1):
+        cells = [cell for hit in (raw, corrected) for cell in (_named(hit), f"{hit['offset']:+.3f}")]
+        was = corrected["explanation"]["raw_rank"]
+        table.add_row(str(rank), *cells, _rank(was), style="bold" if was != rank else "")
+    print_table(table)
 
 
 def _switched(answer: dict[str, Any]) -> str:

@@ -185,7 +185,7 @@ def show_answers(console: Console, answer: dict[str, Any]) -> None:
     """Print raw and corrected hits side by side."""
     table = Table(title=f"\n{answer['question']}", title_justify="left", title_style="bold")
     for heading in ("raw", "offset", "corrected", "offset"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="ellipsis", no_wrap=True)
     for hits in zip(answer["raw"], answer["corrected"], strict=True):
         table.add_row(*(cell for hit in hits for cell in (str(hit["id"]), f"{hit['offset']:+.2f}")))
     console.print(table)
