@@ -36,7 +36,10 @@ def test_collection_is_one_of_the_lists(client):
     vector = np.ones(catalogs.DIM, np.float32)
     best = client.query("numbers", vector, limit=3)
     found = client.rerank(
-        [{"collection": "numbers", "vector": vector, "limit": 3}, {"ids": [-1], "scores": [1.0], "weight": 5}]
+        [
+            {"collection": "numbers", "vector": vector, "limit": 3, "with": ["payload"]},
+            {"ids": [-1], "scores": [1.0], "weight": 5},
+        ]
     )
     assert found.hits[0] == RerankedHit(-1, 5.0, (0.0, 5.0))
     assert [hit.id for hit in found.hits[1:]] == [hit.id for hit in best]

@@ -144,6 +144,15 @@ def test_query_to_a_collection_and_a_list_are_fused_in_one_request(http, place, 
     assert columns(rerank(http, some))[0] == found.ids[0]
 
 
+def test_hits_of_a_collection_come_with_their_payload(http):
+    query = {"collection": "photos", "vector": [1.0] * 8}
+    listed = {"ids": [10**6], "scores": [1.0], "weight": 5}
+    hits = rerank(http, listed, {**query, "with": ["payload"]}, {**query, "strength": 0}, limit=30)["hits"]
+    assert [hit.get("payload") for hit in hits[:20]] == [None, *({"odd": hit["id"] % 2} for hit in hits[1:20])]
+    assert "payload" not in hits[0]
+    assert all("payload" not in hit for hit in rerank(http, query)["hits"])
+
+
 def labelled(lists, right):
     return [{**each, "relevant": int(item)} for each, item in zip(lists, right, strict=True)]
 
@@ -202,6 +211,9 @@ WRONG = [
     ({"lists": [{**LIST, "collection": "photos"}]}, "lists[0].ids: expected none beside collection"),
     ({"lists": [LIST, {"collection": "photos"}]}, "lists[1].vector: expected one of vector, text, image and id"),
     ({"lists": [LIST, {**QUERY, "filter": {"no": 1}}]}, "lists[1].filter"),
+    ({"lists": [{**LIST, "with": ["payload"]}]}, "lists[0].with: expected none without collection"),
+    ({"lists": [{**QUERY, "with": ["vector"]}]}, "lists[0].with: expected payload, or columns of it, got vector"),
+    ({"lists": [{**QUERY, "with": ["payload.no"]}]}, "lists[0].with"),
     ({"lists": [LIST, {**QUERY, "vector": ["x"] * 8}]}, "lists[1].vector[0]: expected a number"),
     ({"lists": [LIST], "fusion": "sum"}, 'fusion: expected one of min_max, z, rrf, got the string "sum"'),
     ({"lists": [LIST], "min_accuracy": 0.9}, "min_accuracy: expected a cut beside it"),

@@ -58,11 +58,13 @@ class RerankedHit:
     id : as in the lists
     score : the sum of its parts
     parts : what each list adds to the score; 0 where it does not have the item
+    payload : of the first list that has the item and was asked for it; None if none was
     """
 
     id: str | int
     score: float
     parts: Sequence[float]
+    payload: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,9 @@ class Reranked:
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
         """Read the answer."""
-        hits = tuple(RerankedHit(hit["id"], hit["score"], tuple(hit["parts"])) for hit in body["hits"])
+        hits = tuple(
+            RerankedHit(hit["id"], hit["score"], tuple(hit["parts"]), hit.get("payload")) for hit in body["hits"]
+        )
         return cls(hits, body["answered"], body.get("confidence"), body.get("calibrated"), request_id)
 
 
@@ -173,7 +177,8 @@ class ScoreMethods:
         Parameters
         ----------
         lists : each with `ids` and `scores`, and perhaps `correction`, a name; or a query to a collection, with
-            `collection` and `vector`, `text` or `id`. `weight` is that of a list in the sum
+            `collection` and `vector`, `text` or `id`, whose hits have their payload by `"with": ["payload"]`. `weight`
+            is that of a list in the sum
         limit : number of hits; 10 if None
         fusion : how corrected scores become parts of a sum: "min_max", the default, "z" or "rrf"
         cut : tells confidence from the scores of the answer: what `hubless.Cut.as_json` gives. One list has that of

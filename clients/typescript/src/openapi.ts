@@ -577,6 +577,8 @@ export interface components {
             vector?: components["schemas"]["QueryVector"] | null;
             /** @description Of the list in the sum; 1 if not given. */
             weight?: number | null;
+            /** @description With collection: payload, or payload.<column> for some columns, which its hits are sent with. */
+            with?: string[] | null;
         };
         /** @description The strength that live queries recommend. */
         LiveFigures: {
@@ -1072,6 +1074,10 @@ export interface components {
             id: components["schemas"]["IdJson"];
             /** @description What each list adds to the score; 0 where it does not have the item. */
             parts: number[];
+            /** @description Of the first list that has the item and was asked for it. */
+            payload?: {
+                [key: string]: unknown;
+            } | null;
             /** @description The sum of its parts. */
             score: number;
         };

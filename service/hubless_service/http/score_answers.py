@@ -4,7 +4,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from hubless_service.http.answers import WorkAnswer, about
+from hubless_service.http.answers import PayloadJson, WorkAnswer, about
 from hubless_service.http.values import IdJson
 
 
@@ -40,6 +40,7 @@ class RerankedHit(TypedDict):
     id: IdJson
     score: Annotated[float, about("The sum of its parts.")]
     parts: Annotated[list[float], about("What each list adds to the score; 0 where it does not have the item.")]
+    payload: NotRequired[Annotated[PayloadJson, about("Of the first list that has the item and was asked for it.")]]
 
 
 class RerankAnswer(TypedDict):

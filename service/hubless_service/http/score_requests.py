@@ -237,7 +237,7 @@ def _later(schema: Json) -> Checked:
 
 
 _CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
-_QUERY = ("vector", "text", "image", "id", "filter", "params", "limit")
+_QUERY = ("vector", "text", "image", "id", "filter", "params", "limit", "with_")
 """Fields of a list that are those of a query."""
 
 
@@ -268,12 +268,15 @@ class ListToRerank(RequestModel):
     )
     params: dict[str, Any] | None = maybe("With collection: search parameters of its index.")
     limit: Limit | None = maybe("With collection: how many of its hits are fused; 50 if not given.")
+    with_: Annotated[Any, _later({"type": "array", "items": {"type": "string"}})] | None = maybe(
+        "With collection: payload, or payload.<column> for some columns, which its hits are sent with.", alias="with"
+    )
 
     @property
     def query(self) -> Json:
         """The fields of a query to the collection that are given."""
         given = {name: getattr(self, name) for name in (*_QUERY, "strength")}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name.removesuffix("_"): value for name, value in given.items() if value is not None}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -283,7 +286,7 @@ class ListToRerank(RequestModel):
                 raise InputError(of_list[0], "none beside collection, which is searched and corrects itself", "one")
             return self
         if of_query := [name for name in _QUERY if getattr(self, name) is not None]:
-            raise InputError(of_query[0], "none without collection", "one")
+            raise InputError(of_query[0].removesuffix("_"), "none without collection", "one")
         if self.ids is None or self.scores is None:
             missing = "ids" if self.ids is None else "scores"
             raise InputError(missing, "ids and scores, or collection with a query", "none")

@@ -1,5 +1,6 @@
 """Lists of one query from any searches, ours among them: each is corrected by itself, then they are fused."""
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from hubless_service.http import heavy, responses
 from hubless_service.http.requests import QueryRequest, read
 from hubless_service.http.score_answers import RerankAnswer
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
-from hubless_service.http.values import Subject
+from hubless_service.http.values import Json, Subject
 from hubless_service.routes.route import Call, readable_collection
 from hubless_service.routes.route import router as make_router
 from hubless_service.routes.scores import kept
@@ -35,6 +36,7 @@ class ListOfOne(NamedTuple):
     scores: list[float]
     distance: bool
     correction: hubless.ScoreCorrection | None
+    payload: Sequence[Json | None] | None = None
 
 
 @router.post(
@@ -73,9 +75,11 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         asked = read(QueryRequest, given, Subject(held, settings))
     except InputError as error:
         raise type(error)(f"{where}{error.parameter}", error.expected, error.received) from error
+    if asked.with_ is not None and asked.with_.vector:
+        raise InputError(f"{where}with", "payload, or columns of it", "vector")
     (hits,) = await engine.search(call, held, [query_of(asked, settings, where)])
     ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
-    return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None)
+    return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload)
 
 
 def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAnswer:
@@ -109,6 +113,11 @@ def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAn
     if answer["answered"]:
         columns = zip(fused.ids[:limit], fused.scores, fused.parts, strict=False)
         answer["hits"] = [{"id": id_, "score": score, "parts": parts} for id_, score, parts in columns]
+        for each in reversed(lists):
+            known = {} if each.payload is None else dict(zip(each.ids, each.payload, strict=True))
+            for hit in answer["hits"] if known else ():
+                if hit["id"] in known:
+                    hit["payload"] = known[hit["id"]]
     return answer
 
 
