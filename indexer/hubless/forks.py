@@ -11,7 +11,7 @@ from threading import RLock
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class Renewable(Protocol):
@@ -44,10 +44,10 @@ def left_to_parent(thing: object) -> None:
         _left.append(thing)
 
 
-class cached_property(functools.cached_property[T]):  # noqa: N801
+class cached_property(functools.cached_property[_T]):  # noqa: N801
     """Caches as that of functools does, without the lock that all objects of a class share before Python 3.12."""
 
-    def __init__(self, func: Callable[[Any], T]) -> None:
+    def __init__(self, func: Callable[[Any], _T]) -> None:
         super().__init__(func)
         in_each_process(self)
 

@@ -32,7 +32,7 @@ LEAST_PENDING = 16
 OWN_STORE_BYTES = 512 * 2**20
 """The object store of a Ray cluster that is begun here. It holds banks and potentials, but no vectors of targets."""
 ANSWER_SECONDS = 5.0
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @contextmanager
@@ -74,7 +74,7 @@ class RayExecutor:
         # an error of the work ends it, but for those of a disk or network that may recover
         self._do = ray.remote(num_cpus=1, max_retries=MOST_LOSSES, retry_exceptions=[OSError])(_do)
 
-    def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
+    def map(self, work: Callable[..., _T], tasks: Iterable[Task]) -> Iterator[_T]:
         errors = self._ray.exceptions
         coming, pending = iter(tasks), deque[Any]()
         try:
@@ -101,7 +101,7 @@ class RayExecutor:
             self._ray.shutdown()
 
 
-def _do(work: Callable[..., T], task: Task) -> T:
+def _do(work: Callable[..., _T], task: Task) -> _T:
     return work(*task)
 
 

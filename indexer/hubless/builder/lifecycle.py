@@ -67,7 +67,7 @@ MOST_DIM = 65_536
 NONE, AUTO = "none", "auto"
 MOMENT, PATIENCE = 2.0, 60.0
 """Seconds for which a job waits for another one, such as a server that flushes writes, and what was trained does."""
-FEWEST = 2
+_FEWEST = 2
 """Of a bank of one query nothing can be told."""
 _BANK = "query bank"
 
@@ -399,8 +399,8 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
             check_dim(given.shape[1], parts.manifest.dim, given.name, "targets")
         given = as_compared(given, metric, parts.basis, OF_QUERIES)
         given = StackedVectors([*held, given], _BANK) if held else given
-        if given.shape[0] < FEWEST:
-            raise InputError(_BANK, f"at least {FEWEST} queries, better 100 and more", given.shape[0])
+        if given.shape[0] < _FEWEST:
+            raise InputError(_BANK, f"at least {_FEWEST} queries, better 100 and more", given.shape[0])
     elif held:
         given = held[0]
     else:

@@ -26,10 +26,10 @@ from hubless.vectors.comparing import Metric, check_metric, comparison
 from hubless.vectors.fetched import fetched_file
 
 FAISS = "faiss"
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
-def record_from(kind: type[T], arguments: Mapping[str, Any]) -> T:
+def record_from(kind: type[_T], arguments: Mapping[str, Any]) -> _T:
     """Return a dataclass of those arguments of a call that are its fields. So they are named once, in the signature."""
     return kind(**{each.name: arguments[each.name] for each in fields(kind) if each.name in arguments})  # type: ignore[arg-type]
 

@@ -37,7 +37,7 @@ NOT_GOOD = 4
 _MIXED: dict[str, Any] = {"share": float, "size": int, "seed": int, "fresh": Path}
 _DEFAULTS: dict[str, Any] = {"share": 0.9, "size": None, "seed": 0, "fresh": None}
 
-PAYLOAD = "payload:"
+_PAYLOAD = "payload:"
 _LIVE = "Live queries: a folder of the query sample, or a file of vectors; `thin` takes payload:COLUMN,… too."
 
 LiveOption = Annotated[Path, typer.Option("--queries", metavar="PATH", help=_LIVE)]
@@ -206,8 +206,8 @@ def forget_command(
 
 def _read(path: Path, collection: Collection | None = None) -> tuple[F32, QuerySample | None]:
     name = str(path)
-    if name.startswith(PAYLOAD) and collection is not None:
-        return payload_queries(collection, name.removeprefix(PAYLOAD).split(",")), None
+    if name.startswith(_PAYLOAD) and collection is not None:
+        return payload_queries(collection, name.removeprefix(_PAYLOAD).split(",")), None
     if not holds_sample(path):
         return in_memory(as_items(path, "queries").vectors), None
     sample = read_sample(path)

@@ -18,7 +18,7 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource, in_memory
 
-FEWEST = 2
+_FEWEST = 2
 """A group of fewer queries is not corrected."""
 _BANK, _GROUPS, _CODES = "bank", "groups", "group_of_query"
 
@@ -122,7 +122,7 @@ def fit_by_group(
 
 
 def _fitted(method: Correction, bank: VectorSource, rows: I64, targets: VectorSource) -> CentredCorrection | None:
-    if len(rows) < FEWEST:
+    if len(rows) < _FEWEST:
         return None
     queries = HeldVectors(bank.take(rows), bank.name)
     try:

@@ -16,7 +16,7 @@ from hubless.progress import Advance
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
-HELD_OUT = 1500
+_HELD_OUT = 1500
 FEWEST_PAIRS = 60
 CORRECTED = ("nnn", "is", "sn", "dbsn", "auto")
 K = 10
@@ -53,7 +53,7 @@ def split_pairs(pairs: Sequence[Pair], seed: int) -> Split:
     if len(pairs) < FEWEST_PAIRS:
         raise InputError("package", f"at least {FEWEST_PAIRS} documented functions", len(pairs))
     drawn = sorted(pairs, key=lambda pair: sha256(f"{seed} {pair.name} {pair.doc}".encode()).digest())
-    held_out = min(HELD_OUT, len(pairs) // 3)
+    held_out = min(_HELD_OUT, len(pairs) // 3)
     return Split(drawn[held_out:], drawn[:held_out])
 
 

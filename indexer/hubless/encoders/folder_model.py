@@ -15,7 +15,7 @@ from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, c
 from hubless.errors import EncoderFailed, InputError, NoEncoder, UnknownWords, how_to_install, one_line
 from hubless.vectors.arrays import F32
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 TOKENISER_FILE = "tokenizer.json"
 log = logging.getLogger("hubless.encoders")
 
@@ -95,7 +95,7 @@ class FolderModel(DescribedEncoder):
     def _read(self) -> LoadedModel:
         """Load the model. `InputError` names a file that is missing or damaged."""
 
-    def guarded(self, work: Callable[[], T]) -> T:
+    def guarded(self, work: Callable[[], _T]) -> _T:
         """Return what work returns. A failure of the model goes into the log; `EncoderFailed` says no more of it."""
         try:
             return work()
@@ -113,7 +113,7 @@ class FolderModel(DescribedEncoder):
                 self._loaded = self.read_soundly(self._read)
             return self._loaded
 
-    def read_soundly(self, read: Callable[[], T]) -> T:
+    def read_soundly(self, read: Callable[[], _T]) -> _T:
         """Return what is read of the model. Whatever goes wrong becomes an `InputError` that names its folder."""
         try:
             return read()

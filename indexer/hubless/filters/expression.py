@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Json = dict[str, Any]
-Tests = Mapping[str, Callable[[str, Any], Json]]
+_Json = dict[str, Any]
+Tests = Mapping[str, Callable[[str, Any], _Json]]
 
 _LONGEST = 1000
 """Characters of a text that is read."""
@@ -36,7 +36,7 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
 _MIRRORED = {"gt": "lt", "lt": "gt", "gte": "lte", "lte": "gte", "eq": "eq", "ne": "ne"}
 
 
-def read_expression(text: str, tests: Tests) -> Json | None:
+def read_expression(text: str, tests: Tests) -> _Json | None:
     """Return the filter of a text, whose comparisons `tests` make; None if it is not made of comparisons."""
     if len(text) > _LONGEST:
         return None
@@ -47,7 +47,7 @@ def read_expression(text: str, tests: Tests) -> Json | None:
         return None
 
 
-def _filter(node: ast.expr, tests: Tests) -> Json:
+def _filter(node: ast.expr, tests: Tests) -> _Json:
     match node:
         case ast.BoolOp(op=ast.And(), values=parts):
             return {"and": [_filter(part, tests) for part in parts]}
@@ -62,7 +62,7 @@ def _filter(node: ast.expr, tests: Tests) -> Json:
     raise ValueError
 
 
-def _compared(left: ast.expr, operator: str, right: ast.expr, tests: Tests) -> Json:
+def _compared(left: ast.expr, operator: str, right: ast.expr, tests: Tests) -> _Json:
     if isinstance(left, ast.Constant):
         left, operator, right = right, _MIRRORED[operator], left
     value = ast.literal_eval(right)

@@ -19,8 +19,8 @@ from hubless.filters.expression import read_expression
 from hubless.filters.operators import OPERATORS
 from hubless.filters.words import COMBINATIONS, FIELD
 
-Json = dict[str, Any]
-_Asking = Callable[[str, Any], Json]
+_Json = dict[str, Any]
+_Asking = Callable[[str, Any], _Json]
 
 _DEEPEST = 20
 
@@ -35,18 +35,18 @@ def _listed(value: Any) -> list[Any]:
     return value
 
 
-def _equal(key: str, value: Any) -> Json:
+def _equal(key: str, value: Any) -> _Json:
     return {"field": key, "exists": False} if value is None else {"field": key, "eq": value}
 
 
-def _between(key: str, value: Any) -> Json:
+def _between(key: str, value: Any) -> _Json:
     low, high = _listed(value) if isinstance(value, list) and len(value) == 2 else (None, None)
     if low is None or high is None:
         raise NoForm
     return {"field": key, "gte": low, "lte": high}
 
 
-def _each(joined: str, key: str, value: Any) -> Json:
+def _each(joined: str, key: str, value: Any) -> _Json:
     return {joined: [{"field": key, "contains": one} for one in _listed(value)]}
 
 
@@ -69,7 +69,7 @@ TESTS: dict[str, _Asking] = {
 }
 """Operators of others, without `$` and in small letters, and what they ask."""
 
-JOINED: dict[str, Callable[[list[Json]], Json]] = {
+JOINED: dict[str, Callable[[list[_Json]], _Json]] = {
     **dict.fromkeys(("and", "must", "filter"), lambda parts: _all(parts)),
     **dict.fromkeys(("or", "should"), lambda parts: {"or": parts}),
     "not": lambda parts: {"not": _all(parts)},
@@ -84,7 +84,7 @@ KEYS, PARTS, JOINS = ("field", "key"), ("conditions", "filters"), ("operator", "
 """Names of a column, of the parts of a combination, and of the combination, as Haystack and LlamaIndex have them."""
 
 
-def rewritten(given: Any) -> Json | None:
+def rewritten(given: Any) -> _Json | None:
     """Return a filter of another program in the form of hubless; None if it has none, or is in this form already."""
     try:
         if isinstance(given, str):
@@ -95,7 +95,7 @@ def rewritten(given: Any) -> Json | None:
     return None if _is_ours(given) else made
 
 
-def _full(given: Any, depth: int) -> Json:
+def _full(given: Any, depth: int) -> _Json:
     """Read one filter: raises `NoForm` for what is none."""
     if depth > _DEEPEST or not given:
         raise NoForm
@@ -113,7 +113,7 @@ def _full(given: Any, depth: int) -> Json:
     return _all([_member(name, value, depth) for name, value in given.items()])
 
 
-def _member(name: str, value: Any, depth: int) -> Json:
+def _member(name: str, value: Any, depth: int) -> _Json:
     """Read a member of a filter: a combination, or a column with what is asked of it."""
     if _plain(name) in JOINED and _is_filters(value):
         return _joined(name, value, depth)
@@ -130,7 +130,7 @@ def _member(name: str, value: Any, depth: int) -> Json:
     return _tested("in" if isinstance(value, list) else "eq", name, value)
 
 
-def _asked(key: str, tests: Json) -> Json:
+def _asked(key: str, tests: _Json) -> _Json:
     """Read what is asked of a column, as `{"$gte": 1}`, `{"range": {"gte": 1}}` or `{"operator": ">=", "value": 1}`."""
     if isinstance(tests.get("operator"), str):
         tests = {tests["operator"]: tests.get("value")}
@@ -143,21 +143,21 @@ def _asked(key: str, tests: Json) -> Json:
     return _all(made)
 
 
-def _tested(name: str, key: str, value: Any) -> Json:
+def _tested(name: str, key: str, value: Any) -> _Json:
     test = TESTS.get(_plain(name))
     if test is None or isinstance(value, dict):
         raise NoForm
     return test(key, value)
 
 
-def _joined(name: str, parts: Any, depth: int) -> Json:
+def _joined(name: str, parts: Any, depth: int) -> _Json:
     join = JOINED.get(_plain(name))
     if join is None:
         raise NoForm
     return join([_full(part, depth + 1) for part in (parts if isinstance(parts, list) else [parts])])
 
 
-def _all(parts: list[Json]) -> Json:
+def _all(parts: list[_Json]) -> _Json:
     if not parts:
         raise NoForm
     return parts[0] if len(parts) == 1 else {"and": parts}

@@ -15,7 +15,7 @@ from hubless.vectors.arrays import is_list
 BOOLEAN, ORDERED, TEXT, LIST, OTHER = "boolean", "ordered", "text", "list", "other"
 """Families of columns, which take the same operators. `OTHER` are those whose values JSON cannot say."""
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Read = Callable[[Any, pa.DataType], Any]
 """JSON value and column type → Python value. Raises ValueError or TypeError if the value does not fit."""
 
@@ -83,7 +83,7 @@ def _timestamp(value: Any, stored: pa.DataType) -> datetime:
     return found
 
 
-def _exactly(kind: type[T], value: Any) -> T:
+def _exactly(kind: type[_T], value: Any) -> _T:
     if type(value) is not kind:  # isinstance takes a bool for an int
         raise TypeError
     return value

@@ -19,7 +19,7 @@ from hubless.filters.kinds import BOOLEAN, LIST, ORDERED, OTHER, TEXT, ValueKind
 from hubless.filters.shown import shown
 from hubless.filters.words import COMBINATIONS, FIELD
 
-Json = dict[str, Any]
+_Json = dict[str, Any]
 ReadOne = Callable[[Any, str], Any]
 """JSON value and its place in the filter → the value as a column has it. Raises `InputError` naming the place."""
 _VALUES = (BOOLEAN, ORDERED, TEXT)
@@ -35,7 +35,7 @@ class Argument:
     """
 
     says: str
-    schema: Callable[[Json], Json]
+    schema: Callable[[_Json], _Json]
     read: Callable[[Any, str, ReadOne, int], Any]
 
 

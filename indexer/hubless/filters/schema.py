@@ -5,18 +5,18 @@ from typing import Any
 from hubless.filters.operators import OPERATORS, RESERVED
 from hubless.filters.words import COMBINATIONS, FIELD
 
-Json = dict[str, Any]
-_VALUE: Json = {
+_Json = dict[str, Any]
+_VALUE: _Json = {
     "anyOf": [{"type": "boolean"}, {"type": "number"}, {"type": "string"}],
     "description": "As the column's type asks.",
 }
 _MEANINGS = {"and": "All filters hold.", "or": "At least one filter holds.", "not": "The filter does not hold."}
 
 
-def filter_schemas(reference: str) -> dict[str, Json]:
+def filter_schemas(reference: str) -> dict[str, _Json]:
     """Return the JSON schemas of `Filter` and its parts, by name. They refer to each other by `reference`."""
 
-    def refer(name: str) -> Json:
+    def refer(name: str) -> _Json:
         return {"$ref": reference.format(model=name)}
 
     parts = {f"Filter{name.title()}": name for name in COMBINATIONS}
@@ -32,8 +32,8 @@ def filter_schemas(reference: str) -> dict[str, Json]:
     }
 
 
-def _condition(value: Json) -> Json:
-    taken: dict[str, Json] = {
+def _condition(value: _Json) -> _Json:
+    taken: dict[str, _Json] = {
         FIELD: {"type": "string", "description": "A payload column."},
         **{
             name: asked.argument.schema(value) | {"description": f"The value {asked.says}."}
@@ -50,7 +50,7 @@ def _condition(value: Json) -> Json:
     }
 
 
-def _combination(name: str, part: Json) -> Json:
+def _combination(name: str, part: _Json) -> _Json:
     return {
         "description": _MEANINGS[name],
         "type": "object",
@@ -60,7 +60,7 @@ def _combination(name: str, part: Json) -> Json:
     }
 
 
-def _short(value: Json) -> Json:
+def _short(value: _Json) -> _Json:
     return {
         "description": "Payload columns and their values, or lists of values. Columns named like an operator, "
         f"{FIELD}, {', '.join(COMBINATIONS[:-1])} or {COMBINATIONS[-1]} need the full form.",

@@ -94,15 +94,15 @@ class Pass:
     most_entries: float = 0
 
 
-T = TypeVar("T")
-Fitting: TypeAlias = Generator[Pass, Coupled, T]
+_T = TypeVar("_T")
+Fitting: TypeAlias = Generator[Pass, Coupled, _T]
 """A fit that asks for one pass after the other, and goes on with what it leaves."""
 
 
-def in_step(fits: Sequence[Fitting[T]]) -> list[T]:
+def in_step(fits: Sequence[Fitting[_T]]) -> list[_T]:
     """Return the result of each fit. Fits over the same targets make their passes together."""
     asked: dict[int, Pass] = {}
-    done: dict[int, T] = {}
+    done: dict[int, _T] = {}
 
     def go_on(number: int, found: Coupled | None) -> None:
         try:

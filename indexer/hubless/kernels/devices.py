@@ -15,7 +15,7 @@ from hubless.vectors.sources import VectorSource
 
 CPU = "cpu"
 TORCH = "torch:"
-NAMES = f"{CPU}, cuda, cuda:NUMBER, or {TORCH}NAME for any other device of torch"
+_NAMES = f"{CPU}, cuda, cuda:NUMBER, or {TORCH}NAME for any other device of torch"
 DEVICE_ROWS = 4096
 """Targets, and bank queries, of one product: 64 MB."""
 
@@ -39,7 +39,7 @@ def open_device(name: str) -> "TorchDevice":
     """Open a device of torch, and check that it works."""
     known = name.startswith(TORCH) or name.partition(":")[0] == "cuda"
     if not known:
-        raise InputError("device", NAMES, name)
+        raise InputError("device", _NAMES, name)
     try:
         import torch  # an extra
     except ImportError as error:

@@ -10,7 +10,7 @@ from threading import Barrier
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 
 def start_all(pool: Executor, workers: int) -> None:
@@ -26,8 +26,8 @@ def kernel_pool(workers: int) -> Executor:
 
 
 class _Inline(Executor):
-    def submit(self, work: Callable[P, R], /, *arguments: P.args, **more: P.kwargs) -> "Future[R]":
-        done = Future[R]()
+    def submit(self, work: Callable[P, _R], /, *arguments: P.args, **more: P.kwargs) -> "Future[_R]":
+        done = Future[_R]()
         try:
             done.set_result(work(*arguments, **more))
         except BaseException as error:

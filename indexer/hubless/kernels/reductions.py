@@ -255,17 +255,17 @@ def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = Non
     return rankings(queries, targets, k, offsets)[0]
 
 
-Ranking = tuple[F32, I64]
+_Ranking = tuple[F32, I64]
 """Scores (m, k) and rows (m, k) of the best targets of each query, best first."""
 
 
-def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[Ranking]:
+def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[_Ranking]:
     """Return what `top_k` gives with each of the offsets, in one pass over the targets."""
     work = partial(_rankings_in, queries, k)
     if is_sharded(targets):
         return best_of(each_shard(targets, work, *offsets), k)
 
-    def of_parts() -> Iterable[tuple[int, list[Ranking]]]:
+    def of_parts() -> Iterable[tuple[int, list[_Ranking]]]:
         start = 0
         for part in parts(targets):
             here = slice(start, start + part.shape[0])
@@ -275,16 +275,16 @@ def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) 
     return best_of(of_parts(), k)
 
 
-def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | None) -> tuple[int, list[Ranking]]:
+def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | None) -> tuple[int, list[_Ranking]]:
     reductions = [partial(_Best, k=min(k, targets.shape[0]), offsets=each) for each in offsets]
     found = stream(targets, ArrayVectors(queries, "queries"), *reductions)
     ranked = [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]
     return targets.shape[0], ranked
 
 
-def best_of(parts: Iterable[tuple[int, Sequence[Ranking]]], k: int) -> list[Ranking]:
+def best_of(parts: Iterable[tuple[int, Sequence[_Ranking]]], k: int) -> list[_Ranking]:
     """Return the best k of all targets, ties by the lower row, from the number of targets and rankings of each part."""
-    best: list[Ranking] = []
+    best: list[_Ranking] = []
     first = 0
     for count, ranked in parts:
         shifted = [(scores, rows + first) for scores, rows in ranked]
@@ -293,7 +293,7 @@ def best_of(parts: Iterable[tuple[int, Sequence[Ranking]]], k: int) -> list[Rank
     return best
 
 
-def merged(found: Sequence[Ranking], k: int) -> Ranking:
+def merged(found: Sequence[_Ranking], k: int) -> _Ranking:
     """Return the k best of each line of some searches, which have at least k together; of equals the first."""
     if len(found) == 1:
         return found[0]

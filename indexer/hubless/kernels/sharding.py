@@ -20,7 +20,7 @@ from hubless.vectors.sources import SharedVectors, StackedVectors, VectorSource
 SHARD_ROWS = 2**14
 """Vectors of a shard. With 10,000 bank queries of 512 dimensions one takes a core a few seconds."""
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Task = tuple[Any, ...]
 """A shard, and what belongs to its rows."""
 
@@ -28,7 +28,7 @@ Task = tuple[Any, ...]
 class Executor(Protocol):
     """Runs the work of a pass on its shards."""
 
-    def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
+    def map(self, work: Callable[..., _T], tasks: Iterable[Task]) -> Iterator[_T]:
         """Yield the result of `work(*task)` for each task, in order. What is lost with a machine is done again.
 
         Work and tasks can be pickled; the work is sent to each place once, and may hold as much as a query bank.
@@ -56,15 +56,15 @@ def is_sharded(source: VectorSource) -> bool:
 
 
 def over_shards(
-    source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
-) -> list[T]:
+    source: VectorSource, work: Callable[..., _T], *along: NDArray[Any] | None, advance: Advance = no_progress
+) -> list[_T]:
     """Return the results of `each_shard`, all together."""
     return list(each_shard(source, work, *along, advance=advance))
 
 
 def each_shard(
-    source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
-) -> Iterator[T]:
+    source: VectorSource, work: Callable[..., _T], *along: NDArray[Any] | None, advance: Advance = no_progress
+) -> Iterator[_T]:
     """Yield the result of the work on each shard of a source, and its rows of each of `along` (n, …), in order."""
     executor, shared = current(), _shared(source)
     if executor is None or shared is None:
@@ -98,12 +98,12 @@ def _tasks(shards: list[SharedVectors], along: tuple[NDArray[Any] | None, ...]) 
 
 
 @dataclass(frozen=True)
-class _Alone(Generic[T]):
+class _Alone(Generic[_T]):
     """The work as it is done on one shard, in another process: on one core, as others are busy with other shards."""
 
-    work: Callable[..., T]
+    work: Callable[..., _T]
 
-    def __call__(self, shard: SharedVectors, *along: NDArray[Any] | None) -> T:
+    def __call__(self, shard: SharedVectors, *along: NDArray[Any] | None) -> _T:
         if not shard.path.exists():
             reason = "not on this machine: the catalog has to be on storage that all machines of the executor share"
             raise StorageError(str(shard.path), reason)

@@ -20,7 +20,7 @@ from hubless.kernels.threads import blas_has_avx512, cores, one_blas_thread
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
 
-Part = TypeVar("Part")
+_Part = TypeVar("_Part")
 Found = TypeVar("Found")
 PRODUCTS_FROM = 4
 """From this number of queries on, products are faster. On 40,000 × 528, milliseconds of processor for 3, 4, 5, 8 and 32
@@ -98,7 +98,7 @@ def rows_of_a_part(dim: int) -> int:
     return max(1, PART_BYTES // (4 * dim))
 
 
-def in_turn(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]:
+def in_turn(work: Callable[[_Part], Found], parts: Sequence[_Part]) -> list[Found]:
     """Return the result of the work on each part, in the order of the parts. Uses the threads that OpenMP may use."""
     done: dict[int, Found] = {}
     waiting = iter(enumerate(parts))

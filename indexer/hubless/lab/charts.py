@@ -18,7 +18,7 @@ SIZE = (500, 350)
 FONT = 14
 WIDTH_OF_LETTER = 0.56
 LINE = 19
-TOP = 12
+_TOP = 12
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "s": "M-4-4h8v8h-8z",
@@ -91,7 +91,7 @@ class Chart:
         longest = max((len(line) for tick in y.ticks.values() for line in tick.split("\n")), default=0)
         self._left = 12 + (LINE if y.label else 0) + longest * FONT * WIDTH_OF_LETTER
         self._width = size[0] - self._left - 18
-        self._height = size[1] - 2 * TOP - LINE * bool(x.ticks) - LINE * bool(x.label)
+        self._height = size[1] - 2 * _TOP - LINE * bool(x.ticks) - LINE * bool(x.label)
         self._draw_frame()
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class Chart:
         return self.svg("#fff")
 
     def _pixels(self, x: ArrayLike, y: ArrayLike) -> tuple[F64, F64]:
-        return self._left + self._width * self.x.shares(x), TOP + self._height * (1 - self.y.shares(y))
+        return self._left + self._width * self.x.shares(x), _TOP + self._height * (1 - self.y.shares(y))
 
     def _sample(self, name: str) -> Element:
         sample = Element("g")
@@ -181,7 +181,7 @@ class Chart:
         return sample
 
     def _draw_frame(self) -> None:
-        left, top, right, bottom = self._left, TOP, self._left + self._width, TOP + self._height
+        left, top, right, bottom = self._left, _TOP, self._left + self._width, _TOP + self._height
         across, _ = self._pixels(list(self.x.ticks), np.full(len(self.x.ticks), self.y.low))
         _, up = self._pixels(np.full(len(self.y.ticks), self.x.low), list(self.y.ticks))
         lines = [f"M{place:.1f} {top:.1f}V{bottom:.1f}" for place in across if self.x.grid]

@@ -24,7 +24,7 @@ from hubless.vectors.sources import VectorSource
 MOST_ASKED = 10_000
 """Of more targets so many are drawn and ask, among all."""
 ASKED_AT_ONCE = 512
-FEWEST = 3
+_FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progress
     """Measure how targets find each other. Raises `InputError` for fewer than 3 targets."""
     targets = gallery.targets
     count, dim = targets.shape[0], gallery.dim
-    if count < FEWEST:
-        raise InputError("targets", f"at least {FEWEST}, to find each other", count)
+    if count < _FEWEST:
+        raise InputError("targets", f"at least {_FEWEST}, to find each other", count)
     asking = np.sort(np.random.default_rng(seed).permutation(count)[:MOST_ASKED])
     k = min(max(DEPTHS), count - 1)
     with progress_bars(progress) as steps:

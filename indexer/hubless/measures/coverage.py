@@ -6,10 +6,10 @@ from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.comparing import COSINE, comparison
 
 CLUSTERS, ROUNDS = 20, 15
-DRAWS = 3
+_DRAWS = 3
 """Clusterings, each from another start, whose coverages are averaged."""
 FEWEST_QUERIES, FEWEST_TARGETS = 20, 200
-FOUND = 10
+_FOUND = 10
 
 
 def coverage(bank: F32, targets: F32, seed: int = 0, metric: str = COSINE) -> float | None:
@@ -27,7 +27,7 @@ def coverage(bank: F32, targets: F32, seed: int = 0, metric: str = COSINE) -> fl
     own[np.arange(len(stand_in)), stand_in] = -np.inf
     finds = [_finds(similarities) for similarities in (bank @ targets.T, own)]
     shares, plain = [], comparison(metric).plain(targets)
-    for _ in range(DRAWS):
+    for _ in range(_DRAWS):
         cluster = _clusters(plain, rng)
         found, right = (_overlap(cluster, rows) for rows in finds)
         shares.append(found / right)
@@ -42,10 +42,10 @@ def least_covering(bank: F32, targets: F32, count: int) -> I64:
 
 
 def _finds(similarities: F32) -> I64:
-    k = min(FOUND, len(similarities))
+    k = min(_FOUND, len(similarities))
     nearest = np.partition(similarities, len(similarities) - k, axis=0)[-k:]
     offsets = np.where(np.isfinite(nearest), nearest, 0).mean(axis=0) / 2
-    rows: I64 = np.argpartition(offsets - similarities, FOUND, axis=1)[:, :FOUND]
+    rows: I64 = np.argpartition(offsets - similarities, _FOUND, axis=1)[:, :_FOUND]
     return rows
 
 

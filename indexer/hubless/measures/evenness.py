@@ -20,12 +20,12 @@ FEWEST, ENOUGH = 20, 200
 """Fewer different queries than the first say nothing. From the second on the choice hardly gets better."""
 SAME_ANSWERS = 0.8
 """Two queries count once if their raw answers share at least this part of their targets."""
-RESAMPLES = 200
-ROUNDING = 1e-9
+_RESAMPLES = 200
+_ROUNDING = 1e-9
 
-Answers = NDArray[np.integer]
+_Answers = NDArray[np.integer]
 """Rows of the first k targets of m queries at s strengths, (s, m, k), best first; −1 where fewer were found."""
-State = Literal["too_few", "few", "enough"]
+_State = Literal["too_few", "few", "enough"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class ChosenStrength:
 
     strength: float
     current: float
-    state: State
+    state: _State
     queries: int
     different: int
     strengths: tuple[float, ...]
@@ -48,7 +48,7 @@ class ChosenStrength:
 
 
 def most_even(
-    answers: Answers, targets: int, strengths: Sequence[float] = STRENGTHS, current: float = FULL, seed: int = 0
+    answers: _Answers, targets: int, strengths: Sequence[float] = STRENGTHS, current: float = FULL, seed: int = 0
 ) -> ChosenStrength:
     """Choose the strength nearest to the current one whose answers are as even as those of the most even.
 
@@ -65,7 +65,7 @@ def most_even(
     errors = _errors(counted, best, seed) if len(kept) else np.zeros(len(places))
     chosen = current
     if len(kept) >= FEWEST:
-        even = np.flatnonzero(entropies[best] - entropies <= errors + ROUNDING)
+        even = np.flatnonzero(entropies[best] - entropies <= errors + _ROUNDING)
         # of two that are equally near, the more even
         chosen = min((abs(places[at] - current), -entropies[at], places[at]) for at in even)[-1]
     return ChosenStrength(
@@ -81,13 +81,13 @@ def most_even(
     )
 
 
-def distinct(raw: Answers) -> I64:
+def distinct(raw: _Answers) -> I64:
     """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave, by 80 % of its targets."""
     stands = alike(raw, SAME_ANSWERS)
     return np.flatnonzero(stands == np.arange(len(stands)))
 
 
-def alike(answers: Answers, same: float) -> I64:
+def alike(answers: _Answers, same: float) -> I64:
     """Return the query (m,) that stands for each: itself, or the earlier one with most targets of its answer (m, k).
 
     An answer needs the share `same` of its targets in common. A query that finds nothing has −1.
@@ -110,14 +110,14 @@ def alike(answers: Answers, same: float) -> I64:
     return stands
 
 
-def _errors(answers: Answers, best: int, seed: int) -> F64:
+def _errors(answers: _Answers, best: int, seed: int) -> F64:
     """Return standard errors (s,) of how far the entropies are below the best. All strengths are resampled alike."""
     rng = np.random.default_rng(seed)
     s, m, k = answers.shape
     found = np.unique(answers, return_inverse=True)[1].reshape(s, m * k)  # few of many targets are found
     there = (answers >= 0).reshape(s, m * k)
-    entropies = np.empty((RESAMPLES, s))
-    for number in range(RESAMPLES):
+    entropies = np.empty((_RESAMPLES, s))
+    for number in range(_RESAMPLES):
         weights = np.repeat(np.bincount(rng.integers(m, size=m), minlength=m), k)
         for place in range(s):
             entropies[number, place] = entropy(np.bincount(found[place], weights * there[place]))

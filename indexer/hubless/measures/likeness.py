@@ -8,11 +8,11 @@ from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, block_rows, plain_vectors
 
-SAME = 1e-5
+_SAME = 1e-5
 """Two rows are the same from this squared distance down, relative to their squared length. Float16 copies are nearer;
 the nearest query and target of real sets are a thousand times further apart."""
 HELD = 2**24
-ROUNDING = np.float32(1e-5)
+_ROUNDING = np.float32(1e-5)
 """Similarities that differ by less, relative to them, tie."""
 CROWDED = 0.8
 """Similarity of strangers from which on nearness does not tell who is related."""
@@ -29,7 +29,7 @@ def share_among(rows: F32, others: VectorSource, metric: str = COSINE) -> float:
     for block in others.blocks(block_rows(others.shape[1])):
         squared = np.einsum("ij,ij->i", block, block)
         np.minimum(nearest, (squared - 2 * (rows @ block.T)).min(axis=1), out=nearest)
-    return float(np.mean(nearest + lengths <= SAME * lengths))
+    return float(np.mean(nearest + lengths <= _SAME * lengths))
 
 
 def told_apart(first: F32, second: F32) -> float:
@@ -66,7 +66,7 @@ def reciprocity(queries: F32, firsts: F32) -> float:
     nearest = np.concatenate(
         [(firsts[start : start + step] @ queries.T).max(axis=1) for start in range(0, len(queries), step)]
     )
-    return float(np.mean(own >= nearest - ROUNDING * np.abs(nearest)))
+    return float(np.mean(own >= nearest - _ROUNDING * np.abs(nearest)))
 
 
 def _discriminant(one: F32, other: F32) -> F64:

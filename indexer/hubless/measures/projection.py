@@ -16,9 +16,9 @@ MAPPED = 5000
 HUBS = 250
 """The targets that are found most often, raw and corrected, are always among them."""
 PCA, UMAP, TSNE = "pca", "umap", "tsne"
-METHODS = (PCA, UMAP, TSNE)
+_METHODS = (PCA, UMAP, TSNE)
 PACKAGES = {UMAP: "umap", TSNE: "sklearn"}
-NEIGHBOURS = 15
+_NEIGHBOURS = 15
 """Of each target, for UMAP; its own default. Of fewer targets the principal components are drawn."""
 _BASIS, _ROUNDS = 12, 12
 _SEED = 0
@@ -44,8 +44,8 @@ class Projection:
 
 def check_method(method: str) -> str:
     """Return the method, or raise `InputError` if there is none of this name or its package is not installed."""
-    if method not in METHODS:
-        raise InputError("projection", " or ".join(METHODS), repr(method))
+    if method not in _METHODS:
+        raise InputError("projection", " or ".join(_METHODS), repr(method))
     if method != PCA and find_spec(PACKAGES[method]) is None:
         raise InputError("projection", f"what draws {method} ({how_to_install('umap')})", "none")
     return method
@@ -84,7 +84,7 @@ def project(
     asked = np.empty((0, targets.shape[1]), np.float32) if queries is None else queries - queries.mean(axis=0)
     if method == TSNE:
         return Projection(rows, *_side_by_side(centred, asked))
-    if method == UMAP and len(rows) > NEIGHBOURS:
+    if method == UMAP and len(rows) > _NEIGHBOURS:
         return Projection(rows, *_neighbourly(centred, asked))
     axes = _principal(centred)
     total = float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
@@ -107,7 +107,7 @@ def _neighbourly(targets: F32, queries: F32) -> tuple[F32, F32]:
     import umap  # an extra; to import it takes seconds
 
     # begun at the principal components, as groups may lie apart; one thread, so that equal rows give equal places
-    method = umap.UMAP(n_neighbors=NEIGHBOURS, init="pca", random_state=_SEED, n_jobs=1)
+    method = umap.UMAP(n_neighbors=_NEIGHBOURS, init="pca", random_state=_SEED, n_jobs=1)
     fitted = method.fit(targets)
     placed = fitted.transform(queries) if len(queries) else np.empty((0, 2))
     return fitted.embedding_.astype(np.float32), placed.astype(np.float32)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hubless.errors import InputError
 from hubless.vectors.arrays import F64
 
-CONFIDENCE = 0.95
-RESAMPLES = 2000
+_CONFIDENCE = 0.95
+_RESAMPLES = 2000
 FLIPS = 9999
 _HELD = 2**22
 
@@ -50,7 +50,7 @@ class McNemar:
 
 
 def bootstrap_means(
-    values: F64, seed: int = 0, resamples: int = RESAMPLES, weights: F64 | None = None
+    values: F64, seed: int = 0, resamples: int = _RESAMPLES, weights: F64 | None = None
 ) -> list[Interval]:
     """Return 95 % percentile intervals of the weighted means of columns (m, c), by resampling the queries alike."""
     return _percentiles(_resampled_means(values, seed, resamples, weights))
@@ -58,12 +58,12 @@ def bootstrap_means(
 
 def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = None) -> Interval:
     """Return the 95 % interval of the geometric mean of the columns' means, such as hits at 1, 5 and 10."""
-    means = _resampled_means(columns, seed, RESAMPLES, weights)
+    means = _resampled_means(columns, seed, _RESAMPLES, weights)
     return _percentiles(np.prod(means, axis=1, keepdims=True) ** (1 / columns.shape[1]))[0]
 
 
 def bootstrap_interval(
-    values: F64, statistic: Statistic | None = None, seed: int = 0, resamples: int = RESAMPLES
+    values: F64, statistic: Statistic | None = None, seed: int = 0, resamples: int = _RESAMPLES
 ) -> Interval:
     """Return the 95 % interval of a statistic (r, m) → (r,) of values (m,), by resampling; None is the mean."""
     if statistic is None:
@@ -147,7 +147,7 @@ def _blocks(count: int, resamples: int) -> list[int]:
 
 
 def _percentiles(drawn: F64) -> list[Interval]:
-    ends = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    ends = np.quantile(drawn, [(1 - _CONFIDENCE) / 2, (1 + _CONFIDENCE) / 2], axis=0)
     return [Interval(*pair) for pair in ends.T.tolist()]
 
 

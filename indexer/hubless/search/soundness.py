@@ -12,7 +12,7 @@ from hubless.search.segments.targets import Targets
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
-SAMPLE = 64
+_SAMPLE = 64
 _K = 10
 _OFFSET_TOLERANCE = 1e-3
 """Stored vectors may be rounded to float16, and the device of the fit may have rounded in its own way."""
@@ -20,7 +20,7 @@ _OFFSET_TOLERANCE = 1e-3
 
 def sample_of(count: int) -> I64:
     """Return up to 64 rows (a,) of so many, evenly spaced."""
-    return np.unique(np.linspace(0, max(0, count - 1), min(count, SAMPLE)).astype(np.int64))
+    return np.unique(np.linspace(0, max(0, count - 1), min(count, _SAMPLE)).astype(np.int64))
 
 
 def index_problem(targets: Targets, sampled: I64) -> str | None:

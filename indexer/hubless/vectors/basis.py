@@ -11,7 +11,7 @@ from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.comparing import OF_TARGETS, ComparedSide
 from hubless.vectors.sources import ChangedVectors, VectorSource, in_memory, sample, under_metric
 
-SAMPLE = 10_000
+_SAMPLE = 10_000
 """So many rows of each side tell the directions."""
 _SHORTEST = 1e-12
 _SQUARES = 1e-20, 1e20
@@ -97,6 +97,6 @@ def fit_directions(bank: VectorSource, others: VectorSource, metric: str) -> F32
     """
     total = np.zeros((bank.shape[1], bank.shape[1]))
     for side in (bank, others):
-        rows = in_memory(under_metric(sample(side, SAMPLE), metric, OF_TARGETS))
+        rows = in_memory(under_metric(sample(side, _SAMPLE), metric, OF_TARGETS))
         total += (rows.T @ rows).astype(np.float64) / len(rows)
     return np.ascontiguousarray(np.linalg.eigh(total)[1][:, ::-1], np.float32)

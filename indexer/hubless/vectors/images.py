@@ -4,11 +4,11 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-NAMED = re.compile(r"(^|_)(image|img|photo|picture|pic|thumbnail|thumb|poster|cover|avatar|icon)(_|$)", re.IGNORECASE)
+_NAMED = re.compile(r"(^|_)(image|img|photo|picture|pic|thumbnail|thumb|poster|cover|avatar|icon)(_|$)", re.IGNORECASE)
 """Columns of these names hold the address of an image, whatever its path ends with."""
 ENDINGS = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg")
 DATA = re.compile(r"data:image/(png|jpeg|gif|webp|avif|svg\+xml)[;,]", re.IGNORECASE)
-LONGEST = 200_000
+_LONGEST = 200_000
 """Characters of a data URI. A longer one is left out, or one page would hold a whole catalog of images."""
 
 
@@ -29,7 +29,7 @@ def link_of(payload: dict[str, Any] | None) -> str | None:
 def is_image(column: str, value: str) -> bool:
     """Return True if a value of a column is the address of an image that a page may show."""
     if value[:5].lower() == "data:":
-        return len(value) <= LONGEST and DATA.match(value) is not None
+        return len(value) <= _LONGEST and DATA.match(value) is not None
     return _is_link(column, value)
 
 
@@ -40,4 +40,4 @@ def _is_link(column: str, value: str) -> bool:
         return False
     if address.scheme not in ("http", "https") or not address.netloc:
         return False
-    return NAMED.search(column) is not None or address.path.lower().endswith(ENDINGS)
+    return _NAMED.search(column) is not None or address.path.lower().endswith(ENDINGS)

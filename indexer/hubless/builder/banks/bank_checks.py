@@ -30,7 +30,7 @@ MOST_TARGETS = 0.1
 """A bank of which a larger share are targets is refused."""
 FEW_TARGETS = 0.02
 """A smaller share is chance: now and then a query and a target are the same."""
-FEWEST = 20
+_FEWEST = 20
 """A bank of fewer is hardly better than none."""
 ENOUGH_TO_COMPARE = 200
 """Clouds of fewer are told apart too uncertainly."""
@@ -78,10 +78,10 @@ def check_bank(
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
     plain_bank, plain = plain_vectors(bank, metric), plain_vectors(targets, metric)
     among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets, metric)
-    if among > MOST_TARGETS and bank.shape[0] >= FEWEST and not bank_of_targets:
+    if among > MOST_TARGETS and bank.shape[0] >= _FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (plain_bank, plain))
-    fewest, enough = min(len(some), len(others)), len(some) >= FEWEST and len(others) >= ENOUGH_TO_RELATE
+    fewest, enough = min(len(some), len(others)), len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
     groups = groups_of(bank)
     once = without_copies(bank, None if groups is None else coded(groups)[1], metric)
     record = BankRecord(
@@ -150,7 +150,7 @@ def narrow_notes(bank: BankRecord) -> list[str]:
 
 def _notes(bank: BankRecord) -> list[str]:
     notes = []
-    if bank.queries < FEWEST:
+    if bank.queries < _FEWEST:
         notes.append(
             f"The query bank has only {bank.queries} queries. Offsets from so few are mostly noise: give it 100 at "
             "least, 1,000 or more are better."
@@ -180,14 +180,14 @@ def _notes(bank: BankRecord) -> list[str]:
 
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
-BANK_SAMPLE = 512
-ROUNDING = 1e-6
+_BANK_SAMPLE = 512
+_ROUNDING = 1e-6
 
 
 def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
     """Return a query bank (b, d) drawn at random from several by their shares, of at most `size` queries."""
     shares = [share for _, share in parts]
-    if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= ROUNDING):  # NaN is refused, too
+    if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= _ROUNDING):  # NaN is refused, too
         raise InputError("share", "shares above 0 that add up to 1", ", ".join(f"{share:g}" for share in shares))
     rng = np.random.default_rng(seed)
     most = min(source.shape[0] / share for source, share in parts)
@@ -229,5 +229,5 @@ def naming_held_out(bank: VectorSource, fitting: VectorSource) -> Iterator[None]
 def bank_sample(bank: VectorSource, seed: int) -> F32:
     """Return at most 512 queries of the bank, drawn at random."""
     count = bank.shape[0]
-    chosen = np.random.default_rng([seed, 1]).choice(count, min(BANK_SAMPLE, count), replace=False)
+    chosen = np.random.default_rng([seed, 1]).choice(count, min(_BANK_SAMPLE, count), replace=False)
     return bank.take(np.sort(chosen))

@@ -21,7 +21,7 @@ from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_
 
 POOR = 0.25
 """A strength of this or less says that the bank is no good."""
-FOUND = 10
+_FOUND = 10
 MOST_LIVE = 1000
 """Of more live queries so many are drawn at random: more of them choose no better."""
 
@@ -39,7 +39,7 @@ def drawn(live_queries: VectorSource, targets: VectorSource, metric: str) -> F32
 
 def strength_by_offsets(live: F32, targets: VectorSource, offsets: F32) -> ChosenStrength:
     """Return the strength at which targets (n, d) with their offsets (n,) answer live queries (m, d) most evenly."""
-    k = min(FOUND, len(offsets))
+    k = min(_FOUND, len(offsets))
     found = rankings(live, targets, k, *(np.float32(strength) * offsets for strength in STRENGTHS))
     return most_even(np.stack([rows for _, rows in found]), len(offsets))
 

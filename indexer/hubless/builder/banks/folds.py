@@ -10,7 +10,7 @@ from hubless.vectors.sources import SelectedVectors, VectorSource
 FOLDS = 5
 FEWEST = 2 * FOLDS
 """A bank of fewer queries is not divided: all of it is fitted on, and measures that fit."""
-MOST_QUERIES = 1000
+_MOST_QUERIES = 1000
 """So many measure well enough, and a fit on 800 is hardly worse than one on more. With 5 fits on most of a bank of
 4,000, a build would take 1.4 times as long."""
 
@@ -30,7 +30,7 @@ def folds_of(bank: VectorSource, seed: int) -> list[Fold]:
     if count < FEWEST:
         rows = np.arange(count)
         return [Fold(rows, bank.take(rows), bank)]
-    drawn = np.random.default_rng(seed).permutation(count)[:MOST_QUERIES]
+    drawn = np.random.default_rng(seed).permutation(count)[:_MOST_QUERIES]
     folds = []
     for part in np.array_split(drawn, FOLDS):
         rows = np.sort(part)

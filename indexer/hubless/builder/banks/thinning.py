@@ -17,10 +17,10 @@ from hubless.store.query_sample import FEWEST_CLIENTS
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
-SAME = SAME_ANSWERS
+_SAME = SAME_ANSWERS
 """Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
-HELD_OUT = 200
+_HELD_OUT = 200
 _FOUND = 10
 _CSLS = 10  # queries of which a target's mean similarity is taken
 _FAR_OUT = 3.0
@@ -45,7 +45,7 @@ def thin(
     targets: VectorSource,
     clients: Sequence[str] | None = None,
     *,
-    same: float = SAME,
+    same: float = _SAME,
     client_share: float = CLIENT_SHARE,
 ) -> ThinnedQueries:
     """Choose the live queries that make a good query bank.
@@ -91,7 +91,7 @@ def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tup
 
     The others are by other clients, where ten or more asked: who fills the bank must not check it.
     """
-    rng, held = np.random.default_rng(seed), min(HELD_OUT, count // 3)
+    rng, held = np.random.default_rng(seed), min(_HELD_OUT, count // 3)
     names, client, counts = np.unique(np.array(clients or ()), return_inverse=True, return_counts=True)
     if len(names) < FEWEST_CLIENTS:
         order = rng.permutation(count)

@@ -25,7 +25,7 @@ from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.files import as_items
 from hubless.vectors.sources import in_memory
 
-TOP = 10
+_TOP = 10
 NO_VERSION = "there is no version to compare with"
 
 Value = tuple[float | None, str]
@@ -86,7 +86,7 @@ def measure_gates(plan: Plan, draft: VersionDraft, ids: pa.Array, before: Parts 
         values["canaries.max_changed"] = (None, NO_VERSION)
         if before is not None and earlier is not None:
             queries: F32 = before.canary()["queries"]
-            pairs = zip(earlier.found(queries, TOP), now.found(queries, TOP), strict=True)
+            pairs = zip(earlier.found(queries, _TOP), now.found(queries, _TOP), strict=True)
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:

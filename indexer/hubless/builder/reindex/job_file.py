@@ -32,7 +32,7 @@ from hubless.vectors.readers.payload_text import TYPES
 JOB_VERSION = 1
 MOST_GONE = 0.2
 
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+_Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Section(BaseModel):
@@ -70,13 +70,15 @@ class IndexChoice(_Section):
     latency: float | str | None = None
     engine: str = Field(default="faiss", description="Holds the vectors: faiss, or an installed engine.")
     shard_targets: int | None = Field(default=None, description="The most targets in one file of the index.")
-    grown: Share = Field(default=0.2, description="The largest share of targets that came after the index was trained.")
+    grown: _Share = Field(
+        default=0.2, description="The largest share of targets that came after the index was trained."
+    )
 
 
 class RefitRules(_Section):
     """Rules for fitting the correction anew."""
 
-    frozen: Share = Field(default=0.2, description="The largest share of targets that came after the fit.")
+    frozen: _Share = Field(default=0.2, description="The largest share of targets that came after the fit.")
     bank: Literal["changed", "never"] = Field(default="changed", description="A changed bank asks for a new fit.")
     days: float | None = Field(default=None, gt=0, description="The oldest that a fit may be.")
 
@@ -97,13 +99,13 @@ class RowsGate(_Gate):
     min: int | None = Field(default=None, ge=0)
     max: int | None = Field(default=None, ge=0)
     max_change: float | None = Field(default=None, ge=0, description="Change of their number, as a share.")
-    max_gone: Share = Field(default=MOST_GONE, description="The share of them that no file has any more.")
+    max_gone: _Share = Field(default=MOST_GONE, description="The share of them that no file has any more.")
 
 
 class RecallGate(_Gate):
     """Recall of the index on held-out queries."""
 
-    min: Share | None = None
+    min: _Share | None = None
 
 
 class HubnessGate(_Gate):
@@ -111,19 +113,19 @@ class HubnessGate(_Gate):
 
     max_skewness: float | None = Field(default=None, description="Skewness of N_10.")
     max_most: int | None = Field(default=None, ge=0, description="N_10 of the worst hub.")
-    max_antihubs: Share | None = Field(default=None, description="Share of the targets that are never found.")
+    max_antihubs: _Share | None = Field(default=None, description="Share of the targets that are never found.")
 
 
 class CanariesGate(_Gate):
     """Share of the top 10 of canary queries that differ from the current version's."""
 
-    max_changed: Share | None = None
+    max_changed: _Share | None = None
 
 
 class CoverageGate(_Gate):
     """Share of the targets that the query bank covers."""
 
-    min: Share | None = None
+    min: _Share | None = None
 
 
 class FirstRightGate(_Gate):
@@ -131,8 +133,8 @@ class FirstRightGate(_Gate):
 
     queries: str = Field(description="File of queries.")
     relevant: str = Field(description="File with the ids of the right targets of each query.")
-    min: Share | None = None
-    max_drop: Share | None = Field(default=None, description="Below the current version's.")
+    min: _Share | None = None
+    max_drop: _Share | None = Field(default=None, description="Below the current version's.")
 
 
 class Gates(_Section):

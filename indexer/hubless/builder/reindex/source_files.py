@@ -130,7 +130,7 @@ DIGEST_BYTES = 16
 _DIGESTS = pa.binary(DIGEST_BYTES)
 _NEW, _OTHER, _SAME = 0, 1, 2
 
-State: TypeAlias = Literal["new", "changed", "unchanged", "gone"]
+_State: TypeAlias = Literal["new", "changed", "unchanged", "gone"]
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class FileChange:
     """The change of a file, and of its targets. `gone` counts those that no file has any more."""
 
     path: str
-    state: State
+    state: _State
     rows: int
     new: int = 0
     changed: int = 0
@@ -215,7 +215,7 @@ def row_changes(
             kinds = _compared(rows, left)
             puts[number] = np.flatnonzero(kinds != _SAME)
             counts = [int((kinds == kind).sum()) for kind in (_NEW, _OTHER)]
-            state: State = "new" if before[number] is None else "changed"
+            state: _State = "new" if before[number] is None else "changed"
             changes.append(FileChange(stamp[0].path, state, len(rows), *counts))
         parts.append(
             rows.select([ID_COLUMN, DIGEST]).append_column(FILE, pa.array(np.full(len(rows), number, np.int32)))

@@ -20,7 +20,7 @@ from hubless.measures.repeats import copies_of
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
-SAMPLE = 4096
+_SAMPLE = 4096
 """Number of targets that tell the topic of the bank, what its queries answer, and whether there are hubs."""
 SHRINKAGE_QUERIES = 100
 """Trust an offset estimated from this many bank queries by half."""
@@ -36,7 +36,7 @@ EVEN, UNEVEN = 3.0, 4.5
 """Likewise of unevenness. Measured: up to 2.9 with fair banks, 3.4 to 32 with logs of paraphrases."""
 WIDE, NARROW = 0.45, 0.6
 """And of the likeness of the bank's queries. Measured: up to .43 with all topics, .44 to .81 with one of five."""
-FEWEST = 4
+_FEWEST = 4
 """Fewer bank queries all count."""
 
 
@@ -69,14 +69,14 @@ class Auto(SeesVectors):
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         bank, source, columns = method.sides(query_bank, targets, target_bank)
         fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior)
-        few, some, seen = sample(bank, COMPARED), sample(columns, SAMPLE), sample(source, SAMPLE)
+        few, some, seen = sample(bank, COMPARED), sample(columns, _SAMPLE), sample(source, _SAMPLE)
         prior = None
         if target_prior is not None:
-            prior = target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values
+            prior = target_prior.taken(sampled_rows(source.shape[0], _SAMPLE)).values
         topic = find_topic(bank, seen, _offsets(fitted, seen, prior)) if self.sees_vectors else NO_TOPIC
         queries = distinct = float(bank.shape[0])
         crowded, uneven, alike = 0.0, 1.0, np.ones(bank.shape[0])
-        if self.sees_vectors and queries >= FEWEST:
+        if self.sees_vectors and queries >= _FEWEST:
             answered = _offsets(fitted, some).astype(np.float32)
             crowded = crowding(few, some, answered, self.metric)
             seen_by = some, answered, fitted.temperature, some.shape[0] / columns.shape[0]

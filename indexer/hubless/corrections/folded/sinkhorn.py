@@ -20,7 +20,7 @@ from hubless.vectors.arrays import F64, check_at_least
 from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
 
 PUBLISHED_ITERATIONS = 10
-FIT_SAMPLE = 10_000
+_FIT_SAMPLE = 10_000
 MOST_OF_TARGETS = 0.1
 """The largest share of the targets that a sample is. The product with the sample, that of the steps over all targets
 and that of the offsets are then 2.1 products of bank and targets at most."""
@@ -84,7 +84,7 @@ class SinkhornNormalisation:
     temperature: float | Literal["auto"] = "auto"
     perplexity: float | None = None
     iterations: int = PUBLISHED_ITERATIONS
-    fit_sample: int | Literal["all"] = FIT_SAMPLE
+    fit_sample: int | Literal["all"] = _FIT_SAMPLE
 
     def __post_init__(self) -> None:
         check_temperature(self.temperature, self.perplexity)
@@ -164,7 +164,7 @@ class SinkhornNormalisation:
 
     @staticmethod
     def _size(queries: int, count: int, most: int) -> int:
-        quick = count * max(queries, FEW_QUERIES) <= QUICK_EXACT * min(most, FIT_SAMPLE)
+        quick = count * max(queries, FEW_QUERIES) <= QUICK_EXACT * min(most, _FIT_SAMPLE)
         return count if count <= most or quick else min(most, math.ceil(MOST_OF_TARGETS * count))
 
 

@@ -31,7 +31,7 @@ LOOSE, CLUMPED = 0.05, 0.08
 Measured: at most .02 with such hubs, .09 to .15 on digits, where similarities can rise no more around a topic."""
 PUSHED, FEWEST_TARGETS = 0.1, 500
 """Clumping is that of this share of the targets, those with the largest offsets; of fewer targets it is chance."""
-ROUNDING = 1e-5
+_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,6 @@ def _adjusted(values: F64, left: F64, components: int) -> float:
 
 def _correlation(means: F64, spreads: F64) -> float:
     """Pearson's, and 0 where either is constant but for rounding."""
-    if means.std() == 0 or spreads.std() <= ROUNDING * spreads.mean():
+    if means.std() == 0 or spreads.std() <= _ROUNDING * spreads.mean():
         return 0.0
     return float(np.corrcoef(means, spreads)[0, 1])

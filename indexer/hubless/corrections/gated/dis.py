@@ -17,7 +17,7 @@ from hubless.vectors.arrays import F32, check_at_least
 from hubless.vectors.sources import VectorSource, as_source
 
 GATES = ("query", "target")
-ROUNDING = 1e-5
+_ROUNDING = 1e-5
 """Similarities that differ by less, relative to them, tie: products of float32 are about as exact."""
 
 
@@ -34,7 +34,7 @@ def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
     if targets.shape[0] <= k:
         return np.full(bank.shape[0], -np.inf, np.float32)
     last = top_k_similarities(targets, bank, k).min(axis=1)
-    thresholds: F32 = last - np.float32(ROUNDING) * np.abs(last)
+    thresholds: F32 = last - np.float32(_ROUNDING) * np.abs(last)
     return thresholds
 
 

@@ -18,9 +18,9 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
-FIT_SAMPLE = 4096
+_FIT_SAMPLE = 4096
 """Number of targets that the steps of the bank are computed on."""
-SAMPLE = 1024
+_SAMPLE = 1024
 """This many targets stand for all that are no candidates."""
 
 
@@ -122,7 +122,7 @@ class FittedSingleQuery(FittedSoftmax):
         columns = -np.stack(log_sum_exp_each(over_bank, source, advance))
         rows = log_sum_exp_each([Softmax(source, temperature, c) for c in columns[:-1]], bank)
         count = source.shape[0]
-        some = np.sort(np.random.default_rng(0).choice(count, min(SAMPLE, count), replace=False))
+        some = np.sort(np.random.default_rng(0).choice(count, min(_SAMPLE, count), replace=False))
         return JoinedSinkhorn(
             in_memory(bank),
             columns.astype(np.float32),
@@ -173,7 +173,7 @@ class SingleQuerySinkhorn:
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSingleQuery:
         bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
-        some = sample(all_targets, FIT_SAMPLE)
+        some = sample(all_targets, _FIT_SAMPLE)
         steps = bank_steps(bank, some, temperature.value, self.iterations, all_targets.shape[0])
         extra = {
             "perplexity": temperature.perplexity,

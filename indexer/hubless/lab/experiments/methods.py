@@ -17,7 +17,7 @@ from hubless.lab.experiments.trials import Scorer, Trial
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
 PLAN_NAMES = ("otn", "l2n", "hn", "dsl_whole", "sinkhorn_whole")
 
-NEIGHBOURS = (1, 4, 16, 64, 128, 256)
+_NEIGHBOURS = (1, 4, 16, 64, 128, 256)
 WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 PERPLEXITIES = (200, 100, 50, 20, 10, 5)
 """From soft to sharp: fewer effective bank queries a target make a stronger correction."""
@@ -153,7 +153,7 @@ def _weights(bank: int) -> list[Parameters]:
 
 def _neighbours(bank: int) -> list[Parameters]:
     """Return up to half the bank: all of it would be its mean."""
-    return [{"k": k} for k in NEIGHBOURS if k <= bank / 2] or [{"k": 1}]
+    return [{"k": k} for k in _NEIGHBOURS if k <= bank / 2] or [{"k": 1}]
 
 
 def _perplexities(bank: int) -> list[Parameters]:

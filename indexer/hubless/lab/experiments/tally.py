@@ -12,9 +12,9 @@ from hubless.corrections import Details
 from hubless.measures import Groups, Interval, McNemar, PairedDifference
 from hubless.vectors.arrays import F64, I64
 
-K_OCCURRENCE = 10
+_K_OCCURRENCE = 10
 """mAP and nDCG are measured over the first 10, and hubness unless another depth is asked for."""
-DEPTHS = (K_OCCURRENCE,)
+DEPTHS = (_K_OCCURRENCE,)
 RECALLS = (1, 5, 10)
 TWO = 2
 
@@ -112,8 +112,8 @@ class Tally:
             **{f"recall_at_{k}": (ranks <= k).astype(np.float64) for k in self._recalls},
             "mean_rank": ranks,
             "mean_reciprocal_rank": 1 / ranks,
-            f"mean_average_precision_at_{K_OCCURRENCE}": measures.average_precision_at(found, K_OCCURRENCE),
-            f"ndcg_at_{K_OCCURRENCE}": measures.ndcg_at(found, K_OCCURRENCE),
+            f"mean_average_precision_at_{_K_OCCURRENCE}": measures.average_precision_at(found, _K_OCCURRENCE),
+            f"ndcg_at_{_K_OCCURRENCE}": measures.ndcg_at(found, _K_OCCURRENCE),
             **{f"precision_at_{k}": measures.precision_at(found, k) for k in self._recalls},
         }
 

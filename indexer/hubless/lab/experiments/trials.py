@@ -56,7 +56,7 @@ LEAK = "a leak, that makes corrections look better than they are"
 _LOOKED_AT, _CONSTANT = 64, 1e-6
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?) ?%")
 
-Plan = Callable[[F32], NDArray[np.floating]]
+_Plan = Callable[[F32], NDArray[np.floating]]
 """All similarities (m, n) to scores (m, n)."""
 
 
@@ -157,7 +157,7 @@ class Scorer:
     offsets: F32
     query_time: QueryTime | None
     details: Details
-    plan: Plan | None = None
+    plan: _Plan | None = None
     seconds: float = 0.0
 
 

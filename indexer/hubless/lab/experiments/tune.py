@@ -25,8 +25,8 @@ from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 
-SEEDS = 10
-FOLDS = 5
+_SEEDS = 10
+_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def tune(
     grids: Mapping[str, Grid] | None = None,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
-    seeds: int = SEEDS,
-    folds: int = FOLDS,
+    seeds: int = _SEEDS,
+    folds: int = _FOLDS,
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
     accuracy: float | None = None,

@@ -13,11 +13,11 @@ from hubless.vectors.sources import VectorSource, in_memory, sample
 ROWS = 2048
 NEAR_DUPLICATE = 0.98
 """From this cosine on."""
-DEPTH = 10
+_DEPTH = 10
 NOISE = 0.25
 """Length of the noise, relative to the query. HubScan adds 0.01 to each coordinate: as much in 625 dimensions."""
-DRAWS = 3
-MOST_QUERIES = 1000
+_DRAWS = 3
+_MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
@@ -107,16 +107,16 @@ class Stability:
 
     def __init__(self, queries: F32, targets: VectorSource, similarities: F32, rows: I64, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        some = np.sort(rng.permutation(len(queries))[:MOST_QUERIES])
+        some = np.sort(rng.permutation(len(queries))[:_MOST_QUERIES])
         self._queries = queries[some]
-        self._rows = rows[some, :DEPTH]
-        self._last = similarities[some, :DEPTH][:, -1:]
+        self._rows = rows[some, :_DEPTH]
+        self._last = similarities[some, :_DEPTH][:, -1:]
         self._noisy = []
-        for _ in range(DRAWS):
+        for _ in range(_DRAWS):
             noise = rng.standard_normal(self._queries.shape, np.float32)
             lengths = (np.linalg.norm(each, axis=1, keepdims=True) for each in (self._queries, noise))
             changed: F32 = self._queries + np.float32(NOISE) * np.divide(*lengths) * noise
-            self._noisy.append((changed, *top_k(changed, targets, DEPTH)))
+            self._noisy.append((changed, *top_k(changed, targets, _DEPTH)))
 
     def of_targets(self, group: I64) -> F64:
         """Return that of each target (n,), not a number where none of these queries sees it. A group (n,) is one."""
@@ -142,5 +142,5 @@ def _cosines(targets: VectorSource, unit: F32) -> F32:
 
 
 def _share(kept: F64, total: I64) -> F64:
-    shares: F64 = np.where(total > 0, kept / np.maximum(DRAWS * total, 1), np.nan)
+    shares: F64 = np.where(total > 0, kept / np.maximum(_DRAWS * total, 1), np.nan)
     return shares

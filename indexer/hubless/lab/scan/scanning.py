@@ -19,7 +19,7 @@ from hubless.vectors.sources import VectorSource, in_memory
 
 BUDGET = 20
 FEWEST_QUERIES = 2 * QUERIES_A_TOPIC
-SAME = 0.999
+_SAME = 0.999
 """A query of this cosine with a target is that target, or a copy of it."""
 MOST_SAME = 0.1
 """So large a share of such queries means that they are targets."""
@@ -93,7 +93,7 @@ def scan(
 
 def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -> list[str]:
     nearest = unit_rows(targets.take(ranked[:, 0]), "targets")
-    same = np.einsum("md,md->m", unit_rows(queries, "queries"), nearest) >= SAME
+    same = np.einsum("md,md->m", unit_rows(queries, "queries"), nearest) >= _SAME
     count = int(np.count_nonzero(same))
     if count > MOST_SAME * len(queries) and not force:
         raise InputError(

@@ -13,7 +13,7 @@ from hubless.vectors.comparing import COSINE
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 FEWEST_PAIRS, MOST_PAIRS = 20, 1000
-HELD_OUT = 0.2
+_HELD_OUT = 0.2
 SMALL_BANK = 100
 """A bank below this serves for both: the fit would miss the queries more than the calibration would gain."""
 
@@ -56,7 +56,7 @@ def hold_out_pairs(
         expected = f"right targets for at least {FEWEST_PAIRS} different queries, better 100 and more"
         raise InputError("relevant", expected, f"for {answered}")
     both = not fitted or len(firsts) < SMALL_BANK
-    count = len(labelled) if both else max(FEWEST_PAIRS, round(HELD_OUT * len(labelled)))
+    count = len(labelled) if both else max(FEWEST_PAIRS, round(_HELD_OUT * len(labelled)))
     chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
     pairs = LabelledPairs(bank.take(firsts[chosen]), [right[place] for place in chosen])
     if both:
