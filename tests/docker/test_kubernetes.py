@@ -169,3 +169,17 @@ def test_image_is_the_one_of_the_kustomization_with_the_projects_version(pod):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert container_of(pod)["image"] == image["name"]
     assert image["newTag"] == project["version"]
+
+
+def test_overlay_names_the_image_of_the_base_and_its_command_builds_that():
+    text = (ROOT / "deploy" / "overlay" / "kustomization.yaml").read_text()
+    overlay = yaml.safe_load(text)
+    ((base,), (image,)) = overlay["resources"], overlay["images"]
+    assert (ROOT / "deploy" / "overlay" / base).resolve() == FOLDER
+    assert (image["name"], image["newTag"]) == (
+        KUSTOMIZATION["images"][0]["name"],
+        KUSTOMIZATION["images"][0]["newTag"],
+    )
+    named = f"{image['newName']}:{image['newTag']}"
+    for page in (text, (ROOT / "docs" / "docker.md").read_text("utf-8")):
+        assert f"docker build --tag {named} . && docker push {named}" in page
