@@ -48,6 +48,14 @@ def few_queries_sets() -> list[Any]:
     return found
 
 
+def _goal(part: str, what: str) -> float:
+    """Return what was measured over HTTP, by the words that begin its line and those that end it."""
+    begin, _, end = what.partition("…")
+    lines = kept("performance/http_goals.json")["parts"][part]["lines"]
+    (found,) = [each["measured"] for each in lines if each["what"].startswith(begin) and each["what"].endswith(end)]
+    return float(found)
+
+
 NAMED: dict[str, Callable[[], str]] = {
     "gains": lambda: gains.reach(_sets()),
     "builds": lambda: f"{len(_builds())}",
@@ -60,6 +68,8 @@ NAMED: dict[str, Callable[[], str]] = {
     "demo": lambda: gains.sentences(kept("images/gains.json")["demo"]),
     "confidence": lambda: confidence.sentence(json.loads(confidence.KEPT.read_text("utf-8"))),
     "few queries worst": lambda: gains.signed(min(_few("all"))),
+    "answers a second": lambda: f"{_goal('100k', 'answers/s, 32 conn., 100,000 targets, flat'):,.0f}",
+    "two workers": lambda: f"{_goal('100k', 'answers/s…2 workers') / _goal('100k', 'answers/s…1 worker'):.1f}",
     "labels": lambda: gains.tuned(_sets()),
 }
 

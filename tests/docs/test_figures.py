@@ -1,9 +1,10 @@
 """The figures that pages mark are those that were measured."""
 
+import json
 import re
 
 import pytest
-from benchmarks import figures
+from benchmarks import confidence_of_scores, figures
 
 
 @pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.name)
@@ -11,6 +12,11 @@ def test_marked_figures_are_those_of_the_measurements(page):
     text = page.read_text("utf-8")
     assert figures.filled(text) == text, "run python -m benchmarks.figures"
     assert len(figures.MARK.findall(text)) == text.count("<!--= ") == text.count("<!--/-->")
+
+
+def test_table_of_scores_alone_is_that_of_the_measurements():
+    made = "\n".join(confidence_of_scores.table(json.loads(confidence_of_scores.KEPT.read_text("utf-8"))))
+    assert made in confidence_of_scores.PAGE.read_text("utf-8")
 
 
 def test_figure_that_was_changed_by_hand_is_filled_in():
