@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from hubless.builder.correct import correct as correct
     from hubless.builder.correct import publish as publish
     from hubless.builder.correct import undo as undo
+    from hubless.builder.embedding.embed import embed as embed
     from hubless.builder.index import Index as Index
     from hubless.builder.index import open_index
     from hubless.builder.lifecycle import calibrate as calibrate
@@ -74,6 +75,7 @@ _PLACES = {
     "compare": "lab.experiments.compare.compare",
     "correct": "builder.correct.correct",
     "diagnose": "lab.diagnose.diagnose",
+    "embed": "builder.embedding.embed.embed",
     "evaluate": "lab.experiments.evaluate.evaluate",
     "fuse": "search.scores.fusion.fuse",
     "guaranteed_cut": "measures.confidence.guarantee.guaranteed_cut",

@@ -9,14 +9,14 @@ import pytest
 from support.size import names_twice, size, tokens
 
 LIMITS = {
-    "library": 322_000,
+    "library": 329_000,
     "service": 76_000,
     "tests": 490_000,
-    "words": 43_000,
+    "words": 43_500,
     "settings": 40,
     "knobs": 285,
     "options_of_a_command": 12,
-    "entries": 17,
+    "entries": 18,
 }
 TWICE = set((Path(__file__).parent / "names_twice.txt").read_text("utf-8").split())
 """Public names that stand in two modules or more. Take a name out when it stands once; add none."""

@@ -74,6 +74,11 @@ class FolderModel(DescribedEncoder):
             path = self.description.path
             raise InputError("encoder, path", f"a model of {self.dim} dimensions", f"{path}, which has {found}")
 
+    def own_dim(self, *, pictures: bool = False) -> int:
+        """Return the dimensions of the model itself: of its half for pictures, if asked."""
+        self.check_packages()
+        return self._model().dim
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         check_texts(texts)
         if not texts:

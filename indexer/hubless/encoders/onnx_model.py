@@ -101,6 +101,10 @@ class OnnxModel(folder_model.FolderModel):
             path = self.description.path
             raise InputError("encoder, path", f"a graph of pictures of {self.dim} dimensions", f"{path} with {found}")
 
+    def own_dim(self, *, pictures: bool = False) -> int:
+        self.check_packages()
+        return (self._picture_half() if pictures else self._model()).dim
+
     def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> F32:
         return self.guarded(self._picture_half).picture_input(picture, parameter)
 
