@@ -3,19 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, Self
+from typing import Any
 
 from hubless_client.bodies import in_base64, in_bytes, in_json, listed
-from hubless_client.call import Call, Json, Timeout
+from hubless_client.call import Call, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
+from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
 from hubless_client.values import as_json
 from hubless_client.vectors import MatrixLike, pack_many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BankInfo:
+class BankInfo(Record):
     """The query bank of the version that is served, and what becomes of one that was put.
 
     Attributes
@@ -49,12 +50,6 @@ class BankInfo:
     def fitted(self) -> bool:
         """True if nothing waits to be fitted."""
         return self.waiting is None
-
-    @classmethod
-    def from_json(cls, body: Json, _request_id: str | None) -> Self:
-        """Read the answer."""
-        body = {"held_back": (), "fit_by": None, **body}  # which an older server does not say
-        return cls(**{name: body[name] for name in cls.__slots__})
 
 
 class BankMethods:

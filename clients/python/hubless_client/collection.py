@@ -8,11 +8,12 @@ from typing import Any, Self
 from hubless_client.bodies import in_json
 from hubless_client.call import Call, Content, Json, Timeout, nothing
 from hubless_client.paths import COLLECTIONS, in_collection
+from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectionInfo:
+class CollectionInfo(Record):
     """A collection, and its current version.
 
     Attributes
@@ -47,41 +48,14 @@ class CollectionInfo:
     payload_columns: tuple[str, ...]
     payload_types: dict[str, str]
     text: bool
-    image: bool
-    pictures: bool
+    image: bool = False
+    pictures: bool = False
     versions: tuple[str, ...]
     aliases: tuple[str, ...]
     strength: float
     live: dict[str, Any] | None
     payload: str | None
     confidence: dict[str, Any] | None
-
-    @classmethod
-    def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
-        """Read the answer about one collection."""
-        return cls(
-            name=body["name"],
-            version=body["version"],
-            created=datetime.fromisoformat(body["created"]),
-            count=body["count"],
-            dim=body["dim"],
-            metric=body["metric"],
-            correction=body["correction"],
-            index=body["index"],
-            measured=body["measured"],
-            id_type=body["id_type"],
-            payload_columns=tuple(body["payload_columns"]),
-            payload_types=body["payload_types"],
-            text=body["text"],
-            image=body.get("image", False),
-            pictures=body.get("pictures", False),
-            versions=tuple(body["versions"]),
-            aliases=tuple(body["aliases"]),
-            strength=body["strength"],
-            live=body["live"],
-            payload=body["payload"],
-            confidence=body["confidence"],
-        )
 
     @classmethod
     def list_from_json(cls, body: Json, _request_id: str | None) -> list[Self]:

@@ -6,15 +6,15 @@ from typing import Any, Self
 
 from hubless_client.call import Json
 from hubless_client.listing import Listing
+from hubless_client.records import Record
 from hubless_client.tables import Line, hits_table
-from hubless_client.vectors import as_array
 
 _QUERIES = 5
 """Queries of a batch that a notebook shows at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Record):
     """Why a hit has its rank.
 
     Attributes
@@ -32,14 +32,9 @@ class Explanation:
     raw_occurrence: int | None
     strength: float | None = None
 
-    @classmethod
-    def from_json(cls, body: Json) -> Self:
-        """Read it."""
-        return cls(body["rank"], body["raw_rank"], body["occurrence"], body["raw_occurrence"], body.get("strength"))
-
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Record):
     """One target that was found.
 
     Attributes
@@ -62,21 +57,6 @@ class Hit:
     vector: "array[float] | None" = None
     explanation: Explanation | None = None
     share: float | None = None
-
-    @classmethod
-    def from_json(cls, body: Json) -> Self:
-        """Read it."""
-        reasons = body.get("explanation")
-        return cls(
-            id=body["id"],
-            score=body["score"],
-            similarity=body["similarity"],
-            offset=body["offset"],
-            payload=body.get("payload"),
-            vector=as_array(body.get("vector")),
-            explanation=None if reasons is None else Explanation.from_json(reasons),
-            share=body.get("share"),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 """Live hubness: counts of how often live queries find each target."""
 
 from dataclasses import dataclass
-from typing import Self
 
-from hubless_client.call import Call, Json, Timeout
+from hubless_client.call import Call, Timeout
 from hubless_client.paths import in_collection
+from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
 
 
@@ -26,7 +26,7 @@ class HubnessByChance:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingHubness:
+class RankingHubness(Record):
     """Counts of how often the targets are found, in one ranking of the queries.
 
     Attributes
@@ -46,21 +46,6 @@ class RankingHubness:
     hubs: tuple[Hub, ...]
     chance: HubnessByChance
 
-    @classmethod
-    def from_json(cls, body: Json | None) -> Self | None:
-        """Read it. None if the ranking had no queries."""
-        if body is None:
-            return None
-        chance = body["chance"]
-        return cls(
-            queries=body["queries"],
-            skewness=body["skewness"],
-            top_hub_share=body["top_hub_share"],
-            antihub_share=body["antihub_share"],
-            hubs=tuple(Hub(hub["id"], hub["occurrence"], hub["share"]) for hub in body["hubs"]),
-            chance=HubnessByChance(chance["skewness"], chance["antihub_share"]),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Drift:
@@ -75,7 +60,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveHubness:
+class LiveHubness(Record):
     """Counts of how often the live queries find the targets.
 
     Attributes
@@ -98,23 +83,6 @@ class LiveHubness:
     collection: str
     version: str
     request_id: str | None = None
-
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer about the hubness of a collection."""
-        drift = body["drift"]
-        return cls(
-            k=body["k"],
-            window=body["window"],
-            seen=body["seen"],
-            served=RankingHubness.from_json(body["served"]),
-            corrected=RankingHubness.from_json(body["corrected"]),
-            raw=RankingHubness.from_json(body["raw"]),
-            drift=Drift(drift["drift"], drift["queries"], drift["advice"]) if drift else None,
-            collection=body["collection"],
-            version=body["version"],
-            request_id=request_id,
-        )
 
 
 class HubnessMethods:

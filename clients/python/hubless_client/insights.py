@@ -1,18 +1,18 @@
 """Occurrence of targets among bank queries, their projection, and the rights of a key."""
 
 from array import array
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
 from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.paths import ACCESS, in_collection, of_bank_query, text_of_id
+from hubless_client.records import Record, read
 from hubless_client.sending import ClientMethod
-from hubless_client.vectors import as_array
 
 
 @dataclass(frozen=True, slots=True)
-class AccessInfo:
+class AccessInfo(Record):
     """The rights of the client's key.
 
     Attributes
@@ -28,15 +28,9 @@ class AccessInfo:
     collections: tuple[str, ...] | None
     bank_queries: bool
 
-    @classmethod
-    def from_json(cls, body: Json, _request_id: str | None) -> Self:
-        """Read the answer."""
-        limit = body["collections"]
-        return cls(body["keys"], body["role"], None if limit is None else tuple(limit), body["bank_queries"])
-
 
 @dataclass(frozen=True, slots=True)
-class BankQuery:
+class BankQuery(Record):
     """One of the bank queries that a version stores.
 
     Attributes
@@ -51,14 +45,6 @@ class BankQuery:
     collection: str
     version: str
     request_id: str | None = None
-
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer."""
-        vector = as_array(body["vector"])
-        if vector is None:
-            raise TypeError("vector: expected numbers, got none")
-        return cls(body["number"], body["stored"], vector, body["collection"], body["version"], request_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +77,9 @@ class RankingOccurrence:
     hubs: tuple[HubOccurrence, ...]
 
     @classmethod
-    def from_json(cls, body: Json | None) -> Self | None:
-        """Read it. None if nobody counted."""
-        if body is None:
-            return None
-        return cls(
-            skewness=body["skewness"],
-            most=body["most"],
-            antihub_share=body["antihub_share"],
-            histogram={each["occurrence"]: each["targets"] for each in body["histogram"]},
-            hubs=tuple(HubOccurrence(hub["id"], hub["offset"], hub["raw"], hub["corrected"]) for hub in body["hubs"]),
-        )
+    def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
+        """Read it: the histogram comes as a list."""
+        return read(cls, {**body, "histogram": {each["occurrence"]: each["targets"] for each in body["histogram"]}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +102,7 @@ class NeverFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
+class Occurrence(Record):
     """Counts of how often bank queries find each target of a version as it was built.
 
     Attributes
@@ -148,24 +126,6 @@ class Occurrence:
     version: str
     request_id: str | None = None
 
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer."""
-        never, chance = body["never"], body["chance"]
-        return cls(
-            k=body["k"],
-            queries=body["queries"],
-            held_out=body["held_out"],
-            source=body["source"],
-            raw=RankingOccurrence.from_json(body["raw"]),
-            corrected=RankingOccurrence.from_json(body["corrected"]),
-            chance=chance and OccurrenceByChance(chance["skewness"], chance["most"], chance["antihub_share"]),
-            never=never and NeverFound(never["raw"], never["corrected"], never["both"], tuple(never["ids"])),
-            collection=body["collection"],
-            version=body["version"],
-            request_id=request_id,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -177,7 +137,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Record):
     """Stored bank queries that find a target among their first ten, raw and corrected."""
 
     id: str | int
@@ -187,15 +147,6 @@ class Findings:
     collection: str
     version: str
     request_id: str | None = None
-
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer."""
-        raw, corrected = (
-            tuple(Finding(each["query"], each["rank"], each["first"]) for each in body[ranking])
-            for ranking in ("raw", "corrected")
-        )
-        return cls(body["id"], body["queries"], raw, corrected, body["collection"], body["version"], request_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,19 +193,7 @@ class KeptScan:
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None) -> Self | None:
         """Read the answer. None if no scan was kept."""
-        scan = body["scan"]
-        if scan is None:
-            return None
-        names = [field.name for field in fields(KeptFinding)]
-        return cls(
-            version=scan["version"],
-            made=datetime.fromisoformat(scan["made"]),
-            queries=scan["queries"],
-            threshold=scan["threshold"],
-            alerts=scan["alerts"],
-            notes=tuple(scan["notes"]),
-            findings=tuple(KeptFinding(*(each[name] for name in names)) for each in scan["findings"]),
-        )
+        return None if body["scan"] is None else read(cls, body["scan"])
 
 
 @dataclass(frozen=True, slots=True)

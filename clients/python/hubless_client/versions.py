@@ -1,16 +1,17 @@
 """The versions of a collection."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
 from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.paths import in_collection, of_version
+from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
 
 
 @dataclass(frozen=True, slots=True)
-class VersionState:
+class VersionState(Record):
     """A version of a collection, and its state.
 
     Attributes
@@ -26,19 +27,7 @@ class VersionState:
     count: int | None
     current: bool
     state: str
-    detail: str | None
-
-    @classmethod
-    def from_json(cls, body: Json) -> Self:
-        """Read it."""
-        return cls(
-            version=body["version"],
-            created=body["created"] and datetime.fromisoformat(body["created"]),
-            count=body["count"],
-            current=body["current"],
-            state=body["state"],
-            detail=body.get("detail"),
-        )
+    detail: str | None = None
 
     @classmethod
     def list_from_json(cls, body: Json, _request_id: str | None) -> list[Self]:
@@ -47,7 +36,7 @@ class VersionState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionDetails:
+class VersionDetails(Record):
     """A stored version: its inputs, parameters and measurements.
 
     Attributes
@@ -79,14 +68,6 @@ class VersionDetails:
     inputs: dict[str, dict[str, Any]]
     request_id: str | None = None
 
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer about one version."""
-        known = {field.name: body[field.name] for field in fields(cls) if field.name != "request_id"}
-        known["created"] = datetime.fromisoformat(body["created"])
-        known |= {name: tuple(body[name]) for name in ("notes", "payload_columns")}
-        return cls(**known, request_id=request_id)
-
 
 @dataclass(frozen=True, slots=True)
 class ChangedField:
@@ -115,7 +96,7 @@ class ChangedAnswers:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionDiff:
+class VersionDiff(Record):
     """Differences between a version and an older one, `since`.
 
     Attributes
@@ -131,23 +112,6 @@ class VersionDiff:
     removed: ChangedIds
     canaries: tuple[ChangedAnswers, ...]
     request_id: str | None = None
-
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer about two versions."""
-        added, removed = (ChangedIds(body[side]["count"], tuple(body[side]["ids"])) for side in ("added", "removed"))
-        return cls(
-            version=body["version"],
-            since=body["since"],
-            collection=body["collection"],
-            fields=tuple(ChangedField(each["field"], each["before"], each["after"]) for each in body["fields"]),
-            added=added,
-            removed=removed,
-            canaries=tuple(
-                ChangedAnswers(tuple(each["before"]), tuple(each["after"]), each["kept"]) for each in body["canaries"]
-            ),
-            request_id=request_id,
-        )
 
 
 class VersionMethods:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from hubless_client.bodies import in_base64, in_json, listed
-from hubless_client.call import Call, Content, Json, Timeout
+from hubless_client.call import Call, Content, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection, of_point
+from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
 from hubless_client.vectors import MatrixLike, VectorLike, pack_many
 
@@ -16,7 +17,7 @@ INSERT = "insert"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Written(Record):
     """Result of storing points.
 
     Attributes
@@ -29,14 +30,9 @@ class Written:
     inserted: int
     updated: int
 
-    @classmethod
-    def from_json(cls, body: Json, _request_id: str | None) -> Self:
-        """Read it."""
-        return cls(seq=body["seq"], inserted=body["inserted"], updated=body["updated"])
-
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(Record):
     """Result of deleting points.
 
     Attributes
@@ -47,11 +43,6 @@ class Deleted:
 
     seq: int
     deleted: int
-
-    @classmethod
-    def from_json(cls, body: Json, _request_id: str | None) -> Self:
-        """Read it."""
-        return cls(seq=body["seq"], deleted=body["deleted"])
 
 
 class WriteMethods:
