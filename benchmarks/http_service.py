@@ -90,7 +90,7 @@ def hubless_service(catalog, kind, *, apart=False, **settings):
     start += "import typer; from hubless_service.command import serve; typer.run(serve)"
     command = ["-c", start, "--catalog", str(catalog), "--port", str(port)]
     base = f"http://127.0.0.1:{port}"
-    with process(f"{base}/readyz", command, drain_seconds=0, **settings) as pid:
+    with process(f"{base}/readyz", command, grace_seconds=0, **settings) as pid:
         yield Side(base + PATH.format(kind), pid)
 
 

@@ -52,7 +52,7 @@ MERGES, SINGLES, ASKED, MORE = 3, 1000, 2000, 0.12
 QUIET, POLL, BEGINS, PAUSE = 5.0, 0.1, 120.0, 0.5
 ALONE = {"merge_at": 0, "workers": 1, "default_timeout_ms": 60_000}
 """One process that never merges, and has time where others keep the processors busy."""
-SERVED = {"log_level": "warning", "hubness": "false", "verify": "never"}
+SERVED = {"log_level": "warning", "hubness": "false"}
 ARROW = "application/vnd.apache.arrow.stream"
 CLUSTERS, WIDTH, LEAN = 1000, 0.8, 0.7
 

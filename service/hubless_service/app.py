@@ -100,7 +100,7 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the contract."""
         if not self.openapi_schema:
-            self.openapi_schema = openapi.complete(super().openapi(), self.state.hubless.settings)
+            self.openapi_schema = openapi.complete(super().openapi())
         return self.openapi_schema
 
 

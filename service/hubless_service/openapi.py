@@ -12,7 +12,6 @@ from hubless_service.http.answers import ProblemAnswer
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
-from hubless_service.settings import Settings
 
 BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_media_type")
 """Why a body is refused, whatever it says."""
@@ -34,7 +33,6 @@ KEYS = [
     Security(HTTPBearer(scheme_name="bearer", description=_ABOUT, auto_error=False)),
     Security(APIKeyHeader(name="X-API-Key", scheme_name="header", description=_ABOUT, auto_error=False)),
 ]
-_LIMIT = "x-max"
 
 
 def about(
@@ -66,8 +64,8 @@ def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", fil
     return {"dependencies": [Depends(fields)], "openapi_extra": {"requestBody": {"content": content}}}
 
 
-def complete(document: Json, settings: Settings) -> Json:
-    """Add the components that FastAPI does not see, and put the values of settings in the place of their names."""
+def complete(document: Json) -> Json:
+    """Add the components that FastAPI does not see."""
     schemas = document["components"]["schemas"]
     schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(ProblemAnswer).json_schema()}
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which are never sent
@@ -78,19 +76,19 @@ def complete(document: Json, settings: Settings) -> Json:
     for operation in (operation for methods in document["paths"].values() for operation in methods.values()):
         if JSON in operation["responses"].get("422", {}).get("content", {}):
             del operation["responses"]["422"]
-    document["components"]["schemas"] = _plain(schemas, settings, {"title", "default"})
-    made: Json = _plain(document, settings, {"default"})
+    document["components"]["schemas"] = _plain(schemas, {"title", "default"})
+    made: Json = _plain(document, {"default"})
     return made
 
 
-def _plain(value: Any, settings: Settings, noise: set[str]) -> Any:
+def _plain(value: Any, noise: set[str]) -> Any:
     """Return a part of the document without generated titles and defaults that are null."""
     if isinstance(value, list):
-        return [_plain(item, settings, noise) for item in value]
+        return [_plain(item, noise) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        name.removeprefix("x-"): getattr(settings, item) if name.startswith(_LIMIT) else _plain(item, settings, noise)
+        name: _plain(item, noise)
         for name, item in value.items()
         if name not in noise or isinstance(item, dict) or (name == "default" and item is not None)
     }

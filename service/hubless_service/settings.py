@@ -1,7 +1,6 @@
 """The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
 import re
-from functools import cached_property
 from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -76,11 +75,7 @@ class Settings(BaseSettings):
     metrics_public: bool = Field(default=False, description="Answer /metrics without a key.")
     cors_origins: str | None = Field(default=None, description="Origins whose pages may ask from a browser; * is all.")
     console: bool = Field(default=True, description="Serve the page /console.")
-    verify: Literal["background", "first", "never"] = Field(
-        default="background", description="When hashes are compared: background, first or never."
-    )
     poll_seconds: float = Field(default=5, gt=0, description="Seconds between two looks at the catalog.")
-    max_limit: int = Field(default=1000, ge=1, description="Highest limit of a query or page; most ids in a request.")
     merge_at: int = Field(
         default=10_000,
         ge=0,
@@ -90,13 +85,9 @@ class Settings(BaseSettings):
     keep_versions: int = Field(
         default=5, ge=1, description="Newest versions that stay of a collection when the service makes one."
     )
-    max_batch: int = Field(default=1000, ge=1, description="Most queries in a batch.")
     max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")
     default_timeout_ms: int = Field(
         default=10_000, ge=1, le=60_000, description="Milliseconds to answer a request that gives no timeout_ms."
-    )
-    max_waiting: int = Field(
-        default=2000, ge=1, description="Queries that may wait for a search; while more wait, others get 429."
     )
     workers: int = Field(
         default=0, ge=0, description="Processes that serve the port; 0 is one a processor, as far as memory allows."
@@ -104,9 +95,6 @@ class Settings(BaseSettings):
     search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
     receive_seconds: float = Field(
         default=20, gt=0, description="Seconds for a client to send the head, or body, or take 64 KiB."
-    )
-    keep_alive_seconds: int = Field(
-        default=65, ge=0, description="Seconds until an idle connection closes. Set more than in your proxy."
     )
     encoders: dict[str, dict[str, Any]] = Field(
         default={}, description="JSON: by collection, fields that replace those of its encoder."
@@ -121,12 +109,12 @@ class Settings(BaseSettings):
     query_sample: Path | None = Field(
         default=None, description="Folder for a sample of the queries that people ask; without it none are kept."
     )
-    query_sample_days: float = Field(default=30, gt=0, le=3650, description="Days that a query stays in the sample.")
-    query_sample_texts: bool = Field(default=False, description="Keep the texts of queries, too.")
-    drain_seconds: float = Field(
-        default=2, ge=0, description="Seconds of answers after SIGTERM, while /readyz says 503."
+    grace_seconds: int = Field(
+        default=20,
+        ge=0,
+        description="Seconds to stop after SIGTERM: in the first tenth of them requests are taken, while /readyz says "
+        "503; then those that have begun are finished.",
     )
-    grace_seconds: int = Field(default=20, ge=0, description="Seconds after that to finish requests that have begun.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severe message to log; info logs requests."
     )
@@ -137,6 +125,12 @@ class Settings(BaseSettings):
 
     # limits that no variable changes, here as several rooms share them
     usual_limit: ClassVar[int] = 10
+    max_limit: ClassVar[int] = 1000
+    max_batch: ClassVar[int] = 1000
+    max_waiting: ClassVar[int] = 2000
+    keep_alive_seconds: ClassVar[int] = 620
+    """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
+    query_sample_days: ClassVar[int] = 30
     max_depth: ClassVar[int] = 5000
     max_write_points: ClassVar[int] = 1000
     max_added: ClassVar[int] = 50_000
@@ -157,16 +151,13 @@ class Settings(BaseSettings):
     encoder_threads: ClassVar[int] = 4
     hubness_compared: ClassVar[int] = 512
     max_connections: ClassVar[int] = 4096
-
-    @cached_property
-    def default_limit(self) -> int:
-        """Hits in an answer if the query gives no limit."""
-        return min(self.usual_limit, self.max_limit)
+    max_sampled: ClassVar[int] = min(SIZE, max_bank_queries)
+    """Live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
 
     @property
-    def max_sampled(self) -> int:
-        """Most live queries that a bank may wait for: as many as a query sample keeps, and as a bank may have."""
-        return min(SIZE, self.max_bank_queries)
+    def drain_seconds(self) -> float:
+        """Seconds after SIGTERM in which requests are still taken."""
+        return self.grace_seconds / 10
 
     @property
     def address(self) -> str | None:

@@ -25,7 +25,7 @@ from hubless_service.processes.shared import Shared
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
 from hubless_service.settings import KEYS, SECRETS, Settings, is_loopback
-from hubless_service.variables import misspelt
+from hubless_service.variables import gone, misspelt
 
 FAILED, WRONG_USAGE = 1, 2
 _PORT_SECONDS, _PORT_LOOK_SECONDS = 10.0, 0.05
@@ -36,6 +36,8 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
     """Serve until a signal ends it, with options of the command line beside the settings of the environment."""
     if wrong := unmet():
         _fail(wrong, FAILED)
+    if refused := gone(os.environ):
+        _fail(refused, WRONG_USAGE)
     try:
         settings = _settings(options)
         open_to_all = _is_open_to_all(settings)

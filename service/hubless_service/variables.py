@@ -7,9 +7,26 @@ from difflib import get_close_matches
 from hubless.search.engines.external import engine_names
 from hubless_service.settings import OTHERS, PREFIX, Settings
 
+GONE = {
+    "DRAIN_SECONDS": "HUBLESS_GRACE_SECONDS has them: a tenth of it",
+    "KEEP_ALIVE_SECONDS": "an idle connection stays for 620 seconds, longer than proxies keep theirs",
+    "MAX_BATCH": "a batch has at most 1,000 queries",
+    "MAX_LIMIT": "a query has at most 1,000 hits",
+    "MAX_WAITING": "at most 2,000 queries wait",
+    "QUERY_SAMPLE_DAYS": "a query stays in the sample for 30 days, or until you delete the file of its day",
+    "QUERY_SAMPLE_TEXTS": "the sample has no texts",
+    "VERIFY": "hashes are compared in the background; `hubless verify` compares them before a start",
+}
+"""Settings that were, and what holds in their place."""
 _NEAR, _VERY_NEAR = 0.6, 0.85
 # Kubernetes sets these for a service that is called hubless
 _OF_KUBERNETES = re.compile(r"(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_)\w*")
+
+
+def gone(names: Iterable[str]) -> str | None:
+    """Return why a variable is refused that was a setting once; None if there is no such variable."""
+    given = sorted(name for name in GONE if f"{PREFIX}{name}" in set(names))
+    return f"{PREFIX}{given[0]}: expected no such variable, as {GONE[given[0]]}" if given else None
 
 
 def misspelt(names: Iterable[str]) -> list[str]:

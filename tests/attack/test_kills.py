@@ -70,7 +70,7 @@ def test_port_of_a_killed_supervisor_is_taken_over_at_once_whatever_its_workers_
     with launched(photos, "--workers", 2) as young:  # its workers have just begun
         port = httpx.URL(young.url).port
         young.process.kill()
-        with served(photos, "--port", port, "--workers", 2, drain_seconds=60) as old:  # which would be a long wait
+        with served(photos, "--port", port, "--workers", 2, grace_seconds=600) as old:  # which would be a long wait
             ask(old, 10)
             workers = old.workers()
             old.process.kill()
@@ -96,7 +96,7 @@ def test_request_that_has_begun_is_answered_after_the_supervisor_was_killed(phot
 
 
 def test_supervisor_that_was_told_to_stop_and_is_killed_leaves_no_worker_that_drains(photos):
-    with served(photos, "--workers", 2, drain_seconds=600) as server:
+    with served(photos, "--workers", 2, grace_seconds=6000) as server:
         workers = server.workers()
         server.process.terminate()
         until(lambda: any("no new connections in 600 s" in line for line in server.log))

@@ -41,7 +41,7 @@ http {{
     upstream hubless {{
         server {upstream};
         keepalive 16;
-        keepalive_timeout 30s;  # shorter than HUBLESS_KEEP_ALIVE_SECONDS
+        keepalive_timeout 30s;  # shorter than the 620 s of hubless
     }}
     server {{
         listen 127.0.0.1:{port} ssl http2;

@@ -110,7 +110,8 @@ def test_secrets_and_settings_are_those_of_the_service():
 def test_pod_has_the_time_that_the_service_takes_to_end(tmp_path):
     given = {name.removeprefix("HUBLESS_").lower(): value for name, value in SETTINGS.items()}
     settings = Settings(catalog=tmp_path, **given)
-    least = settings.drain_seconds + settings.grace_seconds + MARGIN
+    _, seconds = container_of(SERVICE)["lifecycle"]["preStop"]["exec"]["command"]
+    least = int(seconds) + settings.grace_seconds + MARGIN
     assert SERVICE["spec"]["terminationGracePeriodSeconds"] >= least
 
 

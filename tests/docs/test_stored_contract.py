@@ -30,7 +30,7 @@ def test_contract_is_the_stored_one():
 
 def test_contract_is_the_same_whatever_the_environment_sets(monkeypatch):
     usual = contract()
-    monkeypatch.setenv("HUBLESS_MAX_LIMIT", "17")
+    monkeypatch.setenv("HUBLESS_MERGE_AT", "17")
     monkeypatch.setenv("HUBLESS_CATALOG", "/elsewhere")
     monkeypatch.setenv("HUBLESS_READ_KEYS", "reader-0123456789")
     assert contract() == usual

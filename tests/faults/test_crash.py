@@ -38,7 +38,7 @@ IDLE_SECONDS = 4.0, 12.0
 """The service looks every five whether enough queries were asked, and a fit takes two or three."""
 FLUSHED = {"merge_at": 10, "keep_versions": 100}
 """Of a trained index: after so few writes it is soon trained anew. All versions of a life of the servers stay."""
-SOON = {"poll_seconds": 0.05, "drain_seconds": 0, "default_timeout_ms": 60_000}
+SOON = {"poll_seconds": 0.05, "grace_seconds": 1, "default_timeout_ms": 60_000}
 
 
 class Changes:

@@ -12,7 +12,7 @@ from support.raw import LIVE, connect
 from support.server_process import launched, served
 
 QUERY = b"POST /v1/collections/words/query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
-SOON = {"drain_seconds": 0.02, "grace_seconds": 5}
+SOON = {"grace_seconds": 5}
 LONGEST = 0.6
 """Seconds after which a server is stopped at the latest: it has loaded by then."""
 
@@ -81,7 +81,7 @@ def test_all_searches_that_do_not_end_hold_up_the_end_no_longer_than_one(catalog
     body = b'{"vector": [' + b"1," * 23 + b"1]}"
     request = QUERY + str(len(body)).encode() + b"\r\n\r\n" + body
     threads = 12
-    together = {"search_threads": threads, "max_together": 1, "drain_seconds": 0, "grace_seconds": 0}
+    together = {"search_threads": threads, "max_together": 1, "grace_seconds": 0}
     with served(catalog, before=STUCK, **together) as server:
         connections = [connect(server.url) for _ in range(threads)]
         for connection in connections:
@@ -104,7 +104,7 @@ hubless.Catalog.versions = lambda *_: threading.Event().wait()
 
 def test_catalog_that_does_not_answer_does_not_hold_up_the_end(catalog):
     request = b"GET /v1/collections/words/versions HTTP/1.1\r\nHost: x\r\n\r\n"
-    stop = {"drain_seconds": 0, "grace_seconds": 0}
+    stop = {"grace_seconds": 0}
     with served(catalog, before=UNREACHABLE, **stop) as server, connect(server.url) as connection:
         connection.sendall(request)
         sleep(0.5)

@@ -14,14 +14,14 @@ from support.server_process import command_line, served
 import hubless
 
 WAITING = 6
-PATIENT = {"search_threads": 1, "max_waiting": 100_000, "default_timeout_ms": 60_000}
+PATIENT = {"search_threads": 1, "default_timeout_ms": 60_000}
 WORKERS = pytest.mark.parametrize("workers", [1, 2])
 
 
 async def queued(server):
     """An async client, and batches that are being searched or wait, so many that most of them wait."""
     client = httpx.AsyncClient(base_url=server.url, timeout=60)
-    tasks = [asyncio.create_task(client.post(busy.BATCH, **busy.batch(1000))) for _ in range(WAITING)]
+    tasks = [asyncio.create_task(client.post(busy.BATCH, **busy.batch(330))) for _ in range(WAITING)]
     while (await asyncio.to_thread(server.metrics)).get("hubless_waiting_queries", 0) < 1000:
         await asyncio.sleep(0.01)
     return client, tasks
@@ -39,7 +39,7 @@ def test_queued_work_is_finished_after_sigterm_while_readyz_says_503(busy_catalo
         await client.aclose()
         return ready, late, answers
 
-    with served(busy_catalog, "--workers", workers, drain_seconds=2, **PATIENT) as server:
+    with served(busy_catalog, "--workers", workers, **PATIENT) as server:
         ready, late, answers = asyncio.run(run(server))
         assert (ready.status_code, ready.json()["detail"]) == (503, "The server is about to stop.")
         assert late.status_code == 200
@@ -62,7 +62,7 @@ def test_second_sigterm_ends_it_at_once_with_work_in_the_queue(busy_catalog, wor
         return status, answers
 
     # without the second signal it would drain for longer than the test waits
-    with served(busy_catalog, "--workers", workers, drain_seconds=600, **PATIENT) as server:
+    with served(busy_catalog, "--workers", workers, grace_seconds=6000, **PATIENT) as server:
         pids = server.workers()
         status, answers = asyncio.run(run(server))
         assert status == -signal.SIGTERM

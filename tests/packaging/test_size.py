@@ -13,7 +13,7 @@ LIMITS = {
     "service": 76_000,
     "tests": 490_000,
     "words": 43_500,
-    "settings": 40,
+    "settings": 31,
     "knobs": 285,
     "options_of_a_command": 12,
     "entries": 18,

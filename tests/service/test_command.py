@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import hubless
 from hubless_service import needs
 from hubless_service.command import serve
+from hubless_service.variables import GONE
 
 
 def run(*arguments, **environment):
@@ -57,7 +58,11 @@ def test_catalog_that_was_not_given_is_told_in_a_line():
     [
         (["--port", "99999"], {}, "--port (HUBLESS_PORT): Input should be less than or equal to 65535, got 99999"),
         ([], {"HUBLESS_LOG_LEVEL": "loud"}, "HUBLESS_LOG_LEVEL: "),
-        ([], {"HUBLESS_MAX_LIMIT": "many"}, "HUBLESS_MAX_LIMIT: Input should be a valid integer"),
+        ([], {"HUBLESS_KEEP_VERSIONS": "many"}, "HUBLESS_KEEP_VERSIONS: Input should be a valid integer"),
+        *(
+            ([], {f"HUBLESS_{name}": "1"}, f"HUBLESS_{name}: expected no such variable, as {why}")
+            for name, why in GONE.items()
+        ),
         ([], {"HUBLESS_DEFAULT_TIMEOUT_MS": "70000"}, "Input should be less than or equal to 60000"),
         ([], {"HUBLESS_ENCODERS": "{secret"}, "HUBLESS_ENCODERS: expected a JSON object with collections as keys"),
         ([], {"HUBLESS_ENCODERS": '{"words": {"type": "secret"}}'}, "HUBLESS_ENCODERS, words.type: expected one of"),

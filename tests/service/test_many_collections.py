@@ -34,7 +34,7 @@ def catalog(tmp_path):
 def followed(catalog):
     """A shelf with all collections, and who looks at the catalog when that is asked for."""
     source, shelf, loaded = CatalogSource(catalog), Shelf(), threading.Event()
-    settings = Settings(catalog=catalog, poll_seconds=1000, verify="never")
+    settings = Settings(catalog=catalog, poll_seconds=1000)
     follower = CatalogFollower(source, shelf, settings, lambda: None)
     follower.start(loaded.set)
     loaded.wait()

@@ -21,7 +21,7 @@ from hubless_service.settings import Settings
 
 WORDS, QUERY = "/v1/collections/words", "/v1/collections/words/query"
 KEYS = {"read_keys": "r" * 16, "admin_keys": "a" * 16}
-SOON = {"drain_seconds": 0}
+SOON = {"grace_seconds": 1}
 
 
 @pytest.fixture
@@ -73,27 +73,17 @@ def of(sample):
     return read_sample(sample / "words")
 
 
-def test_vectors_and_texts_that_people_ask_are_kept_as_they_were_compared(run, sample, words):
+def test_what_people_ask_is_kept_as_it_was_compared_and_without_its_text(run, sample, words):
     asked = vectors(2)
-    with run(query_sample_texts=True) as url:
+    with run() as url:
         ask(url, {"vector": (4 * asked[0]).tolist()})
         ask_all(url, asked)
         ask(url, {"text": "amber"})
     queries = of(sample)
-    by_text = dict(zip(queries.texts, queries.vectors, strict=True))
     assert sorted(queries.counts.tolist()) == [1, 1, 2]
-    np.testing.assert_allclose(by_text["amber"], words.prepare(words.encode(["amber"]))[0], atol=1e-6)
-    found = queries.vectors[[text is None for text in queries.texts]]
-    assert np.allclose(np.sort(found @ asked.T, axis=1)[:, -1], 1, atol=1e-5)
-
-
-def test_texts_are_not_kept_unless_that_is_set_or_if_they_are_long(run, sample):
-    with run() as url:
-        ask(url, {"text": "amber"})
-    assert of(sample).texts == (None,)
-    with run(query_sample_texts=True) as url:
-        ask(url, {"text": "amber " * 200})
-    assert set(of(sample).texts) == {None}
+    wanted = np.concatenate([asked, words.prepare(words.encode(["amber"]))])
+    assert np.allclose(np.sort(queries.vectors @ wanted.T, axis=1)[:, -1], 1, atol=1e-5)
+    assert set(queries.texts) == {None}
 
 
 def test_queries_that_no_people_ask_are_not_kept(run, sample):
@@ -199,10 +189,10 @@ def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
 
 
 def test_days_follow_each_other_and_the_oldest_go(tmp_path, words):
-    made = sampling.QuerySampler(tmp_path / "sample", 6, texts=False)
+    made = sampling.QuerySampler(tmp_path / "sample", 6)
     day = 86_400
     for n in range(12):
-        made._answered.append(("words", "cosine", vectors(12)[n], "a", None))
+        made._answered.append(("words", "cosine", vectors(12)[n], "a"))
         made.look(n * day + 10)
     made.look(12 * day, last=True)
     files = sorted(path.name for path in (tmp_path / "sample" / "words").glob("*.parquet"))

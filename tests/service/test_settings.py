@@ -27,17 +27,17 @@ def test_catalog_is_the_only_setting_that_must_be_given(tmp_path):
 
 def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypatch, tmp_path):
     monkeypatch.setenv("HUBLESS_CATALOG", str(tmp_path))
-    monkeypatch.setenv("HUBLESS_MAX_LIMIT", "50")
-    monkeypatch.setenv("HUBLESS_VERIFY", "never")
-    settings = Settings(max_limit=60)
-    assert (settings.catalog, settings.max_limit, settings.verify) == (tmp_path, 60, "never")
+    monkeypatch.setenv("HUBLESS_KEEP_VERSIONS", "50")
+    monkeypatch.setenv("HUBLESS_LOG_LEVEL", "error")
+    settings = Settings(keep_versions=60)
+    assert (settings.catalog, settings.keep_versions, settings.log_level) == (tmp_path, 60, "error")
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("port", "http"),
-        ("max_limit", 0),
+        ("keep_versions", 0),
         ("search_threads", 0),
         ("log_level", "loud"),
         ("trusted_proxies", "127.0.0.1, *"),
@@ -47,10 +47,6 @@ def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypat
 def test_impossible_value_is_refused(tmp_path, name, value):
     with pytest.raises(ValidationError, match=name):
         Settings(catalog=tmp_path, **{name: value})
-
-
-def test_default_limit_is_no_more_than_the_maximum(tmp_path):
-    assert [Settings(catalog=tmp_path, max_limit=most).default_limit for most in (5, 50)] == [5, 10]
 
 
 def test_limits_hold_for_queries(serve, words, vector):
@@ -64,8 +60,6 @@ def test_limits_hold_for_queries(serve, words, vector):
         assert len(client.post(query, json={**body, "limit": 5}).json()["hits"]) == 5
         refused = client.post(query, json={**body, "limit": 6}).json()
         assert (refused["parameter"], refused["expected"]) == ("limit", "a whole number from 1 to 5")
-        documented = client.get("/openapi.json").json()["components"]["schemas"]["QueryRequest"]["properties"]["limit"]
-        assert documented["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 5}
         assert client.post(batch, json={"queries": [body] * 2}).status_code == 200
         refused = client.post(batch, json={"queries": [body] * 3}).json()
         assert (refused["code"], refused["expected"], refused["received"]) == ("invalid_input", "1 to 2 queries", "3")

@@ -65,18 +65,6 @@ def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged
     assert sorted(checked) == ["numbers", "words"]
 
 
-def test_what_is_verified_first_is_never_served_damaged(damaged, checked):
-    with serving_catalog(damaged, verify="first") as base_url:
-        assert state_of(base_url)["code"] == "bundle_damaged"
-    assert checked == []
-
-
-def test_what_is_never_verified_is_served_by_sizes_and_canaries(damaged, checked):
-    with serving_catalog(damaged, verify="never", poll_seconds=0.02) as base_url:
-        assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
-    assert checked == []
-
-
 def test_collection_that_comes_later_waits_for_its_hashes(damaged, tmp_path):
     later = damaged.joinpath("words").rename(tmp_path / "words")
     with serving_catalog(damaged, poll_seconds=0.02) as base_url:

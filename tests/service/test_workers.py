@@ -20,7 +20,7 @@ from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
-SOON = {"drain_seconds": 0.5}
+SOON = {"grace_seconds": 5}
 
 
 def ask(base_url):
@@ -151,7 +151,7 @@ def test_workers_that_all_end_before_one_answers_end_the_server(monkeypatch, cap
 
 
 def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_request(catalog):
-    settings = Settings(catalog=catalog, drain_seconds=600)
+    settings = Settings(catalog=catalog, grace_seconds=6000)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         app = create_app(settings, first=False)
         signals = Signals()

@@ -4,7 +4,7 @@ import numpy as np
 
 import hubless
 
-NAME, DIM, COUNT = "busy", 64, 60_000
+NAME, DIM, COUNT = "busy", 64, 180_000
 BATCH = f"/v1/collections/{NAME}/query/batch"
 QUERY = f"/v1/collections/{NAME}/query"
 _BINARY = {"content-type": "application/octet-stream"}
@@ -19,6 +19,6 @@ def build(catalog):
 
 
 def batch(rows):
-    """A request, for httpx, of some rows: 1,000 of them are 4 billion products."""
+    """A request, for httpx, of some rows: 300 of them are 3.5 billion products."""
     vectors = np.random.default_rng(5).normal(size=(rows, DIM)).astype("<f4")
     return {"content": vectors.tobytes(), "headers": _BINARY}

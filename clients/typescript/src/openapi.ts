@@ -132,7 +132,7 @@ export interface components {
          *     }
          */
         BatchRequest: {
-            /** @description At most HUBLESS_MAX_BATCH. */
+            /** @description At most 1,000. */
             queries: components["schemas"]["QueryRequest"][];
         };
         /** @description The first ten of a canary query, in both versions. */
@@ -557,7 +557,7 @@ export interface components {
             filter?: components["schemas"]["Filter"] | null;
             /** @description With collection: a stored target, to find more like it. */
             id?: components["schemas"]["StoredId"] | null;
-            /** @description Of the hits, at most HUBLESS_MAX_LIMIT; ask the search for 50. */
+            /** @description Of the hits, at most 1,000; ask the search for 50. */
             ids?: (number | string)[] | null;
             /** @description With collection: a picture, if its encoder takes pictures. */
             image?: string | null;
@@ -704,7 +704,7 @@ export interface components {
          *     }
          */
         PointsRequest: {
-            /** @description At most HUBLESS_MAX_LIMIT, of the type of the collection's ids. */
+            /** @description At most 1,000, of the type of the collection's ids. */
             ids: components["schemas"]["StoredId"][];
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
             min_seq?: number | null;
@@ -828,7 +828,7 @@ export interface components {
             relevant?: (number | string | (number | string)[] | null)[] | null;
             /** @description Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client counts for a tenth at most, so ten clients or more must ask. */
             sampled?: number | null;
-            /** @description For collections that have an encoder. At most HUBLESS_MAX_BATCH. */
+            /** @description For collections that have an encoder. At most 1,000. */
             texts?: string[] | null;
             /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */
             timeout_ms?: number | null;

@@ -146,7 +146,7 @@ class BatchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = about("At most HUBLESS_MAX_BATCH.")
+    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = about("At most 1,000.")
     _field: str = PrivateAttr("queries")
 
     @property
@@ -236,7 +236,7 @@ class PointsRequest(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
     ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = about(
-        "At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
+        "At most 1,000, of the type of the collection's ids."
     )
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
@@ -392,7 +392,7 @@ class PutBankRequest(BankOptions):
         "Lists of numbers, or base64 of little-endian float32. At most 50,000."
     )
     texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
-        "For collections that have an encoder. At most HUBLESS_MAX_BATCH.", alias="texts"
+        "For collections that have an encoder. At most 1,000.", alias="texts"
     )
     payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = maybe(
         "Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random.",

@@ -245,7 +245,7 @@ class ListToRerank(RequestModel):
     """A list of any search, or a query to a collection, whose hits are corrected by the collection itself."""
 
     ids: Annotated[list[int | str], Checked(_ids, _IDS)] | None = maybe(
-        "Of the hits, at most HUBLESS_MAX_LIMIT; ask the search for 50."
+        "Of the hits, at most 1,000; ask the search for 50."
     )
     scores: Annotated[list[float], Checked(_numbers, _SCORES)] | None = maybe("As many scores.")
     correction: Text | None = maybe("The name of a correction of scores; without it the scores stay as they are.")

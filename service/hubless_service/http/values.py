@@ -77,7 +77,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Several:
-    """Annotates a list of at least one item, as many as a setting allows. The annotated type says what an item is."""
+    """Annotates a list of one item or more, up to a limit of `Settings`. The annotated type says what an item is."""
 
     noun: str
     most: str
@@ -94,11 +94,11 @@ class Several:
         return core_schema.with_info_wrap_validator_function(read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
-        return {**handler(schema), "minItems": 1, "x-maxItems": self.most}
+        return {**handler(schema), "minItems": 1, "maxItems": getattr(Settings, self.most)}
 
 
 def whole(most: str, least: int = 1) -> Checked:
-    """A whole number, up to what a setting allows."""
+    """A whole number, up to a limit of `Settings`."""
 
     def read(value: Any, info: Info) -> int:
         highest: int = getattr(info.context.settings, most)
@@ -106,11 +106,11 @@ def whole(most: str, least: int = 1) -> Checked:
             raise InputError("", f"a whole number from {least} to {highest}", describe(value))
         return value
 
-    return Checked(read, {"type": "integer", "minimum": least, "x-maximum": most})
+    return Checked(read, {"type": "integer", "minimum": least, "maximum": getattr(Settings, most)})
 
 
 def text(most: str | int, expected: str = "a string") -> Checked:
-    """A string, as long as a setting allows, or of so many characters."""
+    """A string, as long as a limit of `Settings` allows, or of so many characters."""
 
     def read(value: Any, info: Info) -> str:
         longest: int = most if isinstance(most, int) else getattr(info.context.settings, most)
@@ -120,7 +120,8 @@ def text(most: str | int, expected: str = "a string") -> Checked:
             raise InputError("", f"at most {longest} characters", str(len(value)))
         return value
 
-    return Checked(read, {"type": "string", "maxLength" if isinstance(most, int) else "x-maxLength": most})
+    longest = most if isinstance(most, int) else getattr(Settings, most)
+    return Checked(read, {"type": "string", "maxLength": longest})
 
 
 def _share(value: Any, info: Info) -> float:

@@ -30,29 +30,25 @@ _MOST_NOTED = 10_000  # queries that wait for the thread; of more the oldest are
 class QuerySampler:
     """The queries that wait to be sampled, and what became of those before."""
 
-    def __init__(self, folder: Path, days: float, *, texts: bool) -> None:
+    def __init__(self, folder: Path, days: float) -> None:
         self._folder = folder
         self._days = days
-        self._texts = texts
         self._writer = SampleWriter(folder)
-        self._answered: deque[tuple[str, str, F32, str | bytes, str | None]] = deque(maxlen=_MOST_NOTED)
+        self._answered: deque[tuple[str, str, F32, str | bytes]] = deque(maxlen=_MOST_NOTED)
         self.summaries: dict[str, SampleSummary | None] = {}
         self.failures: dict[str, StorageError | None] = {}
         self._flushed = self._looked = 0.0
 
-    def note(
-        self, request: Request, collection: hubless.Collection, asked: Sequence[Query], vectors: Sequence[Query]
-    ) -> None:
+    def note(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> None:
         """Note the queries of a request that has been answered, but for those like a target and later pages."""
         if NO_SAMPLE in request.headers:
             return
         client, metric, basis = client_of(request), collection.manifest.metric, collection.parts.basis
-        for query, encoded in zip(asked, vectors, strict=True):
-            if isinstance(encoded.asked, np.ndarray) and "skip" not in query.options:
-                text = query.asked if self._texts and isinstance(query.asked, str) else None
-                plain = comparison(metric).plain(encoded.asked)
+        for query in queries:
+            if isinstance(query.asked, np.ndarray) and "skip" not in query.options:
+                plain = comparison(metric).plain(query.asked)
                 vector = plain[0].copy() if basis is None else basis.restored(plain)[0]
-                self._answered.append((collection.name, metric, vector, client, text))
+                self._answered.append((collection.name, metric, vector, client))
 
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""
@@ -64,8 +60,8 @@ class QuerySampler:
         """Take in the queries that were noted, write them if that is due, and remove old files. Fails never."""
         try:
             while self._answered:
-                name, metric, vector, client, text = self._answered.popleft()
-                self._writer.record(name, metric, vector, client, now, text)
+                name, metric, vector, client = self._answered.popleft()
+                self._writer.record(name, metric, vector, client, now)
             if last or now - self._flushed >= _FLUSH_SECONDS:
                 self._flushed = now
                 self._flush()

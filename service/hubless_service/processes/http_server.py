@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import ceil
 
 import uvicorn
 from fastapi import FastAPI
@@ -40,7 +41,7 @@ class HttpServer(uvicorn.Server):
             app,
             loop="uvloop",
             http=protocol_of(settings),
-            timeout_graceful_shutdown=settings.grace_seconds,
+            timeout_graceful_shutdown=ceil(settings.grace_seconds - settings.drain_seconds),
             log_config=None,  # ours, or none
             access_log=False,  # the middleware's line says more
             server_header=False,

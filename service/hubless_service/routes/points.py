@@ -89,7 +89,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
         held = await engine.latest(trace, held)
-    limit = call.service.settings.default_limit if body.limit is None else body.limit
+    limit = call.service.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
     work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
     found, following = await engine.run(trace, work, held)

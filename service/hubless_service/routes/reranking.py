@@ -53,7 +53,7 @@ async def rerank(call: Call, body: RerankRequest) -> Response:
     found = [await _found(call, body, each, f"lists[{place}].") for place, each in enumerate(body.lists)]
     started = perf_counter()
     weight = _VALUES * sum(len(each.ids) for each in found)
-    answer = await heavy.run(weight, lambda: _answer(body, found, call.service.settings.default_limit))
+    answer = await heavy.run(weight, lambda: _answer(body, found, call.service.settings.usual_limit))
     call.trace.add("rescore", perf_counter() - started)
     for each in body.lists:
         if each.correction is not None:
@@ -70,7 +70,7 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
     engine, settings = call.service.engine, call.service.settings
     engine.check_room(perf_counter(), call.trace.late, settings.default_timeout_ms / 1000)
     held = await readable_collection(call, each.collection)
-    given = {"limit": min(_USUAL_HITS, settings.max_limit), "timeout_ms": body.timeout_ms, **each.query}
+    given = {"limit": _USUAL_HITS, "timeout_ms": body.timeout_ms, **each.query}
     try:
         asked = read(QueryRequest, given, Subject(held, settings))
     except InputError as error:

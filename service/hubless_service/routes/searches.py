@@ -107,7 +107,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     if len(given) != 1:
         raise InputError(f"{where}vector", "one of vector, text, image and id", " and ".join(given) or "none of them")
     ((name, value),) = given.items()
-    limit = settings.default_limit if sent.limit is None else sent.limit
+    limit = settings.usual_limit if sent.limit is None else sent.limit
     deepest = max(settings.max_depth - limit, 0)
     if sent.skip and sent.skip > deepest:
         raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", str(sent.skip))

@@ -46,7 +46,6 @@ class CatalogFollower:
     def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
         self._source = source
         self._shelf = shelf
-        self._verify = settings.verify
         self._seconds = settings.poll_seconds
         self._prepare = prepare
         self._logs = LogFollower(source.written, shelf)
@@ -127,8 +126,7 @@ class CatalogFollower:
             self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else SECONDS, self._seconds))
 
     def _finish_loading(self) -> None:
-        if self._verify == "background":
-            self._openers.submit(self._check_hashes, self._shelf.served())
+        self._openers.submit(self._check_hashes, self._shelf.served())
         self._shelf.loading = False
         if self._shelf.empty:
             log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
@@ -267,7 +265,7 @@ class CatalogFollower:
     def _opened_once(self, name: str) -> Slot:
         started = perf_counter()
         # after the start an old version still answers, or nobody waits yet for a collection that is new
-        hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
+        hashes = not self._shelf.loading
         before = self._shelf.known(name).living
         known = None if before is None else before.base.parts
         collection, written = open_with_log(

@@ -1,4 +1,4 @@
-"""What the parts of a server tell: one object hears it, and knows whom it concerns."""
+"""Events of the parts of a server: one object hears of them, and knows whom they concern."""
 
 from typing import Protocol
 

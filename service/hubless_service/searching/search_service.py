@@ -74,9 +74,7 @@ class SearchService:
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self.sampling = (
-            QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
-            if settings.query_sample
-            else None
+            QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
         self.learning = ListSampler(self.scores)
         samplers: list[ListSampler | QuerySampler] = [self.learning]
@@ -204,7 +202,7 @@ class SearchService:
             encoded = await self._encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
         if self.sampling:
-            self.sampling.note(request, collection, queries, encoded)
+            self.sampling.note(request, collection, encoded)
         return found
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
