@@ -18,7 +18,7 @@ import numpy as np
 import hubless
 from benchmarks.gains import IMAGES, NAMES
 from benchmarks.real_sets import Set, hits, of_each, print_sets, trial
-from hubless.builder.inputs import fit_basis
+from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.recipe import Recipe
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial

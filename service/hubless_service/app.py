@@ -19,7 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless.kernels.pools import start_all
 from hubless_service import openapi
-from hubless_service.access.authentication import Attempts, Authenticate, KeyCheck
+from hubless_service.access.attempts import Attempts
+from hubless_service.access.authentication import Authenticate, KeyCheck
 from hubless_service.access.keys import Keys
 from hubless_service.gauges import ServedGauges
 from hubless_service.http import heavy, problems

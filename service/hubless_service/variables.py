@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from hubless.search.engines.external import engine_names
 from hubless_service.settings import OTHERS, PREFIX, Settings
 
-GONE = {
+NO_LONGER = {
     "DRAIN_SECONDS": "HUBLESS_GRACE_SECONDS has them: a tenth of it",
     "KEEP_ALIVE_SECONDS": "an idle connection stays for 620 seconds, longer than proxies keep theirs",
     "MAX_BATCH": "a batch has at most 1,000 queries",
@@ -25,8 +25,8 @@ _OF_KUBERNETES = re.compile(r"(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_)\w*")
 
 def gone(names: Iterable[str]) -> str | None:
     """Return why a variable is refused that was a setting once; None if there is no such variable."""
-    given = sorted(name for name in GONE if f"{PREFIX}{name}" in set(names))
-    return f"{PREFIX}{given[0]}: expected no such variable, as {GONE[given[0]]}" if given else None
+    given = sorted(name for name in NO_LONGER if f"{PREFIX}{name}" in set(names))
+    return f"{PREFIX}{given[0]}: expected no such variable, as {NO_LONGER[given[0]]}" if given else None
 
 
 def misspelt(names: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from support.hubs import unit
 from support.problems import with_hubs
 
 import hubless
-from hubless.builder.inputs import fit_basis
+from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.lifecycle import create
 from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS

@@ -13,7 +13,7 @@ from support.problems import centred, with_hubs
 from support.segments import unnamed
 
 import hubless
-from hubless.builder.inputs import Inputs
+from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.recipe import Recipe
 from hubless.corrections import CORRECTIONS, corrected_scores, folds
 from hubless.errors import DuplicateIds, InputError, UnknownField

@@ -9,7 +9,7 @@ import pytest
 from support.problems import normal, with_hubs
 
 import hubless
-from hubless.builder import inputs as reading
+from hubless.builder.inputs import readings as reading
 from hubless.knn import augment, fastscan
 from hubless.store.bundle import path_of
 from hubless.vectors.sources import ArrayVectors

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import hubless
 from hubless_service import needs
 from hubless_service.command import serve
-from hubless_service.variables import GONE
+from hubless_service.variables import NO_LONGER
 
 
 def run(*arguments, **environment):
@@ -61,7 +61,7 @@ def test_catalog_that_was_not_given_is_told_in_a_line():
         ([], {"HUBLESS_KEEP_VERSIONS": "many"}, "HUBLESS_KEEP_VERSIONS: Input should be a valid integer"),
         *(
             ([], {f"HUBLESS_{name}": "1"}, f"HUBLESS_{name}: expected no such variable, as {why}")
-            for name, why in GONE.items()
+            for name, why in NO_LONGER.items()
         ),
         ([], {"HUBLESS_DEFAULT_TIMEOUT_MS": "70000"}, "Input should be less than or equal to 60000"),
         ([], {"HUBLESS_ENCODERS": "{secret"}, "HUBLESS_ENCODERS: expected a JSON object with collections as keys"),

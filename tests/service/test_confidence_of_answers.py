@@ -8,7 +8,7 @@ from support.problems import with_hubs
 
 import hubless
 from hubless_client import Client, Query
-from hubless_service.observing.live import COMPARED, LiveConfidence
+from hubless_service.observing.certainty import COMPARED, LiveConfidence
 
 WORDS = "/v1/collections/words"
 OCTETS = {"content-type": "application/octet-stream"}

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from support.serving import serving_catalog
 
-from hubless_service.access.authentication import ADDRESSES, SECONDS, Attempts
+from hubless_service.access.attempts import ADDRESSES, SECONDS, Attempts
 
 READ = "reader-0123456789"
 MOST = 3

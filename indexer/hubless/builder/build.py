@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from hubless.builder.executors import LOCAL, executing
-from hubless.builder.inputs import Inputs, read_vectors
+from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.draft import drafting, follow
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.recipe import FAISS, Recipe, record_from

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs import Inputs, added_payload, held_payload, read_vectors
+from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.payloads import added_payload, held_payload
+from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version

@@ -11,15 +11,10 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
-from hubless.builder.inputs import (
-    BuildVectors,
-    Contents,
-    Grouping,
-    bank_groups_of,
-    checked_grouping,
-    column_prior,
-    read_source,
-)
+from hubless.builder.inputs.build_inputs import BuildVectors, Contents
+from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
+from hubless.builder.inputs.priors import column_prior
+from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.compaction import Rebuilt, needs_training
 from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune

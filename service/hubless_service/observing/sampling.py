@@ -13,7 +13,8 @@ from hubless.errors import StorageError
 from hubless.store.query_sample import SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import comparison
-from hubless_service.access.authentication import ACCESS, address_of
+from hubless_service.access.attempts import address_of
+from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import Access
 from hubless_service.http.requests import Query
 

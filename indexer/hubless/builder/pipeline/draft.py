@@ -16,7 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.builder.indexing import IndexOrder, IndexResult, Place, build_index, in_segments, segment_name
-from hubless.builder.inputs import Contents, fit_index_basis
+from hubless.builder.inputs.bases import fit_index_basis
+from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.written_files import segment_record, write_fit, write_query_time, write_segment
 from hubless.builder.recipe import FAISS, Recipe

@@ -17,7 +17,7 @@ from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
 from hubless.builder.banks.far_away import check_near
 from hubless.builder.banks.folds import folds_of
 from hubless.builder.indexing import ExactAnswers, IndexOrder
-from hubless.builder.inputs import BuildVectors
+from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import GIVEN, FittedCorrection, Gate

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
-from hubless.builder.inputs import InputStamps
+from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.recipe import Recipe, read_correction, record_from
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.source_files import (

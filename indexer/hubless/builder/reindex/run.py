@@ -16,15 +16,12 @@ from hubless.builder.banks.bank_checks import COVERED, hold_out, narrow_notes
 from hubless.builder.correct import Corrected, publish_changed
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
-from hubless.builder.inputs import (
-    BuildVectors,
-    Grouping,
-    checked_grouping,
-    column_prior,
-    fit_basis,
-    input_record,
-    read_source,
-)
+from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.file_records import input_record
+from hubless.builder.inputs.groupings import Grouping, checked_grouping
+from hubless.builder.inputs.priors import column_prior
+from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import CARRIED, TARGETS, NextTargets, carry_over, current_parts, measured_again
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.compaction import BEHIND, needs_training

@@ -1,0 +1,223 @@
+"""The inputs of a build as users give them, opened and checked against each other."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.builder.inputs.file_records import files_at, files_record
+from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
+from hubless.builder.inputs.payloads import write_payload
+from hubless.builder.inputs.priors import opened_prior
+from hubless.builder.inputs.stamps import InputStamps
+from hubless.builder.items import (
+    column_of_ids,
+    open_given,
+    open_targets,
+    without_bad_rows,
+)
+from hubless.corrections.grouped import GroupedVectors, group_names
+from hubless.corrections.prior import (
+    OWN_OFFSETS,
+    PRIOR,
+    PriorLike,
+    TargetPrior,
+)
+from hubless.corrections.traits import TargetTraits
+from hubless.encoders import Encoder, FolderModel, SentenceModel, load_encoder
+from hubless.errors import InputError
+from hubless.measures.confidence.calibration_pairs import calibrating_rows
+from hubless.measures.confidence.cut import Cut
+from hubless.measures.labels import KnownItems, Labels, known_queries
+from hubless.store import bundle
+from hubless.store.address import address_of
+from hubless.store.bundle import InputRecord
+from hubless.vectors.arrays import I64, check_dim, to_arrow
+from hubless.vectors.basis import Basis
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.ids import Ids, write_ids
+from hubless.vectors.npy import split_member
+from hubless.vectors.payload import (
+    Dataset,
+    PayloadLike,
+    PayloadTypes,
+    open_dataset,
+)
+from hubless.vectors.sources import (
+    VectorSource,
+    in_memory,
+    sample,
+)
+
+MOST_STANDING_IN = 1000
+"""So many targets at most stand in for queries where there is no bank."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The ids (n,), the payload (n,) rows and the encoder of a version."""
+
+    ids: pa.Array
+    payload: Dataset | None
+    payload_columns: list[str]
+    encoder: Encoder | None
+
+    @classmethod
+    def of_table(cls, ids: pa.Array, payload: pa.Table | None, encoder: Encoder | None) -> "Contents":
+        columns = [] if payload is None else payload.column_names
+        return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
+
+    def write(self, folder: Path) -> None:
+        write_ids(self.ids, folder / bundle.IDS)
+        if self.payload is not None:
+            write_payload(self.payload, self.payload_columns, folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """The inputs of a build as users give them: see `hubless.build`."""
+
+    targets: Vectors
+    query_bank: Vectors | None
+    target_bank: Vectors | None = None
+    live_queries: Vectors | None = None
+    ids: Ids | None = None
+    payload: PayloadLike | None = None
+    payload_schema: PayloadTypes | None = None
+    encoder: str | Path | Encoder | None = None
+    target_prior: PriorLike | None = None
+    offsets: PriorLike | None = None
+    fit_by: str | None = None
+    relevant: Labels | None = None
+    skip_bad_rows: bool = False
+
+    def __post_init__(self) -> None:
+        for name, given in self._files.items():
+            if isinstance(given, str | Path) and (address := address_of(given)) is not None:
+                raise InputError(name.replace("_", " "), "a file on this machine: copy it here first", address)
+
+    def seen(self) -> InputStamps:
+        return InputStamps(**self._files)
+
+    @property
+    def _files(self) -> dict[str, Any]:
+        others = ("payload_schema", "skip_bad_rows", "fit_by")
+        return {name: given for name, given in vars(self).items() if name not in others}
+
+    def open(self, metric: str) -> "tuple[BuildVectors, Contents]":
+        """Open all inputs, check them against each other, and leave bad rows out if that is asked for."""
+        given = {
+            name: open_given(getattr(self, name), name.replace("_", " "), metric, skip_bad_rows=self.skip_bad_rows)
+            for name in ("query_bank", "target_bank", "live_queries")
+            if getattr(self, name) is not None
+        }
+        items = open_targets(
+            self.targets, self.ids, self.payload, self.payload_schema, metric=metric, skip_bad_rows=self.skip_bad_rows
+        )
+        count, dim = items.vectors.shape
+        for each in given.values():
+            check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
+        encoder = load_encoder(Path(self.encoder), dim) if isinstance(self.encoder, str | Path) else self.encoder
+        if isinstance(encoder, SentenceModel | FolderModel):
+            encoder.check()  # not an endpoint, whose key may be set only where the collection is served
+        if encoder is not None:
+            check_dim(encoder.dim, dim, "encoder", items.vectors.name)
+        prior, column = None, None
+        for numbers, kind in ((self.target_prior, PRIOR), (self.offsets, OWN_OFFSETS)):
+            if numbers is not None:
+                prior, column = opened_prior(numbers, items, kind)
+        items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
+        relevant = None
+        if self.relevant is not None:
+            if self.query_bank is None:
+                raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
+            relevant = calibrating_rows(self.relevant, KnownItems(count, items.ids), known_queries(given["query_bank"]))
+        kept: dict[str, I64 | None] = {}
+        if self.skip_bad_rows:
+            items, kept["targets"] = without_bad_rows(items, metric)
+            for name, each in given.items():
+                given[name], kept[name] = without_bad_rows(each, metric)
+            if prior is not None and (rows := kept["targets"]) is not None:
+                prior = prior.taken(rows)
+            relevant = _labels_left(relevant, kept.get("query_bank"), kept["targets"])
+        grouping = None
+        if self.fit_by is not None:
+            of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
+            grouping = checked_grouping(self.fit_by, of_targets, bank_groups_of(given["query_bank"], self.fit_by))
+        if self.query_bank is None:  # some of the targets choose and check the index
+            given["query_bank"] = as_items(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank")
+        given["targets"] = items
+        paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
+        paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
+        paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
+        vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
+        return (
+            BuildVectors(
+                **vectors,
+                target_prior=prior,
+                prior_column=column,
+                grouping=grouping,
+                bank_given=self.query_bank is not None,
+                records={
+                    name: files_record(files_at(split_member(at)[0]))
+                    for name, at in paths.items()
+                    if isinstance(at, str | Path)
+                },
+                relevant=relevant,
+                files={name: each.files for name, each in given.items() if each.files},
+            ),
+            Contents(items.ids, items.payload, list(items.payload_columns), encoder),
+        )
+
+
+def _labels_left(
+    relevant: list[I64 | None] | None, queries: I64 | None, targets: I64 | None
+) -> list[I64 | None] | None:
+    """Return the right targets of the queries that are left, by their rows among the targets that are left."""
+    if relevant is None:
+        return None
+    if queries is not None:
+        relevant = [relevant[query] for query in queries]
+    if targets is not None:
+        kept = [None if rows is None else rows[np.isin(rows, targets)] for rows in relevant]
+        relevant = [None if rows is None else np.searchsorted(targets, rows) for rows in kept]
+    return relevant
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildVectors:
+    """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
+
+    Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
+    `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
+    calibration of `calibrated` is kept.
+    """
+
+    targets: VectorSource
+    query_bank: VectorSource
+    target_bank: VectorSource | None = None
+    live_queries: VectorSource | None = None
+    target_prior: TargetPrior | None = None
+    prior_column: str | None = None
+    grouping: Grouping | None = None
+    basis: Basis | None = None
+    records: dict[str, InputRecord] = field(default_factory=dict)
+    bank_given: bool = True
+    relevant: list[I64 | None] | None = None
+    calibrated: Cut | None = None
+    files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+
+    @property
+    def traits(self) -> TargetTraits:
+        """The traits of the targets: their prior, or their groups."""
+        prior, grouping = self.target_prior, self.grouping
+        return TargetTraits(None if prior is None else prior.values, None if grouping is None else grouping.of_targets)
+
+    @property
+    def bank_with_groups(self) -> VectorSource:
+        """The query bank, with the group of each query if there are groups."""
+        if self.grouping is None:
+            return self.query_bank
+        return GroupedVectors(in_memory(self.query_bank), self.query_bank.name, self.grouping.of_queries)

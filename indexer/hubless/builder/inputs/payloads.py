@@ -1,0 +1,80 @@
+"""Payload of a build: written batch by batch, held, and checked where it is added."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hubless.builder.items import (
+    reading_payload,
+)
+from hubless.errors import InputError, UnknownField, names_of
+from hubless.store import bundle
+from hubless.vectors.free_payload import free_table, is_free
+from hubless.vectors.payload import (
+    Dataset,
+    Payload,
+    PayloadLike,
+    as_payload,
+)
+from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
+
+
+def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
+    """Write payload as an Arrow file, which can be mapped."""
+    with reading_payload():
+        schema, batches = _stored_batches(payload, columns)
+        with pa.OSFile(str(folder / bundle.PAYLOAD), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+
+
+def held_payload(payload: Dataset, columns: list[str]) -> Payload:
+    """Payload in memory, with the types that it would be stored with. Raises `InputError` as `write_payload`."""
+    with reading_payload():
+        schema, batches = _stored_batches(payload, columns)
+        return Payload(pa.Table.from_batches(batches, schema))
+
+
+def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: int) -> pa.Table | None:
+    """Rows to add to a payload of this schema, in its columns. What is not given is null."""
+    if schema is None:
+        if payload is not None:
+            raise InputError("payload", "none, as the index has no payload", "a payload")
+        return None
+    if is_free(schema):
+        rows = [{}] * count if payload is None else _objects(payload)
+        if len(rows) != count:
+            raise InputError("payload", f"{count} rows, one a vector", f"{len(rows)} rows")
+        return free_table(rows)
+    if payload is None:
+        return pa.table([pa.nulls(count, field.type) for field in schema], schema)
+    opened = as_payload(payload)
+    columns = list(opened.schema.names)
+    for name in columns:
+        if name not in schema.names:
+            raise UnknownField("payload", f"one of the columns {names_of(schema.names)}", name)
+    table = held_payload(opened, columns).table()
+    if len(table) != count:
+        raise InputError("payload", f"{count} rows, one a vector", f"{len(table)} rows")
+    with reading_payload():
+        arrays = [
+            table[each.name].cast(each.type) if each.name in columns else pa.nulls(count, each.type) for each in schema
+        ]
+        added = pa.table(arrays, schema)
+        for batch in added.to_batches():  # in the zones of the columns, which may differ from those given
+            check_values(batch)
+        return added
+
+
+def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
+    rows: Sequence[Mapping[str, Any]]
+    rows = payload if isinstance(payload, list | tuple) else as_payload(payload).to_table().to_pylist()
+    return rows
+
+
+def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    scanner = payload.scanner(columns=columns)
+    schema = payload_schema(scanner.projected_schema)
+    return schema, (stored_rows(batch, schema) for batch in scanner.to_batches())

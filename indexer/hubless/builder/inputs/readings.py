@@ -1,0 +1,122 @@
+"""Vectors of a build, read once: hashed and normalised on the way. What is no array goes to a file that is mapped."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from hubless.builder.executors import SHARED
+from hubless.builder.inputs.bases import fit_basis
+from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.file_records import files_record
+from hubless.builder.recipe import Recipe
+from hubless.errors import InputError
+from hubless.kernels import sharding
+from hubless.store.bundle import InputRecord
+from hubless.vectors.arrays import F32
+from hubless.vectors.bad_rows import with_count
+from hubless.vectors.basis import Basis
+from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison, side_of
+from hubless.vectors.sources import (
+    ArrayVectors,
+    HeldVectors,
+    SharedVectors,
+    VectorSource,
+    block_rows,
+    under_metric,
+)
+
+
+def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
+    """Read all vectors, each input once. Temporary files go to the disk of `folder`."""
+    basis = fit_basis(recipe, given.targets, given.query_bank, given.target_bank)
+    read: dict[str, Any] = {}
+    records: dict[str, InputRecord] = {}
+    for name in ("targets", "query_bank", "target_bank", "live_queries"):
+        if (source := getattr(given, name)) is not None:
+            # a bank is kept in the state of most corrections, so there is memory for it
+            held, files = name == "query_bank", given.files.get(name)
+            read[name], records[name] = read_source(
+                source, recipe.metric, side_of(name), folder, held=held, files=files, basis=basis
+            )
+    if not given.bank_given:
+        records.pop("query_bank")
+    return replace(given, **read, basis=basis, records={**records, **given.records})
+
+
+def read_source(
+    source: VectorSource,
+    metric: str,
+    side: ComparedSide,
+    folder: Path | None,
+    *,
+    held: bool,
+    files: Sequence[Path] | None = None,
+    basis: Basis | None = None,
+) -> tuple[VectorSource, InputRecord]:
+    """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
+    count, dim = source.shape
+    if basis is not None and dim == basis.kept:  # reduced already
+        basis = None
+    digest = hashlib.sha256()
+    made = comparison(metric)
+    checked = _checked(source, metric, digest.update if files is None else None, side)
+    rows = (each if basis is None else basis.reduced(each) for _, each in checked)
+    read: VectorSource
+    if basis is None and isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
+        for _ in rows:
+            pass
+        read = under_metric(source, metric, side) if made.lifted or not made.takes_zero else source
+    elif held and not sharding.current():
+        read = HeldVectors(np.concatenate(list(rows)), source.name)
+    else:
+        read = in_file(rows, (count, made.width(dim) if basis is None else basis.kept), folder, source.name)
+    if files is not None:
+        return read, files_record(files)
+    return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
+
+
+def checked_blocks(
+    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None = None
+) -> Iterator[F32]:
+    """Yield the rows of a source as given, block by block, once they are checked under a metric.
+
+    `told` is called with the bytes of each block. An error about a row says how many are like it.
+    """
+    yield from (given for given, _ in _checked(source, metric, told))
+
+
+def _checked(
+    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None, side: ComparedSide = OF_TARGETS
+) -> Iterator[tuple[F32, F32]]:
+    """Yield all rows as given, and under the metric."""
+    start = 0
+    try:
+        for block in source.blocks(block_rows(source.shape[1])):
+            if told is not None:
+                told(block.data)
+            yield block, comparison(metric).compared(block, source.name, start, side)
+            start += len(block)
+    except InputError as error:
+        raise with_count(error, source, metric) from error
+
+
+def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None, name: str) -> VectorSource:
+    """Return checked blocks of rows (n, d) in a temporary file, which has a name only if an executor has to open it."""
+    if sharding.current() and folder is not None:
+        with tempfile.NamedTemporaryFile(dir=folder / SHARED, delete=False) as shared:
+            _write(rows, shared)
+        return SharedVectors(Path(shared.name).resolve(), shape[1], 0, shape[0], name)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        _write(rows, file)
+        return HeldVectors(np.asarray(np.memmap(file, np.float32, "r", shape=shape)), name)
+
+
+def _write(rows: Iterable[F32], file: IO[bytes]) -> None:
+    for block in rows:  # written, not stored by way of a map: a full disk would kill the process
+        file.write(block.data)
+    file.flush()

@@ -1,0 +1,54 @@
+"""The files of the inputs, watched: a build reads what it has checked."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hubless.errors import HublessError, InputError
+from hubless.vectors.files import SHARDS
+from hubless.vectors.listing import ending_of
+from hubless.vectors.npy import split_member
+
+_Stamp = tuple[int, int, int, int]
+_READ = (*SHARDS, ".json")
+"""Endings of the files in a folder that a build reads: shards of vectors, and an encoder."""
+
+
+class InputStamps:
+    """The files and folders among some inputs, as they were when this was made, before anything was read."""
+
+    def __init__(self, **inputs: object) -> None:
+        self._paths = {name: split_member(given)[0] for name, given in inputs.items() if isinstance(given, str | Path)}
+        self._stamps = {name: _stamps(path) for name, path in self._paths.items()}
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Raise `InputError` if a file has changed by the end of the block, also in place of an error of the block."""
+        try:
+            yield
+        except (HublessError, OSError) as error:
+            self._check(error)
+            raise
+        self._check()
+
+    def _check(self, error: Exception | None = None) -> None:
+        for name, path in self._paths.items():
+            now, before = _stamps(path), self._stamps[name]
+            for file in sorted({*before, *now}):
+                if now.get(file) != before.get(file):
+                    what = f"{name.replace('_', ' ')} ({file.name})"
+                    got = "one that was changed" if file in now else "one that is gone"
+                    raise InputError(what, "a file that stays as it is while it is read", got) from error
+
+
+def _stamps(path: Path) -> dict[Path, _Stamp]:
+    """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
+    found, files = dict[Path, _Stamp](), [path]
+    with suppress(OSError):  # the reader says it better
+        if path.is_dir():
+            files = [each for each in path.iterdir() if ending_of(each) in _READ]
+    for file in files:
+        with suppress(OSError):  # one that goes after it was listed hides no other
+            stat = file.stat()
+            found[file] = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return found

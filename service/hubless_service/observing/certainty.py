@@ -1,0 +1,69 @@
+"""Confidence of live answers: how sure they are, how many a threshold leaves out, and whether that moves."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hubless.vectors.arrays import F64
+
+log = logging.getLogger("hubless.live")
+
+COMPARED, FEWEST_ANSWERS = 512, 50
+"""Answers that are compared with as many of the first ones, and the fewest for which a drift is given."""
+_CHANCE_BORDER = 2.576
+"""Standard errors that chance exceeds in 1 % of cases."""
+_STALE = 3.0
+
+
+class Certainty(NamedTuple):
+    """The mean confidence of the last answers, the share of them that a threshold left out, and how far both moved."""
+
+    confidence: float
+    unanswered_share: float
+    drift: float | None  # 0 is not at all, 1 what chance exceeds in 1 % of cases; None for too few answers
+
+
+class LiveConfidence:
+    """The confidence of live answers of one version. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._first: list[tuple[float, bool]] = []
+        self._last: deque[tuple[float, bool]] = deque(maxlen=COMPARED)
+        self._lock = threading.Lock()
+        self._is_stale = False
+
+    def observe(self, answers: Sequence[tuple[float, bool]]) -> None:
+        """Keep the confidence of answers, and whether each was sent."""
+        with self._lock:
+            more = COMPARED - len(self._first)
+            self._first.extend(answers[:more])
+            self._last.extend(answers[more:])
+
+    def figures(self) -> Certainty | None:
+        """Return how sure the last answers were; None before any."""
+        with self._lock:
+            first, last = np.array(self._first, np.float64), np.array(self._last, np.float64)
+        if not len(first):
+            return None
+        confidence, answered = (last if len(last) >= FEWEST_ANSWERS else first).mean(axis=0).tolist()
+        return Certainty(confidence, 1 - answered, _drift(first, last) if len(last) >= FEWEST_ANSWERS else None)
+
+    def look(self, collection: str) -> None:
+        """Log when answers have become more or less sure than they were, and when they are as before."""
+        found = self.figures()
+        stale = found is not None and found.drift is not None and found.drift > _STALE
+        if found is not None and stale != self._is_stale:
+            self._is_stale = stale
+            told = 'collection "%s": answers are %s sure as at first: confidence is %.2f, and %.0f %% are left out'
+            level, as_sure = (logging.WARNING, "not as") if stale else (logging.INFO, "again as")
+            log.log(level, told, collection, as_sure, found.confidence, 100 * found.unanswered_share)
+
+
+def _drift(first: F64, last: F64) -> float:
+    apart = np.abs(first.mean(axis=0) - last.mean(axis=0))
+    error = np.sqrt(first.var(axis=0) / len(first) + last.var(axis=0) / len(last))
+    return float((apart / np.maximum(error, 1e-6)).max()) / _CHANCE_BORDER
