@@ -94,9 +94,3 @@ def test_a_job_names_its_executor(tmp_path):
     made = ((tmp_path / "catalog", outcome), (tmp_path / "other", other))
     one, two = (hubless.open(catalog, jobs.NAME, version=each.manifest.version).offsets for catalog, each in made)
     np.testing.assert_allclose(one, two, atol=1e-6)
-
-
-def test_executors_do_not_compute_on_a_device(tmp_path):
-    targets, bank, _ = work.vectors()
-    with pytest.raises(InputError, match="executor: expected local with device cuda"):
-        hubless.build(tmp_path, "all", targets, bank, executor="ray", device="cuda")

@@ -13,7 +13,6 @@ from hubless.builder.recipe import FAISS, Recipe, record_from
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import InputError
-from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
@@ -52,7 +51,6 @@ def build(
     dims: int | str | None = None,
     keep_full: bool = False,
     seed: int = 0,
-    device: str = CPU,
     executor: str = LOCAL,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
@@ -104,7 +102,6 @@ def build(
     keep_full : only the index has `dims` dimensions. It finds candidates, and whole vectors beside it rank them, with
         offsets that are fitted on whole vectors. For faiss only
     seed : for the choice of held-out bank queries and the training of the index
-    device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     executor : makes the passes over all targets: "local"; "ray" or "ray://HOST:PORT", a cluster that sees the catalog
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
@@ -135,7 +132,7 @@ def build(
         strength = float(strength)
         if live_queries is not None:
             raise InputError("strength", "none beside live queries, which choose it", strength)
-    with progress_bars(progress) as steps, on_device(device), working(catalog, collection) as work:
+    with progress_bars(progress) as steps, working(catalog, collection) as work:
         seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
         given = record_from(Inputs, arguments)

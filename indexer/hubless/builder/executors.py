@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hubless.errors import ExecutorFailed, InputError, how_to_install, one_line
-from hubless.kernels.devices import CPU
 from hubless.kernels.sharding import Task, on_executor
 from hubless.kernels.threads import cores
 from hubless.store.durable import make_folder
@@ -38,7 +37,7 @@ _T = TypeVar("_T")
 @contextmanager
 def executing(executor: str, folder: Path) -> Iterator[None]:
     """Let passes over shared vectors run on an executor inside the block, with a folder that all its machines see."""
-    check_executor(executor, CPU)
+    check_executor(executor)
     if executor == LOCAL:
         yield
         return
@@ -50,12 +49,10 @@ def executing(executor: str, folder: Path) -> Iterator[None]:
             shutil.rmtree(folder / SHARED, ignore_errors=True)
 
 
-def check_executor(executor: str, device: str) -> str:
-    """Return the executor, or raise `InputError` if there is none of this name, or it has no such device."""
+def check_executor(executor: str) -> str:
+    """Return the executor, or raise `InputError` if there is none of this name."""
     if not re.fullmatch(_KNOWN, executor):
         raise InputError("executor", NAMES, repr(executor))
-    if executor != LOCAL and device != CPU:
-        raise InputError("executor", f"{LOCAL} with device {device}; others compute with device {CPU}", executor)
     return executor
 
 

@@ -22,7 +22,6 @@ from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
 from hubless.forks import in_each_process
-from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.confidence.calibration_pairs import MOST_PAIRS, LabelledPairs, calibrating_rows
 from hubless.measures.labels import KnownItems, Labels, known_queries
@@ -68,7 +67,6 @@ class Index(Collection):
         dims: int | str | None = None,
         keep_full: bool = False,
         seed: int = 0,
-        device: str = CPU,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
         self._recipe = record_from(Recipe, locals())
@@ -132,7 +130,7 @@ class Index(Collection):
         given = record_from(Inputs, locals())
         recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
         seen = given.seen()
-        with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
+        with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():
                 opened, held = given.open(recipe.metric)
                 rows = None
@@ -255,9 +253,7 @@ class Index(Collection):
                 if row is not None:
                     raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
         transaction.add(self.seq, write, self.parts.targets.next_rank(self.seq))
-        with on_device(self._recipe.device):
-            written = transaction.collection().parts
-        self._become(written)
+        self._become(transaction.collection().parts)
 
     def save(self, catalog: str | Path, name: str, *, progress: Progressing = False) -> Manifest:
         """Save as a new version of a collection, and make it the current one, as `hubless.build` does.

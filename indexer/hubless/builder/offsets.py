@@ -14,7 +14,6 @@ from hubless.corrections import folds, is_given
 from hubless.corrections.prior import PriorLike, as_prior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction
 from hubless.errors import InputError
-from hubless.kernels.devices import CPU, on_device
 from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim
@@ -34,7 +33,6 @@ def offsets(
     correction: str = "auto",
     parameters: Mapping[str, Any] | None = None,
     target_bank: Vectors | None = None,
-    device: str = CPU,
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
 ) -> F32:
@@ -50,7 +48,7 @@ def offsets(
     query_bank : (b, d) example queries
     metric : "cosine" compares directions, "dot" takes lengths into account, "euclidean" takes distances; to be given
     correction : a name in `hubless.CORRECTIONS` that folds into offsets
-    parameters, target_bank, device, bank_of_targets, target_prior : as for `hubless.build`
+    parameters, target_bank, bank_of_targets, target_prior : as for `hubless.build`
     """
     known = check_metric(metric)
     if is_given(correction):
@@ -66,9 +64,8 @@ def offsets(
     check_near(all_targets, known)
     prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
     checked = check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
-    with on_device(device):
-        fitted = fit_correction(method, checked.once, all_targets, extra, prior)
-        found = fitted.offsets(all_targets)
+    fitted = fit_correction(method, checked.once, all_targets, extra, prior)
+    found = fitted.offsets(all_targets)
     return augment.centre(found if prior is None else (found + prior_offsets(fitted, prior.values)).astype(np.float32))
 
 

@@ -16,7 +16,6 @@ from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import PriorLike, taking_prior
 from hubless.errors import InputError, one_line
 from hubless.forks import cached_property
-from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import AUTO, RECALL
 from hubless.search.engines.external import engine as external_engine
@@ -50,7 +49,6 @@ class Recipe:
     dims: int | str | None = None
     keep_full: bool = False
     seed: int = 0
-    device: str = CPU
     executor: str = LOCAL
     offsets: PriorLike | None = None
 
@@ -80,7 +78,7 @@ class Recipe:
             raise InputError("dims", f"none, as distances of metric {self.metric} need all dimensions", self.dims)
         if self.keep_full and self.dims is None:
             raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
-        check_executor(self.executor, self.device)
+        check_executor(self.executor)
         given = (self.parameters or {}).items()
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given}
         object.__setattr__(self, "parameters", plain)

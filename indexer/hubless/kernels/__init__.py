@@ -1,1 +1,1 @@
-"""Block products that are reduced at once, and what spreads them over cores, devices and machines."""
+"""Block products that are reduced at once, and what spreads them over cores and machines."""

@@ -18,7 +18,6 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.kernels import devices
 from hubless.kernels.banks import Part, shared
 from hubless.kernels.pools import kernel_pool
 from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
@@ -67,7 +66,7 @@ def coupled_sums(
 
     Without weights w they are ones. Equal inputs give equal bytes on the same number of cores.
     """
-    if devices.current() or is_sharded(bank):
+    if is_sharded(bank):
         over_bank = log_sum_exp(bank, targets, temperature, potentials)
     else:
         (found,) = coupled([Pass(bank, targets, temperature, potentials, weights)])

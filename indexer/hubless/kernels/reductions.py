@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.kernels import devices
 from hubless.kernels.banks import shared
 from hubless.kernels.sharding import each_shard, is_sharded, over_shards
 from hubless.kernels.streaming import TARGET_ROWS, NewReduction, parts, stream, stream_each
@@ -45,8 +44,6 @@ def log_sum_exp(
 
 def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advance: Advance = no_progress) -> list[F64]:
     """Return `log_sum_exp` for each softmax, (n,). Banks that are the same, or parts of one, share its products."""
-    if device := devices.current():
-        return [device.log_sum_exp(bank, targets, τ, potentials, advance) for bank, τ, potentials in softmaxes]
     if is_sharded(targets):
         of_shards = over_shards(targets, partial(log_sum_exp_each, softmaxes), advance=advance)
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
@@ -131,9 +128,6 @@ def top_k_mean_each(
     banks: Sequence[VectorSource], targets: VectorSource, depths: Sequence[int], advance: Advance = no_progress
 ) -> list[F64]:
     """Return `top_k_mean` over each bank with its k. Banks that are parts of one bank share its products."""
-    if device := devices.current():
-        largest = [device.top_k(bank, targets, k, advance) for bank, k in zip(banks, depths, strict=True)]
-        return [each.mean(axis=1, dtype=np.float64) for each in largest]
     if is_sharded(targets):
         of_shards = over_shards(targets, partial(top_k_mean_each, banks, depths=depths), advance=advance)
         return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
@@ -142,8 +136,6 @@ def top_k_mean_each(
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
     """Return the k largest similarities q·t over the bank, for each target: (n, k) in any order; b ≥ k."""
-    if device := devices.current():
-        return device.top_k(bank, targets, k, advance)
     if is_sharded(targets):
         return np.concatenate(over_shards(targets, partial(top_k_similarities, bank, k=k), advance=advance))
     (result,) = stream(bank, targets, lambda rows: _TopK(rows, k), advance=advance)

@@ -1,14 +1,13 @@
 """Similarities of bank and targets for repeated log-sum-exps over both sides, as Sinkhorn needs them.
 
 A small matrix is kept as exponentials if float32 holds them: then a log-sum-exp is a matrix-vector product. Any other
-matrix, and all on a torch device, are computed anew in each pass.
+matrix is computed anew in each pass.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.kernels import devices
 from hubless.kernels.coupling import coupled_sums
 from hubless.kernels.reductions import MOST_SPREAD, STRIP_SIZE, log_sum_exp
 from hubless.kernels.streaming import BANK_ROWS
@@ -30,7 +29,7 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target; `over_targets`, LSE_j(q_i·t_j/τ + c_j) for each
     bank query; and `step`, both: r = `over_targets`(c), and `over_bank`(log u − r), with weights u (b,) or without.
     """
-    if devices.current() or 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
+    if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
     matrix = _products(bank, targets)
     of_bank = matrix.max(axis=1)

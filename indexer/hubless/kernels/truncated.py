@@ -10,7 +10,6 @@ Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The cons
 
 import numpy as np
 
-from hubless.kernels import devices
 from hubless.kernels.coupling import LEAST_SHARE, Entries, Fitting, Pass, coupled_sums
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
@@ -41,14 +40,10 @@ def steps_over_all(
     A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = log(u_i/b) − LSE_j(S_ij/τ + c_j), with the weights w
     (n,) of the targets and u (b,) of the bank queries, each relative to its mean. The first of a pass is
     exact and costs a product; the others, on the entries that it leaves, cost next to nothing. If there are too many
-    entries, there are no others. On a device all steps are exact, at two products each.
+    entries, there are no others.
     """
     wanted = np.log(query_weights * targets.shape[0] / bank.shape[0])
     steps, entries = 0, min(MOST_A_TARGET, MOST_ENTRIES / targets.shape[0])
-    if devices.current():
-        while steps < most:
-            potentials, steps = _exact_step(bank, targets, temperature, potentials, weights, wanted), steps + 1
-        return potentials, steps
     for _ in range(MOST_PASSES):
         above = LEAST_ENTRY if most - steps > 1 else None
         found = yield Pass(bank, targets, temperature, potentials, weights, above, entries)

@@ -15,7 +15,7 @@ from hubless.vectors.sources import ArrayVectors
 _SAMPLE = 64
 _K = 10
 _OFFSET_TOLERANCE = 1e-3
-"""Stored vectors may be rounded to float16, and the device of the fit may have rounded in its own way."""
+"""Stored vectors may be rounded to float16, and another processor may have rounded the fit in its own way."""
 
 
 def sample_of(count: int) -> I64:

@@ -23,7 +23,6 @@ from hubless.builder.executors import NAMES, check_executor
 from hubless.corrections import folds, is_given
 from hubless.databases.addresses import parse_address
 from hubless.errors import InputError, StorageError, one_line, storage_errors
-from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
 from hubless.store.names import check_name
 from hubless.vectors.comparing import Metric
@@ -164,10 +163,9 @@ class Retention(_Section):
 class ExecutorChoice(_Section):
     """The executor of the work."""
 
-    type: Annotated[str, AfterValidator(lambda name: check_executor(name, CPU))] = Field(
+    type: Annotated[str, AfterValidator(check_executor)] = Field(
         default="local", description=f"Makes the passes over all targets: {NAMES}."
     )
-    device: str = Field(default="cpu", description="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
 
 
 def _listed(given: Any) -> Any:

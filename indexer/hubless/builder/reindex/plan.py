@@ -159,7 +159,7 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
     if job.correction.tuned is not None:
         name, parameters = read_correction(folder / job.correction.tuned)
     named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
-    recipe = record_from(Recipe, {**vars(job), **vars(job.index), "device": job.executor.device, **named})
+    recipe = record_from(Recipe, {**vars(job), **vars(job.index), **named})
     recipe.check_inputs(job.query_bank, job.target_prior, job.fit_by, job.target_bank)
     return recipe
 
@@ -239,7 +239,6 @@ def _key(
         "index": index,
         "payload": job.payload_schema,
         "skip_bad_rows": job.skip_bad_rows,
-        "device": job.executor.device,
         "sharded": job.executor.type != LOCAL,
         "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],
     }

@@ -39,7 +39,6 @@ from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
-from hubless.kernels.devices import on_device
 from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
 from hubless.search.collection import Collection
@@ -190,7 +189,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
         foreseen = gates_of_rows(plan, before)
         if not all(each.passed for each in foreseen):
             return Outcome(plan, gates=foreseen)
-        with executing(plan.recipe.executor, staged.folder), on_device(plan.recipe.device):
+        with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
                 encoder = None if before is None else before.encoder
                 if job.encoder is not None:
