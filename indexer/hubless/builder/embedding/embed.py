@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.embedding.embed_folder import BANK, SKIPPED_FILE, TARGETS, THUMBNAILS, EmbedFolder, Part
+from hubless.builder.embedding.embed_folder import BANK, SKIPPED_FILE, TARGETS, THUMBNAILS, EmbeddedPart, EmbedFolder
 from hubless.builder.embedding.embed_sources import (
     FILES,
     PICTURES,
@@ -131,8 +131,8 @@ class _Embedding:
         self._beside = TextsBeside(source.base)
         self._columns = [] if source.payload is None else source.payload.column_names
 
-    def part(self, items: range, pool: ThreadPoolExecutor, advance: Callable[[int], None]) -> Part:
-        made = Part()
+    def part(self, items: range, pool: ThreadPoolExecutor, advance: Callable[[int], None]) -> EmbeddedPart:
+        made = EmbeddedPart()
         for group in self._groups(items, pool):
             good = {number: read for number, read in group.items() if isinstance(read, _Read)}
             encoded = dict(zip(good, each_encoded(self._encode, [read.taken for read in good.values()]), strict=True))

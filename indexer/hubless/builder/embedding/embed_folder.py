@@ -24,7 +24,7 @@ _DONE, _LOCK = "progress", ".lock"
 
 
 @dataclass
-class Part:
+class EmbeddedPart:
     """Results of a part: rows of payload and their vectors, texts of the bank and theirs, and what was skipped."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -81,7 +81,7 @@ class EmbedFolder:
         parts = {start // PART: range(start, min(start + PART, count)) for start in range(0, count, PART)}
         return {number: items for number, items in parts.items() if not self._mark(number).exists()}
 
-    def write(self, number: int, part: Part) -> None:
+    def write(self, number: int, part: EmbeddedPart) -> None:
         """Write a part. Its mark comes last, so a part without a mark is made again."""
         self._shard(TARGETS, number, part.rows, part.vectors)
         self._shard(BANK, number, part.texts, part.text_vectors)

@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
-from hubless.builder.inputs.payloads import write_payload
-from hubless.builder.inputs.priors import opened_prior
-from hubless.builder.inputs.stamps import InputStamps
-from hubless.builder.items import (
+from hubless.builder.inputs.items import (
     column_of_ids,
     open_given,
     open_targets,
     without_bad_rows,
 )
+from hubless.builder.inputs.payloads import write_payload
+from hubless.builder.inputs.priors import opened_prior
+from hubless.builder.inputs.stamps import InputStamps
 from hubless.corrections.grouped import GroupedVectors, group_names
 from hubless.corrections.prior import (
     OWN_OFFSETS,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from hubless.builder.items import (
+from hubless.builder.inputs.items import (
     reading_payload,
 )
 from hubless.corrections.grouped import Names, group_names, rows_by_group

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.builder.items import (
+from hubless.builder.inputs.items import (
     reading_payload,
 )
 from hubless.errors import InputError, UnknownField, names_of

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.items import (
+from hubless.builder.inputs.items import (
     reading_payload,
 )
-from hubless.builder.numbers_by_id import numbers_by_id
+from hubless.builder.inputs.numbers_by_id import numbers_by_id
 from hubless.corrections.prior import (
     PRIOR,
     NumberOfTarget,

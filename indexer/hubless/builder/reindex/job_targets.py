@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from hubless.builder.banks.thinning import ThinnedQueries, thin
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.groupings import bank_groups_of
+from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
-from hubless.builder.items import open_given, without_bad_rows
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges

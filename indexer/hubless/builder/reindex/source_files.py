@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hubless.builder.inputs.items import column_of_ids, open_targets, payload_rows, reading_payload, without_bad_rows
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
-from hubless.builder.items import column_of_ids, open_targets, payload_rows, reading_payload, without_bad_rows
 from hubless.builder.reindex.job_file import ReindexJob, TargetFiles
 from hubless.databases.addresses import is_database, shown
 from hubless.databases.spool import copied_rows

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.builder.banks.far_away import check_near
-from hubless.builder.items import open_targets
+from hubless.builder.inputs.items import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
 from hubless.corrections.prior import (
     OWN_OFFSETS,
