@@ -54,9 +54,11 @@ def query_weights(
     weighed = few if sampled else bank
     alike, done = np.empty(weighed.shape[0]), 0
     for block in weighed.blocks(BLOCK):
-        same = rise(_roots(block @ columns - offsets, sharp) @ known.T, OTHER, SAME)
+        here = slice(done, done + len(block))
+        roots = known[here] if len(known) == len(alike) else _roots(block @ columns - offsets, sharp)
+        same = rise(roots @ known.T, OTHER, SAME)
         same *= rise(turned(plain(block), mean) @ others.T, OTHER, SAME)
-        alike[done : done + len(block)] = same.sum(axis=1)
+        alike[here] = same.sum(axis=1)
         done += len(block)
     alike[slice(None) if sampled else compared] -= 1  # itself
     weights: F64 = 1 / (1 + (count - 1) / max(len(compared) - 1, 1) * np.maximum(alike, 0))
