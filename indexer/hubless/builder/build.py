@@ -9,7 +9,7 @@ from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.draft import drafting, follow
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.recipe import FAISS, Recipe, record_from
+from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import InputError
@@ -123,9 +123,22 @@ def build(
     replace_writes : the targets have all that was written to the collection; writes are refused otherwise
     progress : show progress bars; None does if standard error is a terminal
     """
-    arguments = locals()
-    recipe = record_from(Recipe, arguments)
-    arguments["offsets"] = recipe.offsets
+    recipe = Recipe(
+        metric=metric,
+        correction=correction,
+        parameters=parameters or {},
+        engine=engine,
+        index=index,
+        recall=recall,
+        memory=memory,
+        latency=latency,
+        shard_targets=shard_targets,
+        dims=dims,
+        keep_full=keep_full,
+        seed=seed,
+        executor=executor,
+        offsets=offsets,
+    )
     recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
@@ -135,7 +148,21 @@ def build(
     with progress_bars(progress) as steps, working(catalog, collection) as work:
         seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
-        given = record_from(Inputs, arguments)
+        given = Inputs(
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            payload_schema=payload_schema,
+            encoder=encoder,
+            target_prior=target_prior,
+            offsets=recipe.offsets,
+            fit_by=fit_by,
+            relevant=relevant,
+            skip_bad_rows=skip_bad_rows,
+        )
         seen = given.seen()
         with seen.unchanged():
             opened, contents = given.open(recipe.metric)

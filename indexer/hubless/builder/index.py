@@ -17,7 +17,7 @@ from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
 from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
-from hubless.builder.recipe import Recipe, StoredRecipe, record_from
+from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, DuplicateIds, InputError
@@ -37,7 +37,7 @@ from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
-from hubless.vectors.comparing import OF_TARGETS, Metric
+from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
@@ -69,7 +69,18 @@ class Index(Collection):
         seed: int = 0,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
-        self._recipe = record_from(Recipe, locals())
+        self._recipe = Recipe(
+            metric=check_metric(metric),
+            correction=correction,
+            parameters=parameters or {},
+            index=index,
+            recall=recall,
+            memory=memory,
+            latency=latency,
+            dims=dims,
+            keep_full=keep_full,
+            seed=seed,
+        )
         self.filter_cache = filter_cache
         self._whole: Collection | None = None  # what was fitted or opened, before writes
         self._other_fit = False  # whether the stored fit is not what this has
@@ -127,7 +138,21 @@ class Index(Collection):
         if offsets is None:
             offsets = self._recipe.offsets
         recipe = self._recipe = replace(self._recipe.in_process(), offsets=offsets)
-        given = record_from(Inputs, locals())
+        given = Inputs(
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            payload_schema=payload_schema,
+            encoder=encoder,
+            target_prior=target_prior,
+            offsets=offsets,
+            fit_by=fit_by,
+            relevant=relevant,
+            skip_bad_rows=skip_bad_rows,
+        )
         recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
