@@ -1,5 +1,6 @@
 """Pictures, texts and source files become vectors, payload and a query bank that a build takes as they are."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ from hubless.builder.embedding import embed as embedding
 from hubless.builder.embedding import embed_folder
 from hubless.builder.embedding.texts_beside import words_of_name
 from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused
+from hubless.vectors.readers import pictures
 
 NAMES = list(COLOURS)
 
@@ -350,6 +352,15 @@ def test_what_is_wrong_is_named_before_anything_is_encoded(tmp_path, photos, pai
         hubless.embed(source, encoder, tmp_path / "out", **given)
 
 
+def test_without_pillow_it_says_so_before_the_first_picture(tmp_path, photos, pair, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(pictures, "find_spec", lambda name: None if name == "PIL" else find(name))
+    with pytest.raises(InputError, match=r"the extra pictures: pip install 'hubless\[pictures\]', got no Pillow"):
+        hubless.embed(photos, pair, tmp_path / "out")
+    with pytest.raises(InputError, match="encoder, type: expected the extra pictures"):
+        load_pair(tmp_path / "pair").check_pictures()
+
+
 def test_command_says_what_it_wrote_and_how_to_build(tmp_path, photos, pair):
     command = [sys.executable, "-m", "hubless", "embed", "photos", "--encoder", "pair.toml", "--output", "out"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
@@ -357,8 +368,9 @@ def test_command_says_what_it_wrote_and_how_to_build(tmp_path, photos, pair):
         "12 vectors of 12 dimensions: out/targets",
         "2 skipped, each with its reason: out/skipped.jsonl",
         "12 example queries: out/bank",
-        "Build it:  hubless build --catalog catalog --collection NAME --targets out/targets --query-bank out/bank "
+        "Build it:   hubless build --catalog catalog --collection NAME --targets out/targets --query-bank out/bank "
         "--encoder pair.toml",
+        "Look at it: hubless serve --catalog catalog --pictures photos",
     ]
     again = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert json.loads(again)["targets"] == str(Path("out/targets"))

@@ -52,4 +52,6 @@ def embed_command(
         typer.echo(f"No query bank: {made.why_no_bank}")
     bank = ["--correction", "none"] if made.bank is None else ["--query-bank", str(made.bank)]
     words = ["--targets", str(made.targets), *bank, "--encoder", str(encoder)]
-    typer.echo(f"Build it:  hubless build --catalog catalog --collection NAME {shlex.join(words)}")
+    typer.echo(f"Build it:   hubless build --catalog catalog --collection NAME {shlex.join(words)}")
+    if source.is_dir() and made.bank is not None:
+        typer.echo(f"Look at it: hubless serve {shlex.join(['--catalog', 'catalog', '--pictures', str(source)])}")

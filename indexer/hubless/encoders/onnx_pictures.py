@@ -10,7 +10,7 @@ from hubless.encoders.onnx_files import load_graph
 from hubless.encoders.preprocessing import read_preprocessing
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import read_picture
+from hubless.vectors.readers.pictures import check_pillow, read_picture
 
 POOLED = ("text_embeds", "image_embeds", "sentence_embedding", "pooler_output")
 """Outputs with one vector a text or picture, the best first; without them, the first output."""
@@ -23,6 +23,7 @@ class PictureGraph:
     """A graph and its preprocessing in memory. Several threads may run it at once."""
 
     def __init__(self, file: Path, folder: Path, threads: int | None, *, normalise: bool) -> None:
+        check_pillow("encoder, type")
         self._preprocessing = read_preprocessing(file.parent, folder)
         self._session = load_graph(file, threads)
         self._normalise = normalise

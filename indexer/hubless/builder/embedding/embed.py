@@ -25,7 +25,7 @@ from hubless.encoders import DescribedEncoder, Encoder, FolderModel, for_picture
 from hubless.errors import HublessError, InputError, NoEncoder, TextRefused, UnknownWords, one_line
 from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import picture_facts, thumbnail_of
+from hubless.vectors.readers.pictures import check_pillow, picture_facts, thumbnail_of
 
 READ_AHEAD = 32
 """Items that are read ahead and encoded together."""
@@ -253,7 +253,8 @@ def each_encoded(encode: Callable[[Sequence[Any]], F32], inputs: Sequence[Any]) 
 
 def _opened(given: str | Path | Encoder, kind: str) -> Encoder:
     """Return an encoder that can encode the kind here; of a model in a folder, the model says its dimensions."""
-    pictures = kind == PICTURES
+    if pictures := kind == PICTURES:
+        check_pillow()
     loaded = _loaded(given, pictures=pictures) if isinstance(given, str | Path) else given
     if pictures:
         for_pictures(loaded).check_pictures()

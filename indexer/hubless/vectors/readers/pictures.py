@@ -1,6 +1,7 @@
 """Pictures: JPEG, PNG, WebP and the first frame of a GIF. Pillow is an extra, and is imported when the first comes."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +24,12 @@ _OF_WINDOWS = (0x9C9B, 0x9C9F, 0x9C9C)
 _OF_IPTC = ((2, 5), (2, 105), (2, 120))
 """Title, headline and caption."""
 _EXPECTED = "a picture as JPEG, PNG, WebP or GIF"
+
+
+def check_pillow(parameter: str = "picture") -> None:
+    """Raise `InputError` that says what to install if pictures cannot be read here."""
+    if find_spec("PIL") is None:
+        raise _no_pillow(parameter)
 
 
 def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int | None = None) -> "Image":
