@@ -21,7 +21,7 @@ from hubless.vectors.files import open_items
 from hubless.vectors.sources import ChangedVectors
 
 _BLOCK = 1024
-NAMED = 60
+_NAMED = 60
 ANSWERS_SHOWN = 10
 """Answers that a terminal shows; a file takes all."""
 _SIDES = ("", "raw", "offset", "corrected", "offset", "was")
@@ -194,7 +194,7 @@ def _switched(answer: dict[str, Any]) -> str:
 def _named(hit: dict[str, Any]) -> str:
     values = dict.fromkeys([str(hit["id"]), *map(str, filter(None, (hit.get("payload") or {}).values()))])
     text = " ".join(" ".join(values).split())
-    return text if len(text) <= NAMED else f"{text[: NAMED - 1]}…"
+    return text if len(text) <= _NAMED else f"{text[: _NAMED - 1]}…"
 
 
 def _rank(value: int | None) -> str:

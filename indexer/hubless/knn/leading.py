@@ -18,7 +18,7 @@ CODES = 64
 """Fewest codes, as far as there are directions."""
 LEAST_DIRECTIONS = 2 * CODES
 """Up to this number none is left out."""
-LEAST_SHARE = {4: 0.9, 2: 0.8, 1: 1.0}
+_LEAST_SHARE = {4: 0.9, 2: 0.8, 1: 1.0}
 """Share of the variance that the leading half must hold, by directions a code. The fewer these are, the more the rest
 gains in precision. Real embeddings of 512 dimensions hold 0.94 to 0.97; no structure 0.5."""
 SMALLEST_VARIANCE = 1e-9
@@ -51,7 +51,7 @@ def leading_directions(sample: F32, columns: Columns) -> tuple[faiss.LinearTrans
     for kept in (max(dim // 2, min(dim, LEAST_DIRECTIONS)), dim):
         group = _directions_a_code(kept)
         kept -= kept % group
-        if variances[:kept].sum() >= LEAST_SHARE[group] * variances.sum():
+        if variances[:kept].sum() >= _LEAST_SHARE[group] * variances.sum():
             break
     matrix = np.zeros((kept + group * (1 + lifted), sample.shape[1]), np.float32)
     matrix[:kept, :dim] = directions.T[::-1][balanced_order(variances[:kept], group)]

@@ -22,7 +22,7 @@ ELSEWHERE = 0.95
 """AUC from which on live queries and bank are two clouds."""
 LONG = 0.9
 """Share of the targets that are shorter than the most found ones, from which on length decides."""
-MOST_FOUND = 10
+_MOST_FOUND = 10
 _LENGTHS = "wrong-metric"
 
 
@@ -73,7 +73,7 @@ def find_symptoms_of_targets(targets: VectorSource, metric: str, found: I64, see
     symptoms = _of_vectors("target", metric, once, 1 - len(once) / len(items), SAME_TARGETS, "repeat others")
     if metric == "dot" and found.sum():
         lengths = np.linalg.norm(items, axis=1)
-        top = targets.take(np.argsort(-found, kind="stable")[:MOST_FOUND])
+        top = targets.take(np.argsort(-found, kind="stable")[:_MOST_FOUND])
         if np.mean(np.median(np.linalg.norm(top, axis=1)) > lengths) > LONG and np.ptp(lengths) > lengths.mean() / 10:
             sentence = "The targets found most are the longest vectors. Is cosine the metric of the model?"
             symptoms.append(Symptom(_LENGTHS, sentence))
