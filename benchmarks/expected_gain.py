@@ -30,7 +30,7 @@ from benchmarks.real_sets import Set, cut, hits, open_set, trial
 from benchmarks.wrong_banks import nearest_fifth, one_topic
 from hubless.builder.banks.bank_checks import LOW_COVERAGE
 from hubless.corrections import CORRECTIONS
-from hubless.lab.cross_fit import ABOVE, BELOW, DEPTH, PER_MOVED, SLOPE, Signs, held_out_rankings, signs
+from hubless.lab.cross_fit import ABOVE, BELOW, CROSS_FIT_DEPTH, PER_MOVED, SLOPE, Signs, held_out_rankings, signs
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial, open_pairs
 from hubless.measures.coverage import coverage
@@ -111,7 +111,11 @@ def banks(bank: F32, seed: int) -> Iterator[tuple[str, F32]]:
 def seen(given: Trial, bank: F32, seed: int) -> Signs:
     """The signs that `diagnose` reads off a bank."""
     held = held_out_rankings(
-        CORRECTIONS["auto"](), ArrayVectors(bank, "bank"), ArrayVectors(given.targets, "targets"), DEPTH, seed=seed
+        CORRECTIONS["auto"](),
+        ArrayVectors(bank, "bank"),
+        ArrayVectors(given.targets, "targets"),
+        CROSS_FIT_DEPTH,
+        seed=seed,
     )
     return signs(held, len(given.targets))
 

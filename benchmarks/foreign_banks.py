@@ -27,7 +27,7 @@ from benchmarks.wrong_banks import ROUNDS, nearest_fifth, one_topic
 from hubless.kernels.reductions import rankings
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial
-from hubless.measures.evenness import FULL, STRENGTHS, ChosenStrength, most_even
+from hubless.measures.evenness import FULL_STRENGTH, STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 
@@ -101,7 +101,7 @@ def measured(given: Trial, seed: int) -> dict[str, Any]:
     return {
         "live": count,
         "chosen": chosen.strength,
-        "full": 100 * float(right[FULL] - right[0.0]),
+        "full": 100 * float(right[FULL_STRENGTH] - right[0.0]),
         "by_live": 100 * float(right[chosen.strength] - right[0.0]),
     }
 

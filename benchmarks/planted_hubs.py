@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections import correction
 from hubless.kernels.reductions import top_k
-from hubless.lab.experiments.trials import read_vectors
+from hubless.lab.experiments.trials import read_side
 from hubless.lab.gallery import open_gallery
 from hubless.lab.scan.scanning import scan
 from hubless.vectors.arrays import F32, F64, I64
@@ -216,9 +216,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = []
     for folder in given.folders:
-        queries, targets = (
-            read_vectors(folder / f"{name}.npy", name, side_of(name)) for name in ("queries", "targets")
-        )
+        queries, targets = (read_side(folder / f"{name}.npy", name, side_of(name)) for name in ("queries", "targets"))
         for kind in KINDS:
             rows += [measure(folder.resolve().name, queries, targets, kind, seed) for seed in range(given.draws)]
     for by in ("kind", "set"):

@@ -21,7 +21,7 @@ import numpy as np
 from hubless import measures
 from hubless.errors import InputError
 from hubless.lab.experiments.methods import Method, as_methods, grid_methods
-from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_side, strict_trial
 from hubless.lab.experiments.tune import tune
 from hubless.measures import paired_difference
 from hubless.vectors.arrays import F32
@@ -48,7 +48,7 @@ def open_set(folder: Path) -> Set:
     """Read a folder."""
     pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
     bank = folder / "bank.npy"
-    return Set(folder.resolve().name, pairs, read_vectors(bank, "query bank", OF_QUERIES) if bank.is_file() else None)
+    return Set(folder.resolve().name, pairs, read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None)
 
 
 def trial(data: Set, size: int | None, seed: int) -> Trial | None:

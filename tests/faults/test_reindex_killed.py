@@ -14,7 +14,7 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
 
     folder = tmp_path / "job"
     jobs.write(folder, correction={"name": "sn"})
-    monkeypatch.setattr(checkpoints, "SHARD_ROWS", 16)
+    monkeypatch.setattr(checkpoints, "KEPT_ROWS", 16)
     kept, worked = checkpoints.Checkpoints.arrays, []
 
     class Killed(BaseException):
@@ -46,7 +46,7 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
     offsets = hubless.open(folder / "catalog", NAME).offsets
     monkeypatch.undo()
     shutil.rmtree(folder / "catalog")
-    monkeypatch.setattr(checkpoints, "SHARD_ROWS", 16)
+    monkeypatch.setattr(checkpoints, "KEPT_ROWS", 16)
     jobs.run(folder)
     assert hubless.open(folder / "catalog", NAME).offsets.tobytes() == offsets.tobytes()
 

@@ -8,7 +8,7 @@ from hubless.builder.recipe import read_correction
 from hubless.errors import InputError
 from hubless.lab.experiments.methods import Method, grid_methods
 from hubless.lab.experiments.trials import Pairs, strict_trial
-from hubless.lab.experiments.tune import best_of
+from hubless.lab.experiments.tune import best_setting
 
 HUBBY = pairs(200)
 EVEN = pairs(160, lean=0)
@@ -36,20 +36,20 @@ class TestChoice:
         """The best answers two queries more and one less, 1 ± √3, or then five more and one less, 4 ± √6."""
         answered = hits(0.5, 0.6, 0.6 + 2 / 400)
         answered[2, 0] = 0
-        assert best_of(answered, np.ones(400)) == 1
+        assert best_setting(answered, np.ones(400)) == 1
         answered[2, 390:393] = 1
-        assert best_of(answered, np.ones(400)) == 2
+        assert best_setting(answered, np.ones(400)) == 2
 
     def test_counts_queries_on_which_they_differ_and_not_only_how_many_they_answer(self):
         answered = hits(0.5, 0.6, 0.63)
-        assert best_of(answered, np.ones(400)) == 2
+        assert best_setting(answered, np.ones(400)) == 2
         answered[2] = np.roll(answered[2], 150)  # as many queries, but others than the simpler candidate
-        assert best_of(answered, np.ones(400)) == 1
+        assert best_setting(answered, np.ones(400)) == 1
 
     def test_query_weighs_as_often_as_it_was_tested(self):
         weights = np.where(np.arange(400) < 200, 1.0, 0.0)
         answered = hits(0.3, 0.5, 1.0)
-        assert best_of(answered, weights) == 1
+        assert best_setting(answered, weights) == 1
 
 
 class TestTune:

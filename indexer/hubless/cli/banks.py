@@ -18,7 +18,7 @@ from hubless.cli.options import (
     CollectionOption,
     JsonOption,
     SetOption,
-    open_collection,
+    chosen_collection,
     parameters_of,
     read_settings,
 )
@@ -114,7 +114,7 @@ def thin_command(
     """
     values = read_settings(set_, {**parameters_of(thin, skip=("queries", "targets", "clients")), **_MIXED})
     share, size, seed, fresh = (values.pop(name, default) for name, default in _DEFAULTS.items())
-    gallery = gallery_of(open_collection(catalog, collection))
+    gallery = gallery_of(chosen_collection(catalog, collection))
     given, sample = _read(queries, gallery.collection)
     vectors = in_memory(gallery.queries(given, "queries"))
     rows, others = np.arange(len(vectors)), np.arange(0)
@@ -164,7 +164,7 @@ def check_command(
     Without live queries nobody knows if people ask like the bank. Exit code
     4 says that something speaks against it.
     """
-    served = open_collection(catalog, collection)
+    served = chosen_collection(catalog, collection)
     gallery = gallery_of(served)
     fresh = None if live_queries is None else gallery.queries(_read(live_queries)[0], "live queries")
     found = review(

@@ -18,7 +18,7 @@ from hubless.cli.options import (
     RelevantOption,
     SetOption,
     TargetsIfAny,
-    open_collection,
+    chosen_collection,
     parameters_of,
     parse_value,
     read_settings,
@@ -167,7 +167,7 @@ def _of_collection(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str
     known = of_splits if asked.strict else parameters_of(evaluate, skip=_OF_COLLECTION)
     values = read_settings(set_, {**_OWN, "version": str, **_MEASURES, **known})
     measures = values.pop("measures", None)
-    opened = open_collection(asked.catalog, str(asked.collection), values.pop("version", None))
+    opened = chosen_collection(asked.catalog, str(asked.collection), values.pop("version", None))
     measure = compare_strictly if asked.strict else evaluate
     return measure(opened, asked.needed_queries(), asked.relevant, **values), measures
 
@@ -218,7 +218,7 @@ def _abstention(asked: _Asked, set_: list[str]) -> Abstention:
     queries = asked.needed_queries()
     if asked.collection is not None:
         values = read_settings(set_, {**_OWN, "version": str, "accuracy": float, "sure": float})
-        opened = open_collection(asked.catalog, asked.collection, values.pop("version", None))
+        opened = chosen_collection(asked.catalog, asked.collection, values.pop("version", None))
         return abstain_collection(opened, queries, asked.relevant, **values)
     values = read_settings(set_, _OWN | parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
     if asked.targets is None or asked.strict == bool(asked.banks) or len(asked.banks) > 1:

@@ -24,7 +24,7 @@ from hubless.cli.options import (
     refuse,
 )
 from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
-from hubless.databases.spool import rows_of
+from hubless.databases.spool import spooled_rows
 from hubless.errors import InputError
 from hubless.lab.corpus import Corpus
 from hubless.lab.diagnose import diagnose
@@ -72,7 +72,7 @@ def diagnose_command(
     with TemporaryDirectory() as folder:
         if address is not None:
             refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
-            targets = rows_of(address, Path(folder))
+            targets = spooled_rows(address, Path(folder))
         known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
         values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
         gallery = examined_from(values, targets, catalog, collection)

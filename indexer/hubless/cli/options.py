@@ -86,7 +86,7 @@ def examined_from(
         refuse("--targets", {"catalog": catalog, "set version": version})
         return open_gallery(targets, ids=ids, payload=payload, metric=metric)
     refuse("--collection, which has its own", {"set ids": ids, "set payload": payload})
-    return gallery_of(open_collection(catalog, collection or "", version))
+    return gallery_of(chosen_collection(catalog, collection or "", version))
 
 
 def refuse(option: str, others: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def refuse(option: str, others: dict[str, Any]) -> None:
             raise typer.BadParameter(f"cannot be combined with {option}", param_hint=f"--{name}")
 
 
-def open_collection(catalog: Path | None, collection: str, version: str | None = None) -> hubless.Collection:
+def chosen_collection(catalog: Path | None, collection: str, version: str | None = None) -> hubless.Collection:
     """Open a collection in the catalog that was given, or in that of the environment."""
     if (where := catalog or os.environ.get(CATALOG_VARIABLE)) is None:
         raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")

@@ -80,17 +80,17 @@ def parse_address(address: str) -> DatabaseAddress:
     """Return the parts of an address. Raises `InputError` if it is none."""
     forms = ", ".join(form for *_, form in MODULES.values())
     if not is_database(address):
-        raise InputError("address", f"one of {forms}", shown(address))
+        raise InputError("address", f"one of {forms}", shown_address(address))
     scheme, _, rest = address.partition("://")
     scheme, form = scheme.lower(), MODULES[scheme.lower()][2]
     try:
         parts = urlsplit(f"//{rest}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise InputError("address", form, shown(address)) from error
+        raise InputError("address", form, shown_address(address)) from error
     if "@" in rest and ":" in parts.netloc and "@" not in parts.netloc:
         expected = f"{form}, where a password has / as %2F, ? as %3F and # as %23, and a name @ as %40"
-        raise InputError("address", expected, shown(address))
+        raise InputError("address", expected, shown_address(address))
     if host in (".", "..", "~"):  # a folder relative to this one
         rest, host = rest.partition("?")[0], None
         before, _, table = str(Path(rest).expanduser()).rpartition("/")
@@ -98,13 +98,13 @@ def parse_address(address: str) -> DatabaseAddress:
         before, _, table = unquote(parts.path).rstrip("/").rpartition("/")
         before = before if host is None else before.lstrip("/")
     if not table or (not before and (host is None or scheme == "pgvector")):
-        raise InputError("address", f"{form}, or {scheme}:///FOLDER/NAME on this machine", shown(address))
+        raise InputError("address", f"{form}, or {scheme}:///FOLDER/NAME on this machine", shown_address(address))
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     password = parts.password and unquote(parts.password)
     return DatabaseAddress(scheme, host, port, parts.username, password, before, table, options)
 
 
-def shown(address: str) -> str:
+def shown_address(address: str) -> str:
     """Return an address without its password and other secrets."""
     return without_secrets(str(address))
 

@@ -33,7 +33,7 @@ def copied_rows(address: str, folder: Path) -> Path:
     """Return a copy of the rows of a database in a folder, made anew, whole."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder) as beside:
-        return rows_of(address, Path(beside)).replace(folder / "rows.parquet")
+        return spooled_rows(address, Path(beside)).replace(folder / "rows.parquet")
 
 
 def spool(
@@ -84,7 +84,7 @@ def _named(what: str, ids: list[RowId]) -> str:
     )
 
 
-def rows_of(address: str, folder: Path) -> Path:
+def spooled_rows(address: str, folder: Path) -> Path:
     """Return a file with the rows of the database at an address, and their payload."""
     with closing(open_database(address)) as database, database_errors(database):
         path = folder / "rows.parquet"

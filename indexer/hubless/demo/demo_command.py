@@ -25,8 +25,8 @@ def demo(
     Trains two small encoders on documentation and code, and measures hubness on
     held-out functions. Then builds, asks and serves an index of all functions.
     """
-    from hubless.demo.story import serve, tell
+    from hubless.demo.story import serve_demo, tell
 
     collection = tell(package, catalog, json_)
     if not once:
-        serve(catalog, collection, port)
+        serve_demo(catalog, collection, port)

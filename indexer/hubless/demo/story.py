@@ -191,7 +191,7 @@ def show_answers(console: Console, answer: dict[str, Any]) -> None:
     console.print(table)
 
 
-def serve(catalog: Path, collection: str, port: int) -> NoReturn:
+def serve_demo(catalog: Path, collection: str, port: int) -> NoReturn:
     """Print a request to try, and become the server."""
     url = f"http://{HOST}:{port}"
     body = json.dumps({"text": QUESTIONS[0], "limit": HITS, "with": ["payload"]})

@@ -129,7 +129,7 @@ class FolderModel(DescribedEncoder):
             raise InputError("encoder, path", "a model that can be loaded", received) from error
 
 
-def unit_rows(vectors: F32) -> F32:
+def rows_of_length_one(vectors: F32) -> F32:
     """Return rows of length 1; rows of zeros stay."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)))

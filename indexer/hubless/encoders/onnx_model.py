@@ -172,7 +172,7 @@ class OnnxGraph:
         found, mask = self._run(texts)
         pooled = found if self._pool is None else self._pool(found, mask)
         pooled = np.where(mask.any(axis=1, keepdims=True), pooled, np.float32(0))
-        return folder_model.unit_rows(pooled) if self._normalise else pooled
+        return folder_model.rows_of_length_one(pooled) if self._normalise else pooled
 
     def _run(self, texts: Sequence[str]) -> tuple[F32, F32]:
         stripped = [text.strip() for text in texts]

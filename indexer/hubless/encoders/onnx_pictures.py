@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hubless.encoders.folder_model import unit_rows, wrong_file
+from hubless.encoders.folder_model import rows_of_length_one, wrong_file
 from hubless.encoders.onnx_files import load_graph
 from hubless.encoders.preprocessing import read_preprocessing
 from hubless.errors import InputError, one_line
@@ -47,7 +47,7 @@ class PictureGraph:
     def vectors(self, inputs: Sequence[F32]) -> F32:
         """Return (m, d). Each picture runs alone, so no vector depends on the pictures beside it."""
         found = np.concatenate([self._run(array) for array in inputs])
-        return unit_rows(found) if self._normalise else found
+        return rows_of_length_one(found) if self._normalise else found
 
     def _run(self, array: F32) -> F32:
         (found,) = self._session.run([self._output], {self._input: array[None].astype(self._kind)})

@@ -56,7 +56,7 @@ class StaticTable:
             tokens = [token for token in encoding.ids if token != self.unknown]
             if tokens:
                 mean[:] = self._weighted(tokens).mean(axis=0, dtype=np.float64)
-        return folder_model.unit_rows(means) if self.normalise else means
+        return folder_model.rows_of_length_one(means) if self.normalise else means
 
     def _weighted(self, tokens: list[int]) -> F32:
         rows = self.rows[tokens if self.mapping is None else self.mapping[tokens]].astype(np.float32)

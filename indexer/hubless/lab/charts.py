@@ -13,7 +13,7 @@ from hubless.errors import storage_errors
 from hubless.vectors.arrays import F64, I64
 
 ACCENT, RAW, INK, MIDDLE, PALE = "#0072B2", "#8A8A8A", "#222222", "#5C5C5C", "#DDDDDD"
-SIZE = (500, 350)
+CHART_SIZE = (500, 350)
 """Small, so that words stay readable on a phone."""
 FONT = 14
 WIDTH_OF_LETTER = 0.56
@@ -81,7 +81,7 @@ class Chart:
     `lines` are positions (x, y) by name, `points` are (x, y, low, high) in the order drawn.
     """
 
-    def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = SIZE) -> None:
+    def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = CHART_SIZE) -> None:
         self.x, self.y = x, y
         self.lines: dict[str, tuple[F64, F64]] = {}
         self.points: list[tuple[float, float, float, float]] = []

@@ -18,7 +18,7 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
 
-DEPTH = 10
+CROSS_FIT_DEPTH = 10
 SLOPE = 0.94
 BELOW, ABOVE, PER_MOVED = -1.54, 3.42, 10.0
 """The interval is the expected gain, in points, plus `BELOW` to `ABOVE` times (1 + moved in % / `PER_MOVED`).
@@ -81,7 +81,7 @@ def held_out_rankings(
 
 def signs(held: HeldOut, targets: int) -> Signs:
     """Read the signs off held-out rankings of n targets."""
-    depth = min(DEPTH, held.raw.shape[1])
+    depth = min(CROSS_FIT_DEPTH, held.raw.shape[1])
     raw, corrected = (
         measures.robin_hood(measures.k_occurrence(rows[:, :depth], targets)) for rows in (held.raw, held.corrected)
     )

@@ -15,7 +15,7 @@ from hubless.vectors.arrays import F64, I64
 
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """λ that are compared, ascending."""
-FULL = 1.0
+FULL_STRENGTH = 1.0
 FEWEST, ENOUGH = 20, 200
 """Fewer different queries than the first say nothing. From the second on the choice hardly gets better."""
 SAME_ANSWERS = 0.8
@@ -48,7 +48,11 @@ class ChosenStrength:
 
 
 def most_even(
-    answers: _Answers, targets: int, strengths: Sequence[float] = STRENGTHS, current: float = FULL, seed: int = 0
+    answers: _Answers,
+    targets: int,
+    strengths: Sequence[float] = STRENGTHS,
+    current: float = FULL_STRENGTH,
+    seed: int = 0,
 ) -> ChosenStrength:
     """Choose the strength nearest to the current one whose answers are as even as those of the most even.
 
@@ -83,11 +87,11 @@ def most_even(
 
 def distinct(raw: _Answers) -> I64:
     """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave, by 80 % of its targets."""
-    stands = alike(raw, SAME_ANSWERS)
+    stands = alike_answers(raw, SAME_ANSWERS)
     return np.flatnonzero(stands == np.arange(len(stands)))
 
 
-def alike(answers: _Answers, same: float) -> I64:
+def alike_answers(answers: _Answers, same: float) -> I64:
     """Return the query (m,) that stands for each: itself, or the earlier one with most targets of its answer (m, k).
 
     An answer needs the share `same` of its targets in common. A query that finds nothing has −1.

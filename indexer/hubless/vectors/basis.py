@@ -79,13 +79,13 @@ def as_compared(source: VectorSource, metric: str, basis: Basis | None, side: Co
 
 def check_dims(dims: int | str | None, dim: int) -> None:
     """Raise `InputError` unless some dimensions can be left out."""
-    if dims is None or dims == AUTO:
+    if dims is None or dims == AUTO_DIMS:
         return
     if type(dims) is not int or not 1 <= dims < dim:
         raise InputError("dims", f'a whole number from 1 to {dim - 1}, below the {dim} of the targets, or "auto"', dims)
 
 
-AUTO = "auto"
+AUTO_DIMS = "auto"
 
 
 def fit_directions(bank: VectorSource, others: VectorSource, metric: str) -> F32:

@@ -8,7 +8,7 @@ import numpy as np
 from fastapi import Response
 
 import hubless
-from hubless.builder.banks.payload_queries import MOST, payload_queries
+from hubless.builder.banks.payload_queries import MOST_PAYLOAD_QUERIES, payload_queries
 from hubless.builder.lifecycle import check_refittable
 from hubless.corrections.grouped import text_of
 from hubless.errors import InputError, names_of
@@ -126,7 +126,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
             raise InputError("sampled", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
         queries = np.empty((0, held.dim), np.float32)
     elif body.payload is not None:
-        most = min(MOST, state.settings.max_bank_queries)
+        most = min(MOST_PAYLOAD_QUERIES, state.settings.max_bank_queries)
         queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
+from hubless.measures.confidence.quality import answered_shares, auroc, calibration_error, cut_for
 
 RNG = np.random.default_rng(0)
 
@@ -22,7 +22,9 @@ def test_auroc_of_one_kind_is_not_a_number():
 
 
 def test_coverage_answers_queries_of_one_score_together():
-    thresholds, shares, accuracies = coverage(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False]))
+    thresholds, shares, accuracies = answered_shares(
+        np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False])
+    )
     assert thresholds.tolist() == [0.9, 0.5, 0.1]
     assert shares.tolist() == [0.25, 0.75, 1.0]
     assert accuracies.tolist() == pytest.approx([1, 2 / 3, 0.5])

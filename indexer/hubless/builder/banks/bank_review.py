@@ -9,7 +9,7 @@ from hubless.builder.banks.thinning import held_out, thin
 from hubless.corrections import Correction
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.measures.evenness import ENOUGH, FEWEST, FULL, STRENGTHS, ChosenStrength, most_even
+from hubless.measures.evenness import ENOUGH, FEWEST, FULL_STRENGTH, STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
 from hubless.search.parts import Parts
 from hubless.store.bundle import BankRecord
@@ -118,7 +118,7 @@ def _against(record: BankRecord) -> list[str]:
 def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> list[str]:
     if chosen.state == "too_few" or chosen.strength <= POOR:
         return [verdict(chosen)]
-    if served is not None and chosen.strength <= FULL:
+    if served is not None and chosen.strength <= FULL_STRENGTH:
         ours, theirs = max(chosen.entropy), max(served.entropy)
         raw = STRENGTHS.index(0.0)
         # how much chance moves the difference from the raw ranking stands for how much it moves this one

@@ -10,12 +10,14 @@ from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
 from hubless.vectors.free_payload import free_rows, is_free
 
-MOST = 10_000
+MOST_PAYLOAD_QUERIES = 10_000
 """A bank of more queries corrects hardly better."""
 _BATCH = 256
 
 
-def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST, seed: int = 0) -> F32:
+def payload_queries(
+    collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES, seed: int = 0
+) -> F32:
     """Return texts of payload columns as query vectors (b, d), at most `most`; without those of unknown words."""
     schema, table = collection.parts.payload_schema, collection.parts.payload_table
     if schema is None or table is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
-from hubless.measures.evenness import SAME_ANSWERS, alike
+from hubless.measures.evenness import SAME_ANSWERS, alike_answers
 from hubless.store.query_sample import FEWEST_CLIENTS
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
@@ -70,7 +70,7 @@ def thin(
     kept = queries[inside]
     mean = top_k_mean(HeldVectors(kept, "queries"), targets, min(_CSLS, len(kept)))
     _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
-    stands = inside[alike(found, same)]
+    stands = inside[alike_answers(found, same)]
     like = np.full(len(queries), -1)
     like[inside] = stands
     different = np.flatnonzero(like == np.arange(len(queries)))

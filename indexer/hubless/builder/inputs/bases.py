@@ -6,7 +6,7 @@ import numpy as np
 
 from hubless.builder.recipe import Recipe
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.basis import AUTO, Basis, as_compared, check_dims, fit_directions
+from hubless.vectors.basis import AUTO_DIMS, Basis, as_compared, check_dims, fit_directions
 from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -45,7 +45,7 @@ def _fitted_basis(
     recipe: Recipe, asked: int | str, targets: VectorSource, query_bank: VectorSource, target_bank: VectorSource | None
 ) -> Basis | None:
     directions = fit_directions(query_bank, targets if target_bank is None else target_bank, recipe.metric)
-    dims = _fewest(recipe, directions, targets, query_bank) if asked == AUTO else int(asked)
+    dims = _fewest(recipe, directions, targets, query_bank) if asked == AUTO_DIMS else int(asked)
     return None if dims == len(directions) else Basis(np.ascontiguousarray(directions[:, :dims]), recipe.metric)
 
 

@@ -26,7 +26,7 @@ from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
 
-SHARD_ROWS = 65_536
+KEPT_ROWS = 65_536
 """Targets that are worked on between two checkpoints, at least."""
 MOST_SHARDS = 256
 """Of more targets, more are between two, so that an executor has enough to do at once."""
@@ -85,7 +85,7 @@ class Checkpoints:
         if self.folder is None:
             yield work(targets, slice(0, count), advance)
             return
-        for number, here in enumerate(slices(count, max(SHARD_ROWS, -(-count // MOST_SHARDS)))):
+        for number, here in enumerate(slices(count, max(KEPT_ROWS, -(-count // MOST_SHARDS)))):
             rows = rows_of(targets, here.start, here.stop)
             yield self.arrays(f"{name}-{number}", partial(work, rows, here, no_progress))
             advance(rows.shape[0])

@@ -21,7 +21,7 @@ from hubless.builder.reindex.source_files import (
     check_not_emptied,
     found_files,
     found_sources,
-    read_table,
+    read_source_table,
     row_changes,
     same,
     stamps,
@@ -32,7 +32,7 @@ from hubless.search.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.basis import AUTO
+from hubless.vectors.basis import AUTO_DIMS
 from hubless.vectors.listing import files_in, is_folder
 
 WORK = ".reindex"
@@ -107,7 +107,7 @@ def make_plan(
         banks = {name: stamps(some, folder) for name, some in paths.items()}
         table = None
         if base and record:
-            table = read_table(catalog.folder(job.collection, base.version) / bundle.SOURCES)
+            table = read_source_table(catalog.folder(job.collection, base.version) / bundle.SOURCES)
         now_there = [stamps(file.files, folder) for file in files]
         rows = row_changes(files, now_there, record.sources if record else [], table, job)
         check_not_emptied(rows.files, folder)
@@ -177,7 +177,9 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if job.keep_full:
         differs = base.stored_dim != base.dim
     else:
-        differs = job.dims is not None and (base.keep_full or base.dims is None or job.dims not in (AUTO, base.dims))
+        differs = job.dims is not None and (
+            base.keep_full or base.dims is None or job.dims not in (AUTO_DIMS, base.dims)
+        )
     if differs:
         expected = f"{base.stored_dim}, as the collection has; another needs another collection"
         raise InputError("dims", expected, job.dims)

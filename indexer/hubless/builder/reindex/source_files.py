@@ -21,7 +21,7 @@ from hubless.builder.inputs.items import column_of_ids, open_targets, payload_ro
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
 from hubless.builder.reindex.job_file import ReindexJob, TargetFiles
-from hubless.databases.addresses import is_database, shown
+from hubless.databases.addresses import is_database, shown_address
 from hubless.databases.spool import copied_rows
 from hubless.errors import DuplicateIds, InputError, StorageError, one_line, storage_errors
 from hubless.store.address import copy_folder
@@ -84,7 +84,7 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
     Raises `StorageError` if there is none, or if one cannot be looked at.
     """
     if is_database(given):
-        return [copied_rows(given, copy_folder(shown(given), "rows"))]
+        return [copied_rows(given, copy_folder(shown_address(given), "rows"))]
     if _ADDRESS.match(given):
         raise InputError(f"{name}.path", "a path: copy the files here first, or name a database", given)
     path = folder / given
@@ -322,6 +322,6 @@ def _with_gone(
     return [*seen, *(FileChange(path, "gone", 0, gone=by_path.get(path, 0)) for path in sorted(lost))]
 
 
-def read_table(path: Path) -> pa.Table:
+def read_source_table(path: Path) -> pa.Table:
     """Return the table of `hubless.vectors.plain_arrow.write_arrow`, mapped into memory."""
     return plain_file(path)

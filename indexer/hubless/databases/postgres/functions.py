@@ -161,7 +161,7 @@ def _update(session: PgSession, *, into: str, function: Name, v: str, kind: str,
     return _UPDATE.format(**{key: session.text(name).replace("%", "%%") for key, name in names.items()})
 
 
-def bank_of(fit: bytes) -> tuple[list[tuple[str, float]], dict[str, str]] | None:
+def stored_bank(fit: bytes) -> tuple[list[tuple[str, float]], dict[str, str]] | None:
     """Return the bank as rows of vector and potential, and the numbers of the formula; None if it is another one."""
     state, about = unpacked(fit)
     details = about["details"]

@@ -18,7 +18,7 @@ from hubless.databases.postgres.checks import (
     check_written,
 )
 from hubless.databases.postgres.confidence import confidence_functions, make_confidence
-from hubless.databases.postgres.functions import bank_of, make_ask, make_refresh, refresh_of, store_bank
+from hubless.databases.postgres.functions import make_ask, make_refresh, refresh_of, store_bank, stored_bank
 from hubless.databases.postgres.own_schema import drop_shared, hold_schema, make_shared, remove_lost
 from hubless.databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
 from hubless.databases.postgres.session import PgSession
@@ -145,7 +145,7 @@ class PgvectorTable(Database):
             raise RuntimeError("begin comes before swap")
         operators = "l2_ops" if asking.by_distance else "ip_ops"
         index = build_hnsw(session, table, run, kind, operators) if asking.width <= MOST_INDEXED[kind] else None
-        bank = None if asking.by_distance else bank_of(fit)
+        bank = None if asking.by_distance else stored_bank(fit)
 
         def end() -> None:
             hold_schema(session, run.schema)

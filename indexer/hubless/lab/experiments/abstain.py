@@ -22,7 +22,7 @@ from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_chance, guaranteed_cut
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
-from hubless.measures.confidence.quality import auroc, calibration_error, coverage, cut_for
+from hubless.measures.confidence.quality import answered_shares, auroc, calibration_error, cut_for
 from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import Progressing, progress_bars
@@ -112,7 +112,7 @@ class CutQuality:
         """Measure numbers (m,) of answers. `once` are those of different queries: only these make a promise."""
         cut = cut_for(numbers, right, accuracy)
         promised = guaranteed_cut(numbers[once], right[once], accuracy, sure)
-        _, shares, accuracies = coverage(numbers, right)
+        _, shares, accuracies = answered_shares(numbers, right)
         some = np.unique(np.linspace(0, len(shares) - 1, _POINTS).round().astype(int))
         answered, accurate = (line[some].round(5).tolist() for line in (shares, accuracies))
         return cls(auroc(numbers, right), cut.threshold, cut.share, answered, accurate, promised)

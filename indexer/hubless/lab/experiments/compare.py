@@ -13,7 +13,7 @@ from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Tally
+from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Tally
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.gallery import gallery_of
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
@@ -46,7 +46,7 @@ def compare(
     seeds: int = SEEDS,
     strength: float = 1.0,
     recalls: Sequence[int] = RECALLS,
-    depths: Sequence[int] = DEPTHS,
+    depths: Sequence[int] = RANKED_DEPTHS,
     baseline: str = BASELINE,
     attribute: Attribute | None = None,
     bank_size: int | str | None = None,

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hubless.errors import InputError
-from hubless.lab.charts import ACCENT, MIDDLE, RAW, SIZE, Axis, Chart, even_axis
+from hubless.lab.charts import ACCENT, CHART_SIZE, MIDDLE, RAW, Axis, Chart, even_axis
 from hubless.lab.experiments.tally import Quality, Row
 from hubless.lab.experiments.trials import LEAK
 from hubless.lab.table import TextTable
@@ -136,7 +136,7 @@ class Comparison:
                 point[1:] = column.scale * row.intervals[measure].low, column.scale * row.intervals[measure].high
         names = {float(place): "raw" if row.label == "none" else row.label for place, row in enumerate(rows)}
         x = even_axis(f"{column.heading} in %" if column.scale == 100 else column.heading, points)
-        size = (SIZE[0], _ROW_HEIGHT * (len(rows) + 2))
+        size = (CHART_SIZE[0], _ROW_HEIGHT * (len(rows) + 2))
         chart = Chart(x, Axis("", -0.6, len(rows) - 0.3, names), size)
         for place, (row, (value, low, high)) in enumerate(zip(rows, points.tolist(), strict=True)):
             colour = _COLOURS.get(row.label, MIDDLE)

@@ -8,7 +8,7 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Result, Tally
+from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Result, Tally
 from hubless.lab.experiments.trials import LEAK
 from hubless.lab.gallery import known_targets
 from hubless.measures import as_groups
@@ -35,7 +35,7 @@ def evaluate(
     *,
     strength: float | None = None,
     recalls: Sequence[int] = RECALLS,
-    depths: Sequence[int] = DEPTHS,
+    depths: Sequence[int] = RANKED_DEPTHS,
     attribute: str | None = None,
     top: int = 10,
     progress: bool | None = None,

@@ -14,7 +14,7 @@ from hubless.vectors.arrays import F64, I64
 
 _K_OCCURRENCE = 10
 """mAP and nDCG are measured over the first 10, and hubness unless another depth is asked for."""
-DEPTHS = (_K_OCCURRENCE,)
+RANKED_DEPTHS = (_K_OCCURRENCE,)
 RECALLS = (1, 5, 10)
 TWO = 2
 
@@ -75,7 +75,7 @@ class Tally:
         targets: int,
         recalls: Sequence[int] = RECALLS,
         attribute: Attribute | None = None,
-        depths: Sequence[int] = DEPTHS,
+        depths: Sequence[int] = RANKED_DEPTHS,
     ) -> None:
         self._recalls = recalls
         self._attribute = attribute

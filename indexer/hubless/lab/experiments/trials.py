@@ -305,7 +305,7 @@ def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32
     return found, bank if changed is None else changed, extra
 
 
-def read_vectors(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metric | None = "cosine") -> F32:
+def read_side(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metric | None = "cosine") -> F32:
     """Return all rows of a file, an array or a source, as they are compared under the metric."""
     return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric), side))
 
@@ -340,7 +340,7 @@ def open_labelled(
             raise InputError("targets", "vectors, unless the queries are similarities", "none")
         pairs = open_pairs(queries, targets, relevant, check_metric(metric), ids)
         bank, extra = (
-            None if each is None else read_vectors(each, name, side_of(name), metric) for name, each in banks.items()
+            None if each is None else read_side(each, name, side_of(name), metric) for name, each in banks.items()
         )
     if bank is None and extra is not None:
         raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")

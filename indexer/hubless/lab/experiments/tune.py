@@ -159,7 +159,7 @@ def tune(
     return tuned
 
 
-def best_of(hits: F64, weights: F64) -> int:
+def best_setting(hits: F64, weights: F64) -> int:
     """Return the first candidate within one standard error of the best one, by hits (candidates, m) of the queries."""
     _, below, errors = _below_best(hits, weights)
     return int(np.argmax(below <= errors))
@@ -169,9 +169,9 @@ def _choose(hits: F64, weights: F64, fold_of: I64, folds: int) -> tuple[int, Pai
     held_out = hits[0].copy()
     for fold in range(folds):
         inside = fold_of == fold
-        held_out[inside] = hits[best_of(hits[:, ~inside], weights[~inside]), inside]
+        held_out[inside] = hits[best_setting(hits[:, ~inside], weights[~inside]), inside]
     gain = paired_difference(hits[0], held_out, weights=weights)
-    chosen = best_of(hits, weights)
+    chosen = best_setting(hits, weights)
     if chosen == 0:
         return 0, gain, "the raw ranking is within one standard error of the best candidate"
     if not gain.interval.above_zero:

@@ -9,7 +9,7 @@ from hubless.corrections import CORRECTIONS
 from hubless.corrections.centred import CentredCorrection
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
-from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Surprise, Topics, surprise
+from hubless.lab.scan.sightings import SCAN_DEPTH, SCAN_DEPTHS, Sightings, Surprise, Topics, surprise
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
 from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32, F64, I64
@@ -37,7 +37,7 @@ class Examination:
         self._measured = Surprise(**{name: values[self._group] for name, values in vars(together).items()})
         self._centrality = Centrality(gallery.targets)
         self._stability = Stability(queries, gallery.targets, similarities, ranked, seed)
-        self._expected = by_chance(len(queries), self._count)
+        self._expected = hubs_by_chance(len(queries), self._count)
         self.correction, self._fitted, self._offsets = self._correct()
 
     def suspects(self, budget: int) -> tuple[list[Suspect], F64]:
@@ -64,7 +64,7 @@ class Examination:
             kept = self._similarities[start : start + QUERY_ROWS]
             # a tie goes to the new one: the worse case
             places = _places(self._queries[start : start + QUERY_ROWS] @ vectors.T, kept)
-            query, item = np.nonzero(places < MOST_DEPTH)
+            query, item = np.nonzero(places < SCAN_DEPTH)
             parts.append((query + start, item, places[query, item]))
         seen = Sightings(*(np.concatenate(part) for part in zip(*parts, strict=True)))
         found = self._surprise(seen, items, self._count + 1)
@@ -98,7 +98,7 @@ class Examination:
             measured = Evidence(
                 score=float(found.score[row]),
                 overall=float(found.overall[row]),
-                counts=dict(zip(DEPTHS, found.counts[row].tolist(), strict=True)),
+                counts=dict(zip(SCAN_DEPTHS, found.counts[row].tolist(), strict=True)),
                 topic=self._topic(found, row),
                 centrality=more["centrality"],
                 stability=None if np.isnan(more["stability"]) else more["stability"],
@@ -130,9 +130,9 @@ class Examination:
         return Topic(len(members), k, float(found.rate[row]), int(example))
 
 
-def by_chance(queries: int, targets: int) -> dict[int, float]:
+def hubs_by_chance(queries: int, targets: int) -> dict[int, float]:
     """Return N_k that chance would give, by k."""
-    return {k: queries * min(k / targets, 1) for k in DEPTHS}
+    return {k: queries * min(k / targets, 1) for k in SCAN_DEPTHS}
 
 
 def _places(scores: F32, kept: F32) -> I64:

@@ -5,8 +5,8 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k
 from hubless.lab.gallery import Gallery, as_gallery, open_gallery
-from hubless.lab.scan.examination import QUERY_ROWS, Examination, by_chance
-from hubless.lab.scan.sightings import MOST_DEPTH, QUERIES_A_TOPIC, cluster
+from hubless.lab.scan.examination import QUERY_ROWS, Examination, hubs_by_chance
+from hubless.lab.scan.sightings import QUERIES_A_TOPIC, SCAN_DEPTH, cluster
 from hubless.lab.scan.suspects import Scan
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -69,7 +69,7 @@ def scan(
         advance, parts = steps.step("ranking the targets for each query", len(real)), []
         for start in range(0, len(real), QUERY_ROWS):
             block = real[start : start + QUERY_ROWS]
-            parts.append(top_k(block, gallery.targets, MOST_DEPTH))
+            parts.append(top_k(block, gallery.targets, SCAN_DEPTH))
             advance(len(block))
         similarities, ranked = (np.concatenate(part) for part in zip(*parts, strict=True))
         notes = _check_real(real, gallery.targets, ranked, force)
@@ -85,7 +85,7 @@ def scan(
         admitted=None if new is None else new.targets.shape[0],
         threshold=threshold,
         alerts=0 if threshold is None else int(np.count_nonzero(scores >= threshold)),
-        expected={str(k): value for k, value in by_chance(len(real), count).items()},
+        expected={str(k): value for k, value in hubs_by_chance(len(real), count).items()},
         findings=suspects,
         notes=notes,
     )

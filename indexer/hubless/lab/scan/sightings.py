@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hubless.vectors.arrays import F32, F64, I64
 
-DEPTHS = (1, 10, 20)
-MOST_DEPTH = max(DEPTHS)
+SCAN_DEPTHS = (1, 10, 20)
+SCAN_DEPTH = max(SCAN_DEPTHS)
 COARSE, FINEST = 8, 256
 QUERIES_A_TOPIC = 10
 """A topic of fewer queries says nothing."""
@@ -59,7 +59,7 @@ class Surprise:
     """The surprise at how often items are seen, each (n,), from 0 to about 1.
 
     `topical` is the highest over the clusters: `topic` (n, 3) says which clustering, cluster and k, or −1, and `rate`
-    which share of its queries. `counts` (n, 3) is N_k for each of `DEPTHS`.
+    which share of its queries. `counts` (n, 3) is N_k for each of `SCAN_DEPTHS`.
     """
 
     overall: F64
@@ -94,7 +94,7 @@ def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Se
     """
     overall, counted = np.zeros(items), []
     topical, topic, rate = np.zeros(items), np.full((items, 3), -1), np.zeros(items)
-    for k in DEPTHS:
+    for k in SCAN_DEPTHS:
         near = seen.within(k)
         counted.append(np.bincount(near.items, minlength=items).astype(np.int64))
         expected = min(k / targets, 1.0)

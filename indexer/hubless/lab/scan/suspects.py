@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from hubless.lab.gallery import NamedTarget
-from hubless.lab.scan.sightings import DEPTHS
+from hubless.lab.scan.sightings import SCAN_DEPTHS
 from hubless.store.kept_scan import KeptFinding, KeptScan
 
 CENTRAL = 4.0
@@ -128,7 +128,7 @@ def why(measured: Evidence, expected: dict[int, float]) -> str:
     said = []
     if topic is not None and measured.score > measured.overall:
         said.append(f"among the first {topic.k} of {topic.rate:.0%} of the {topic.queries} queries of a topic")
-    k = max(DEPTHS, key=lambda depth: measured.counts[depth] / max(expected[depth], 1e-9))
+    k = max(SCAN_DEPTHS, key=lambda depth: measured.counts[depth] / max(expected[depth], 1e-9))
     if measured.counts[k] > 2 * expected[k]:
         said.append(f"among the first {k} of {measured.counts[k]:,} queries, {expected[k]:.3g} by chance")
         if measured.stability is not None:

@@ -29,7 +29,7 @@ def auroc(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> float:
     return float((ranks[place][right].sum() - positive * (positive + 1) / 2) / (positive * negative))
 
 
-def coverage(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F64, F64, F64]:
+def answered_shares(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F64, F64, F64]:
     """Return thresholds, the share of queries at or above each, and the share of these that are right, (t,) each."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
@@ -40,7 +40,7 @@ def coverage(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F6
 
 def cut_for(scores: NDArray[np.floating], right: NDArray[np.bool_], accuracy: float) -> PlainCut:
     """Return the cut that answers the most queries while this share of the answers is right."""
-    thresholds, shares, accuracies = coverage(scores, right)
+    thresholds, shares, accuracies = answered_shares(scores, right)
     enough = np.flatnonzero(accuracies >= accuracy)
     return PlainCut(float(thresholds[enough[-1]]), float(shares[enough[-1]])) if len(enough) else PlainCut(1.0, 0.0)
 
