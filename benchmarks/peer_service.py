@@ -24,6 +24,7 @@ M, EF_CONSTRUCTION, THREADS = 16, 128, 2
 EFS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
 PROBES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 FACTORS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+OVERSAMPLED = (2, 4, 8, 16)
 LISTS = {100_000: 512, 1_000_000: 2048}
 TRAINED = 131_072
 
@@ -55,7 +56,7 @@ def faiss(folder, recipe):
     import faiss
 
     vectors = vectors_of(folder)
-    recipe = recipe.format(lists=LISTS.get(len(vectors), 4 * int(len(vectors) ** 0.5)))
+    recipe = recipe.format(lists=lists_of(vectors))
     index = faiss.index_factory(vectors.shape[1], recipe, faiss.METRIC_INNER_PRODUCT)
     index.train(vectors[np.random.default_rng(0).permutation(len(vectors))[:TRAINED]])
     index.add(vectors)
@@ -122,9 +123,9 @@ def qdrant_edge(folder):
         points = [qdrant.Point(start + i, row.tolist()) for i, row in enumerate(vectors[start : start + 1000])]
         shard.update(qdrant.UpdateOperation.upsert_points(points))
     shard.optimize()
-    rescoring = qdrant.QuantizationSearchParams(rescore=True, oversampling=2.0)
 
     def search(queries, how):
+        rescoring = qdrant.QuantizationSearchParams(rescore=True, oversampling=float(how["oversampling"]))
         asked = qdrant.QueryRequest(
             limit=K,
             query=qdrant.Query.Nearest(queries[0].tolist()),
@@ -132,32 +133,43 @@ def qdrant_edge(folder):
         )
         return np.array([[point.id for point in shard.query(asked)]])
 
-    return Peer(search, {"ef": EFS}, batched=False)
+    return Peer(search, {"ef": EFS, "oversampling": OVERSAMPLED}, batched=False)
 
 
-def lancedb(folder):
+def lancedb(folder, graph):
     import lancedb
     import pyarrow as pa
-    from lancedb.index import HnswSq
+    from lancedb.index import HnswSq, IvfPq
 
     vectors = vectors_of(folder)
-    rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    dim = vectors.shape[1]
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), dim)
     table = lancedb.connect(str(folder / "lance")).create_table(
         "items", pa.table({"id": np.arange(len(vectors)), "vector": rows})
     )
-    graph = HnswSq(distance_type="dot", num_partitions=1, m=M, ef_construction=EF_CONSTRUCTION)
-    table.create_index("vector", config=graph)
+    if graph:
+        config = HnswSq(distance_type="dot", num_partitions=1, m=M, ef_construction=EF_CONSTRUCTION)
+        ladder = {"ef": [ef for ef in EFS if ef >= 2 * K], "refine": (1, 2)}
+    else:
+        config = IvfPq(distance_type="dot", num_partitions=lists_of(vectors), num_sub_vectors=dim // 8)
+        ladder = {"nprobe": PROBES[::2], "refine": FACTORS[::2]}  # a query takes long
+    table.create_index("vector", config=config)
 
     def search(queries, how):
         asked = table.search(queries[0]).distance_type("dot").refine_factor(how["refine"]).limit(K)
-        found = asked.nprobes(1).ef(how["ef"]).select(["id", "_distance"])
+        asked = asked.nprobes(how.get("nprobe", 1)).select(["id", "_distance"])
+        found = asked.ef(how["ef"]) if graph else asked
         return found.to_arrow()["id"].to_numpy()[np.newaxis]
 
-    return Peer(search, {"ef": [ef for ef in EFS if ef >= 2 * K], "refine": (1, 2)}, batched=False)
+    return Peer(search, ladder, batched=False)
 
 
 def vectors_of(folder):
     return np.load(folder / "vectors.npy")
+
+
+def lists_of(vectors):
+    return LISTS.get(len(vectors), 4 * int(len(vectors) ** 0.5))
 
 
 RECIPES = (
@@ -170,7 +182,8 @@ LIBRARIES = {
     **{f"Faiss {recipe}": partial(faiss, recipe=recipe) for recipe in RECIPES},
     "hnswlib": hnswlib,
     "usearch": usearch,
-    "LanceDB": lancedb,
+    "LanceDB, IVF_PQ": partial(lancedb, graph=False),
+    "LanceDB, HNSW_SQ": partial(lancedb, graph=True),
     "Qdrant's edge": qdrant_edge,
 }
 OURS = {f"hubless {recall}": partial(hubless_index, recall=recall) for recall in (0.95, 0.99)}

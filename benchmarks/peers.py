@@ -5,16 +5,19 @@ queries of which no build knows. `ms` is processor time of a single query, of on
 for databases, and time by the clock. `batch/s` are the queries of a processor second where a call takes many.
 `served ms` is processor time of an answer over their own network interface, to 8 connections: HTTP for hubless and
 Chroma, their own protocols for PostgreSQL, Redis and Milvus; libraries stand behind a minimal HTTP server. `build` is
-in processor seconds, `MB` all memory of the processes. A dash is a recall that no setting reaches.
+in processor seconds, `MB` all memory of the processes, `load` that of the machine at the end: what others do beside it
+can double a time. A dash is a recall that no setting reaches.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
 import shutil
+import signal
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,6 +31,7 @@ from benchmarks.graphs import jittered
 from benchmarks.peer_figures import K
 from benchmarks.peer_servers import SERVERS, missing
 from benchmarks.peer_service import LIBRARIES
+from benchmarks.segments import tree
 from hubless.kernels.reductions import rankings
 from hubless.knn.augment import augment_queries
 from hubless.vectors.sources import as_source
@@ -145,20 +149,50 @@ def measure(name, folder, given):
     return of_server(name, folder, given)
 
 
-COLUMNS = ("build s", "MB", *(f"{what} at {recall}" for recall in RECALLS for what in ("ms", "batch/s", "served ms")))
+def within(seconds, name, folder, given):
+    """Return what is measured, or that it was cut, as it took longer."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as place:
+        for each in folder.glob("*.npy"):
+            os.link(each, Path(place) / each.name)
+        Path(place).chmod(0o755)
+        child = context.Process(target=_send, args=(sender, name, Path(place), given))
+        child.start()
+        sender.close()
+        if not receiver.poll(seconds):
+            for each in tree(child.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(each, signal.SIGKILL)
+            return {"cut_s": seconds}
+        found = receiver.recv()
+        child.join()
+    return found
+
+
+def _send(sender, name, place, given):
+    sender.send(measure(name, place, given))
+
+
+COLUMNS = (
+    "build s",
+    "MB",
+    *(f"{what} at {recall}" for recall in RECALLS for what in ("ms", "batch/s", "served ms")),
+    "load",
+)
 
 
 def tables(result):
     return [
-        [(f"{int(count):,} × {DIM}", *COLUMNS), *(row(name, sides.get(name)) for name in SIDES)]
+        [(f"{int(count):,} × {DIM}", *COLUMNS), *(row(name, sides[name]) for name in SIDES if name in sides)]
         for count, sides in result["sizes"].items()
     ]
 
 
 def row(name, line):
-    if line is None:
-        return [name, "not run", *[""] * (len(COLUMNS) - 1)]
     name = name.replace("{lists}", "")
+    if "cut_s" in line:
+        return [name, f"cut after {line['cut_s']:.0f} s", *[""] * (len(COLUMNS) - 1)]
     cells = [name, f"{line['build']['processor_seconds']:,.0f}", f"{line['memory_bytes'] / 1e6:,.0f}"]
     for recall in RECALLS:
         found = line["at"][str(recall)]
@@ -169,14 +203,33 @@ def row(name, line):
         ms = f"{found['single_ms']:.2f} / {found['single_wall_ms']:.2f}"
         cells += [ms, "" if batch is None else f"{batch:,.0f}"]
         cells.append(f"{served['cpu_ms']:.2f}")
-    return cells
+    return [*cells, f"{line['load']:.0f}"]
+
+
+def sentence(result):
+    """Return a sentence on single queries at the first size and the higher recall."""
+    count, sides = next(iter(result["sizes"].items()))
+    recall, times = RECALLS[-1], {}
+    for name, line in sides.items():
+        found = line.get("at", {}).get(str(recall))
+        if found is not None:
+            family = "Faiss by hand" if name.startswith("Faiss") else name.partition(",")[0]
+            times[family] = min(times.get(family, np.inf), found["single_ms"])
+    ours = times.pop(HUBLESS)
+    others = ", ".join(f"{name} {time:.2f}" for name, time in sorted(times.items(), key=lambda item: item[1]))
+    return (
+        f"Of {int(count):,} × {DIM} corrected vectors, at a recall@10 of {recall}, a query takes {ours:.2f} ms of "
+        f"processor time. The same vectors in others: {others} ([measured](docs/performance.md))."
+    )
 
 
 def plot(result, figure):
     """Draw processor time of a single query, a bar for each recall."""
     every = result["sizes"]
-    for axes, (count, sides) in zip(figure.subplots(1, len(every), squeeze=False)[0], every.items(), strict=True):
-        names = [name for name in SIDES if name in sides]
+    for axes, (count, sides) in zip(
+        figure.subplots(1, len(every), sharex=True, squeeze=False)[0], every.items(), strict=True
+    ):
+        names = [name for name in SIDES if "at" in sides.get(name, ())]
         for place, recall in enumerate(RECALLS):
             lines = [sides[name]["at"][str(recall)] for name in names]
             times = [np.nan if line is None else line["single_ms"] for line in lines]
@@ -196,6 +249,7 @@ def main():
     parser.add_argument("--folder", type=Path, help="where the vectors are, and are left for another run")
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--patience", type=float, default=PATIENCE, metavar="SECONDS", help="after which a side is cut")
     parser.add_argument("--go-on", action="store_true", help="add to the result that is there")
     given = parser.parse_args()
     if not wrk.is_installed():
@@ -210,15 +264,11 @@ def main():
                 folder.mkdir(parents=True, exist_ok=True)
                 prepare(folder, count, given.real)
             for name in given.only:
-                modules = SERVERS[name][0] if name in SERVERS else MODULES.get(name, name.split()[0].lower())
+                modules = SERVERS[name][0] if name in SERVERS else MODULES.get(name, name.split()[0].strip(",").lower())
                 if lacking := missing(modules):
                     print(f"without {name}: {lacking[0]} is not installed", flush=True)
                     continue
-                with tempfile.TemporaryDirectory(dir=folder) as place:
-                    for each in folder.glob("*.npy"):
-                        os.link(each, Path(place) / each.name)
-                    Path(place).chmod(0o755)
-                    found = {**measure(name, Path(place), given), "load": os.getloadavg()[0]}
+                found = {**within(given.patience, name, folder, given), "load": os.getloadavg()[0]}
                 print(count, name, json.dumps(found), flush=True)
                 # a run takes long, and another may go on beside it: keep what there is
                 sizes = harness.earlier("peers", "sizes")

@@ -34,8 +34,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
-The cost of hubless, beside something measured in the same run (`make bench`, `make bench-full`). Where the load is
-high, trust ratios.
+How fast, how large, and what else you could take: each figure stands beside something measured in the same run (`make
+bench`, `make bench-full`). Where the load is high, trust ratios.
 """
 
 

@@ -46,6 +46,17 @@ WRITES, MERGED, BATCH = 50, 10_000, 1000
 SERVED = {"merge_at": 0, "default_timeout_ms": 60_000, "log_level": "warning"}
 """A service that merges nothing by itself."""
 FILTER = {"field": "part", "eq": 7}
+PASSES = ("reading the inputs", "fitting the correction", "computing offsets")
+"""Stages of a build that Ray shares out."""
+MORE, CORES, MACHINES = (10**8, 10**9), 16, 10
+SUMS = (
+    "core-hours",
+    "hours, 16 cores",
+    "hours, 10 of them by Ray",
+    "GB of files",
+    "segments",
+    "ms of a query, 1 thread",
+)
 
 
 def prepare(folder, count, dim, dtype, real):
@@ -286,7 +297,27 @@ def shown(figure, each):
 def tables(result):
     every = result["measured"]
     columns = ["", *(f"{each['targets'] / 1e6:g} M × {each['shape'].replace('-', ' ')}" for each in every)]
-    return [[columns, *([name, *(shown(figure, each) for each in every)] for name, figure in ROWS.items())]]
+    rows = [[name, *(shown(figure, each) for each in every)] for name, figure in ROWS.items()]
+    return [[columns, *(row for row in rows if any(row[1:]))]]
+
+
+def sums(result):
+    """Return a table of what more targets take by the first of the measured shapes, if all grows as their number."""
+    each = result["measured"][0]
+    stages, build = each["build"]["stages"], each["build"]
+    passes = sum(stages[name]["processor_seconds"] for name in PASSES) / 3600
+    index = build["processor_seconds"] / 3600 - passes
+    lines = [("targets", *SUMS)]
+    for count in (each["targets"], *MORE):
+        times = count / each["targets"]
+        alone, shared = (passes + index) / CORES, passes / (CORES * MACHINES) + index / CORES
+        found = passes + index, alone, shared, build["disk_bytes"] / 1e9, build["segments"], each["asked"]["all_ms"]
+        lines.append((f"{count / 1e6:,g} million × {each['shape'].split('-')[0]}", *(_short(times * x) for x in found)))
+    return lines
+
+
+def _short(value):
+    return f"{value:,.0f}" if value >= 20 else f"{value:.2g}"
 
 
 def plot(result, figure):
