@@ -25,7 +25,7 @@ PANELS = {
         "log": ("cli.log:log_command", "Correct any search by its log, without vectors."),
         "embed": ("cli.embed:embed_command", "Make vectors of pictures, texts or source files."),
         "build": ("cli.build:build_command", "Build a new version of a collection and make it current."),
-        "query": ("cli.query:query_command", "Search a collection by vectors, words or a target."),
+        "query": ("cli.query:query_command", "Search a collection by vectors, words, pictures or a target."),
     },
     "The lab": {
         "evaluate": ("cli.evaluate:evaluate_command", "Measure ranking quality and hubness on labelled queries."),

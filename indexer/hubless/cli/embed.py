@@ -26,7 +26,7 @@ def embed_command(
     set_: SetOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Make vectors of a folder of pictures, of texts, or of source files.
+    """Make vectors of pictures, texts or source files.
 
     What it writes, `hubless build` takes as it is: vectors with ids and payload,
     and a query bank of captions and names. What cannot be read is listed.
