@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.pages import blocks
@@ -18,10 +19,15 @@ def test_recipe_fits_on_what_bm25s_finds_and_corrects_it():
     texts = [" ".join(draw.sample(WORDS, draw.choice([8, 8, 8, 200]))) for _ in range(400)]
     queries = [" ".join(draw.sample(draw.choice(texts).split(), 4)) for _ in range(600)]
     (recipe,) = [block.text for block in blocks(PAGE) if block.text.startswith("import bm25s")]
-    given = {"texts": texts, "past_queries": queries[:500], "new_queries": queries[500:], "hubless": hubless}
+    given: dict[str, Any] = {
+        "texts": texts,
+        "past_queries": queries[:500],
+        "new_queries": queries[500:],
+        "hubless": hubless,
+    }
     exec(recipe, given)  # noqa: S102
     past, new = (given["search_all"](some) for some in (queries[:500], queries[500:]))
     assert min(min(scores) for _, scores in new) > 0
     wanted = hubless.ScoreCorrection.fit(past)
-    assert [answer.ids for answer in given["answers"]] == [wanted.rerank(*found, 10).ids for found in new]
+    assert [answer.ids for answer in given["answers"]] == [wanted.rerank(ids, scores, 10).ids for ids, scores in new]
     assert sum(answer.ids[0] != ids[0] for answer, (ids, _) in zip(given["answers"], new, strict=True)) > 5
