@@ -52,7 +52,7 @@ def test_commands_take_an_address_and_print_how_to_ask(store, fitted, best, tmp_
     given = ["--query-bank", str(tmp_path / "bank.npy"), "--set", "bank_of_targets=true"]
     said = CliRunner().invoke(app, ["diagnose", store.address, *given])
     assert said.exit_code == 0, said.output
-    assert "The largest hubs" in said.output
+    assert "Largest hubs" in said.output
     beside = CliRunner().invoke(app, ["diagnose", store.address, "--targets", str(tmp_path / "bank.npy")])
     assert "cannot be combined with an address" in beside.output
     said = CliRunner().invoke(app, ["correct", store.address, *given])

@@ -28,7 +28,7 @@ WAITING = {"mode": "replace", "fit": False, "fit_by": None, "sampled": None, "co
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     path = tmp_path_factory.mktemp("catalog")
-    with serving_catalog(path, hubness=False, max_bank_queries=300) as url:
+    with serving_catalog(path, hubness=False, max_bank_queries=300, max_sampled=300) as url:
         yield path, url
 
 

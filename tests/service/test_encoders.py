@@ -160,6 +160,7 @@ def test_threads_of_a_version_end_with_it(far, endpoint):
         source.served = {}
         while len(set(threading.enumerate()) - idle) >= started:
             gc.collect()
+            sleep(0.05)
 
 
 def breaker(url):

@@ -168,10 +168,8 @@ def test_command_takes_files(catalog, lime):
     assert re.search("expected a file that is there, got .*none.png", str(missing.exception))
 
 
-def test_pictures_are_sampled_as_vectors_without_texts(catalog, photos, tmp_path):
-    settings = {"query_sample": tmp_path / "sample", "query_sample_texts": True}
-    with serving_catalog(catalog, **settings) as url:
+def test_pictures_are_sampled_as_vectors(catalog, photos, tmp_path):
+    with serving_catalog(catalog, query_sample=tmp_path / "sample") as url:
         assert httpx.post(f"{url}{QUERY}", json={"image": in_base64(solid("red"))}).status_code == 200
     sample = read_sample(tmp_path / "sample" / "photos")
     np.testing.assert_allclose(sample.vectors, photos.encode_pictures([solid("red")]), atol=1e-6)
-    assert sample.texts == (None,)

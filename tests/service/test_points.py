@@ -172,6 +172,8 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "writes": {"seq": 0, "log_bytes": 0, "added": 0, "removed": 0, "frozen_share": 0.0},
         "query_sample": None,
         "payload": "columns" if expected["payload_columns"] else None,
+        "image": False,
+        "pictures": False,
     }
     for field in ("correction", "index", "measured", "bank", "confidence"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")

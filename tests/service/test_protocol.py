@@ -146,7 +146,7 @@ def test_connection_goes_on_after_a_large_body_that_was_discarded(serve, words, 
     monkeypatch.setattr(edge, "_FLOOD", 1)
     with serve({"words": words}) as (client, _):
         for _ in range(2):
-            answer = client.post(QUERY, content=b" " * 2**22, headers={"content-type": "application/json"})
+            answer = client.post(QUERY, content=b" " * (2**24 + 1), headers={"content-type": "application/json"})
             assert code_of(answer) == (413, "body_too_large")
         assert client.get("/livez").status_code == 200
 
@@ -191,7 +191,7 @@ def test_query_gets_the_same_answer_past_the_layers_and_through_them(serve, word
         (QUERY, b'{"vector": [0.5]}', {}, 422),
         (QUERY, b"{", {}, 400),
         (QUERY, GOOD, {"content-type": "text/plain"}, 415),
-        (QUERY, b" " * 2**22, {}, 413),
+        (QUERY, b" " * (2**24 + 1), {}, 413),
         (QUERY, GOOD, {"X-API-Key": "wrong-0123456789"}, 401),
         ("/v1/collections/none/query", GOOD, {}, 404),
     ]

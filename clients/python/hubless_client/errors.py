@@ -24,7 +24,8 @@
         │   ├── ApiVersionNotFound
         │   ├── ApiAliasNotFound
         │   ├── ApiScoresNotFound
-        │   └── ApiPointNotFound
+        │   ├── ApiPointNotFound
+        │   └── ApiPictureNotFound
         ├── ApiMethodNotAllowed     405
         ├── ApiCursorExpired        410
         ├── ApiChangeRefused        the thing to change has another state than you expect: read it again
@@ -262,6 +263,12 @@ class ApiPointNotFound(ApiNotFound):
     """No target has this id."""
 
     code = "point_not_found"
+
+
+class ApiPictureNotFound(ApiNotFound):
+    """There is no file of the target's picture, or none that can be read."""
+
+    code = "picture_not_found"
 
 
 class ApiMethodNotAllowed(ApiError):

@@ -57,6 +57,7 @@ class Maintainer:
         self._on_done = on_done
         self._not_before = dict[tuple[str, Chore], float]()
         self._failures = Counter[str]()  # of fits in a row, by collection
+        self._given = Counter[str]()  # banks, by collection
         self._woken = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="maintain", daemon=True)
@@ -73,9 +74,14 @@ class Maintainer:
 
     def fit(self, name: str) -> None:
         """Fit a collection on the bank that waits on the disk as soon as may be, however often that has failed."""
+        self._given[name] += 1  # first: whoever notes a failure now looks at this afterwards
+        self._begin_anew(name)
+        self._woken.set()
+
+    def _begin_anew(self, name: str) -> None:
+        """Forget the failures of banks before the one that waits."""
         self._not_before.pop((name, "bank"), None)
         self._failures.pop(name, None)
-        self._woken.set()
 
     def written(self, living: WritableCollection) -> None:
         """Look for work if the writes of a collection are enough for a merge."""
@@ -97,9 +103,12 @@ class Maintainer:
             self._do(*ready[0])
 
     def _do(self, name: str, work: Chore) -> None:
+        given = self._given[name]
         try:
             code = self._flushed(name) if work == "flush" else self._work(name, work)
             self._note(name, work, code)
+            if self._given[name] != given:
+                self._begin_anew(name)
         except Exception:
             log.exception('collection "%s": %s could not be started', name, work)
             self._not_before[name, work] = monotonic() + _AFTER_FAILURE

@@ -41,15 +41,7 @@ class FittedCountedProximity(BankKept):
     metric: str = COSINE
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> CountedProximities:
-        """Raise `InputError` if rows of the bank are nearer to each other than any is to its target."""
-        source = targets_beside(self.bank, targets)
-        bank = in_memory(self.bank)
-        some, items = in_memory(sample(self.bank, ASKED)), in_memory(sample(source, ASKED))
-        usual = np.median(some @ comparison(self.metric).turned(bank, OF_TARGETS).T, axis=1)
-        if len(some) > 1 and (usual > (some @ items.T).max(axis=1)).mean() > 1 / 2:
-            expected = "items like the targets, as mp_empiric compares both with each row of the bank (mp does without)"
-            raise InputError("query bank", expected, "rows that are nearer to each other than to any target")
-        return CountedProximities(bank, self.metric)
+        return CountedProximities(in_memory(self.bank), self.metric)
 
 
 @dataclass(frozen=True)
@@ -61,5 +53,12 @@ class CountedProximity(SeesVectors):
     """
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCountedProximity:
+        """Raise `InputError` if rows of the bank are nearer to each other than any is to its target."""
         bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to count among")
+        source, rows = targets_beside(bank, targets), in_memory(bank)
+        some, items = in_memory(sample(bank, ASKED)), in_memory(sample(source, ASKED))
+        usual = np.median(some @ comparison(self.metric).turned(rows, OF_TARGETS).T, axis=1)
+        if len(some) > 1 and (usual > (some @ items.T).max(axis=1)).mean() > 1 / 2:
+            expected = "items like the targets, as mp_empiric compares both with each row of the bank (mp does without)"
+            raise InputError("query bank", expected, "rows that are nearer to each other than to any target")
         return FittedCountedProximity(bank, self.metric)
