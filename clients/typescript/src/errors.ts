@@ -35,6 +35,7 @@ const NOT_FOUND = [
   "alias_not_found",
   "scores_not_found",
   "point_not_found",
+  "picture_not_found",
 ] as const;
 const CHANGE_REFUSED = ["precondition_failed", "precondition_required", "point_exists", "collection_exists", "collection_aliased"] as const;
 const UNAVAILABLE = [
