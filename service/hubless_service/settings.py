@@ -1,7 +1,6 @@
 """The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
 import re
-from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -15,6 +14,7 @@ from hubless.kernels.threads import own_cores
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import Catalog
 from hubless.store.query_sample import SIZE
+from hubless.vectors.readers.pictures import check_pillow
 
 KIB, MIB = 2**10, 2**20
 Role = Literal["read", "write", "admin"]
@@ -226,8 +226,7 @@ class Settings(BaseSettings):
     def _folder_of_pictures(cls, pictures: Path | None) -> Path | None:
         if pictures is None:
             return None
-        if find_spec("PIL") is None:
-            raise ValueError(f"pictures need the extra pictures: {how_to_install('pictures')}")
+        check_pillow("HUBLESS_PICTURES")
         if "{collection}" not in str(pictures) and not pictures.is_dir():
             raise ValueError("expected a folder that is there")
         return pictures.absolute()

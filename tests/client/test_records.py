@@ -30,6 +30,9 @@ ANSWERS = {
     "OccurrenceByChance": "OccurrenceByChance",
     "RankingHubness": "RankingHubness",
     "RankingOccurrence": "RankingOccurrence",
+    "Reranked": "RerankAnswer",
+    "RerankedHit": "RerankedHit",
+    "ScoresInfo": "ScoresAnswer",
     "VersionDetails": "VersionAnswer",
     "VersionDiff": "DiffAnswer",
     "VersionState": "VersionState",
@@ -37,6 +40,7 @@ ANSWERS = {
 }
 LEFT_OUT = {
     "CollectionInfo": {"bank", "dims", "query_sample", "writes"},
+    "ScoresInfo": {"work"},
     "Deleted": {"collection", "version"},
     "Written": {"collection", "version"},
     "VersionDetails": {"confidence"},

@@ -9,6 +9,7 @@ from hubless_client.bodies import in_json, listed
 from hubless_client.call import Call, Content, Json, Timeout, nothing
 from hubless_client.errors import CannotSend
 from hubless_client.paths import RERANK, SCORES, of_scores
+from hubless_client.records import Record
 from hubless_client.sending import ClientMethod
 
 _ARROW_FILE = "application/vnd.apache.arrow.file"
@@ -16,7 +17,7 @@ _LOGGED, _LABELLED = ("ids", "scores"), ("ids", "scores", "relevant")
 
 
 @dataclass(frozen=True, slots=True)
-class ScoresInfo:
+class ScoresInfo(Record):
     """A correction of scores that the server keeps.
 
     Attributes
@@ -39,18 +40,13 @@ class ScoresInfo:
     learning: int | None = None
 
     @classmethod
-    def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
-        """Read the answer about one correction."""
-        return cls(**{name: body[name] for name in cls.__slots__ if name in body})
-
-    @classmethod
     def list_from_json(cls, body: Json, _request_id: str | None) -> list[Self]:
         """Read the answer about all corrections."""
         return [cls.from_json(entry) for entry in body["scores"]]
 
 
 @dataclass(frozen=True, slots=True)
-class RerankedHit:
+class RerankedHit(Record):
     """An item of some lists.
 
     Attributes
@@ -63,12 +59,12 @@ class RerankedHit:
 
     id: str | int
     score: float
-    parts: Sequence[float]
+    parts: tuple[float, ...]
     payload: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
+class Reranked(Record):
     """The hits of all lists, best first.
 
     Attributes
@@ -80,19 +76,11 @@ class Reranked:
     request_id : of the request
     """
 
-    hits: Sequence[RerankedHit]
+    hits: tuple[RerankedHit, ...]
     answered: bool
-    confidence: float | None
-    calibrated: bool | None
-    request_id: str | None
-
-    @classmethod
-    def from_json(cls, body: Json, request_id: str | None) -> Self:
-        """Read the answer."""
-        hits = tuple(
-            RerankedHit(hit["id"], hit["score"], tuple(hit["parts"]), hit.get("payload")) for hit in body["hits"]
-        )
-        return cls(hits, body["answered"], body.get("confidence"), body.get("calibrated"), request_id)
+    confidence: float | None = None
+    calibrated: bool | None = None
+    request_id: str | None = None
 
 
 class ScoreMethods:

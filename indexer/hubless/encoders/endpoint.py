@@ -21,7 +21,7 @@ from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
 from hubless.forks import in_each_process, left_to_parent
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import read_picture
+from hubless.vectors.readers.pictures import media_type_of, read_picture
 
 if TYPE_CHECKING:
     import httpx
@@ -86,8 +86,6 @@ class EndpointDescription(EncoderDescription):
 
 PICTURES_AT_ONCE = 8
 """Most pictures in one call: each may have megabytes."""
-_MEDIA_TYPES = {b"\xff\xd8": "jpeg", b"\x89P": "png", b"RI": "webp", b"GI": "gif"}
-"""By the first two bytes of a file that is known to be one of them."""
 _PICTURE_FORMS: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "jina": lambda data: {"input": [{"image": each.partition(",")[2]} for each in data]},
     "infinity": lambda data: {"input": list(data), "modality": "image"},
@@ -192,7 +190,7 @@ class Endpoint(DescribedEncoder):
         self._form()
         read_picture(picture, parameter)
         content = picture if isinstance(picture, bytes) else picture.read_bytes()
-        return f"data:image/{_MEDIA_TYPES[content[:2]]};base64,{b64encode(content).decode()}"
+        return f"data:{media_type_of(content)};base64,{b64encode(content).decode()}"
 
     def encode_pictures(self, inputs: Sequence[str], seconds: float | None = None) -> F32:
         form = self._form()

@@ -28,6 +28,7 @@ from hubless.filters import Filter, filter_schemas, read_row
 from hubless.measures.labels import KnownItems, known_rows
 from hubless.search.collection import filter_of
 from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.readers.pictures import A_PICTURE
 from hubless_service.http.problems import clip, describe
 from hubless_service.settings import Settings
 
@@ -37,6 +38,7 @@ PAYLOAD, VECTOR = "payload", "vector"
 _COLUMN = f"{PAYLOAD}."
 _EXTRA = re.compile(rf"^({PAYLOAD}(\.[\s\S]*)?|{VECTOR})$")
 _ITEM = np.dtype("<f4")
+_FLOATS = "little-endian float32"
 _MOST_KEYS = 100
 """Keys of free payload that a request may ask for."""
 
@@ -132,25 +134,24 @@ def _share(value: Any, info: Info) -> float:
 
 def vector_of_base64(text: str) -> F32:
     """Return a vector (d,) from base64 of little-endian float32."""
-    expected = "base64 of little-endian float32"
-    try:
-        data = binascii.a2b_base64(text, strict_mode=True)
-    except ValueError as error:
-        raise InputError("", expected, f"a string that is not: {error}") from error
+    data = _bytes_of_base64(text, _FLOATS)
     if len(data) % _ITEM.itemsize:
-        raise InputError("", f"{expected}, 4 bytes a number", f"{len(data)} bytes")
+        raise InputError("", f"base64 of {_FLOATS}, 4 bytes a number", f"{len(data)} bytes")
     return np.frombuffer(data, _ITEM)
 
 
 def _picture_of_base64(value: Any, info: Info) -> bytes:
     """Return the bytes of a picture. The encoder says whether it is one."""
-    expected = "base64 of a picture as JPEG, PNG, WebP or GIF"
     if not isinstance(value, str):
-        raise InputError("", expected, describe(value))
+        raise InputError("", f"base64 of {A_PICTURE}", describe(value))
+    return _bytes_of_base64(value, A_PICTURE)
+
+
+def _bytes_of_base64(text: str, of: str) -> bytes:
     try:
-        return binascii.a2b_base64(value, strict_mode=True)
+        return binascii.a2b_base64(text, strict_mode=True)
     except ValueError as error:
-        raise InputError("", expected, f"a string that is not: {clip(str(error))}") from error
+        raise InputError("", f"base64 of {of}", f"a string that is not: {error}") from error
 
 
 def vectors_of_bytes(body: bytes, collection: hubless.Collection, rows: int | None = None) -> F32:

@@ -7,6 +7,7 @@ from fastapi import Response
 
 import hubless
 from hubless.errors import ScoresNotFound
+from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.http import responses
@@ -41,15 +42,18 @@ async def list_scores(call: Call) -> Response:
     """Lists those that the key may see: a key for some collections sees corrections of the same names."""
     scores = call.service.engine.scores
 
-    names = [name for name in await asyncio.to_thread(scores.names) if call.access.sees(name)]
-    answer: AllScoresAnswer = {"scores": [await _describe(call, name, await kept(call, name)) for name in names]}
-    return responses.send(answer)
+    def found() -> AllScoresAnswer:
+        names = [name for name in scores.names() if call.access.sees(name)]
+        return {"scores": [_describe(scores, name, scores.get(name)) for name in names]}
+
+    return responses.send(await asyncio.to_thread(found))
 
 
 @router.get(_PATH, **openapi.about("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
 async def get_scores(call: Call, name: str) -> Response:
     """Says what it was learned from, and how far its confidence can be trusted."""
-    return responses.send(await _describe(call, name, await kept(call, name)))
+    correction = await kept(call, name)
+    return responses.send(await asyncio.to_thread(_describe, call.service.engine.scores, name, correction))
 
 
 @router.put(
@@ -74,8 +78,9 @@ async def put_scores(call: Call, name: str, access: Admin, body: PutScoresReques
     async with engine.fitting:
         correction = await asyncio.to_thread(body.correction)
     new = await asyncio.to_thread(engine.scores.put, name, correction, body.learns_from())
+    answer = await asyncio.to_thread(_describe, engine.scores, name, correction)
     _log.info('scores "%s" were put, id=%s', name, call.trace.request_id)
-    return responses.send(await _describe(call, name, correction), status=201 if new else 200)
+    return responses.send(answer, status=201 if new else 200)
 
 
 @router.delete(
@@ -91,9 +96,8 @@ async def delete_scores(call: Call, name: str, access: Admin) -> Response:
     return responses.send({"name": name, "deleted": True})
 
 
-async def _describe(call: Call, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
-    cut, scores = correction.cut, call.service.engine.scores
-    status = await asyncio.to_thread(read_status, scores.learned(name).home)
+def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
+    cut, status = correction.cut, read_status(scores.learned(name).home)
     return {
         "name": name,
         "items": len(correction.ids),
@@ -101,6 +105,6 @@ async def _describe(call: Call, name: str, correction: hubless.ScoreCorrection) 
         "details": correction.details,
         "pairs": None if cut is None else cut.pairs,
         "accuracies": [] if cut is None else cut.accuracies,
-        "learning": await asyncio.to_thread(scores.learning, name),
+        "learning": scores.learning(name),
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
     }

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from os import cpu_count
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -23,6 +22,7 @@ from hubless.builder.embedding.embed_sources import (
 from hubless.builder.embedding.texts_beside import NAME, TextsBeside
 from hubless.encoders import DescribedEncoder, Encoder, FolderModel, for_pictures, load_encoder
 from hubless.errors import HublessError, InputError, NoEncoder, TextRefused, UnknownWords, one_line
+from hubless.kernels.threads import cores
 from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import check_pillow, picture_facts, thumbnail_of
@@ -103,7 +103,7 @@ def embed(
                 missing = folder.missing(len(found))
                 advance = steps.step("embedding", len(found))
                 advance(len(found) - sum(map(len, missing.values())))
-                with ThreadPoolExecutor(cpu_count()) as pool:
+                with ThreadPoolExecutor(cores()) as pool:
                     for number, items in missing.items():
                         folder.write(number, embedding.part(items, pool, advance))
                 folder.finish(len(found), found.skipped, loaded.dim)

@@ -12,9 +12,10 @@ import pyarrow as pa
 from hubless.errors import InputError, StorageError, UnknownField, names_of, one_line, storage_errors
 from hubless.vectors.listing import ending_of, is_data, natural_order
 from hubless.vectors.payload import open_payload, parted_ids
+from hubless.vectors.readers.pictures import PICTURE_FORMATS
 
 PICTURES, TEXTS, FILES = "pictures", "texts", "files"
-PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif")
+PICTURE_ENDINGS = tuple(ending for each in PICTURE_FORMATS.values() for ending in each.endings)
 BESIDE_PICTURES = (".txt", ".json", ".jsonl", ".csv", ".xmp")
 """Endings of what often stands beside pictures and is none: it is not listed as skipped."""
 _COLUMNS = {PICTURES: ("path", "file_name", "image", "file"), TEXTS: ("text", "caption", "title", "content")}

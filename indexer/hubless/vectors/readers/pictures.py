@@ -1,6 +1,7 @@
 """Pictures: JPEG, PNG, WebP and the first frame of a GIF. Pillow is an extra, and is imported when the first comes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +12,24 @@ from hubless.errors import InputError, how_to_install
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-PICTURE_FORMATS = ("GIF", "JPEG", "PNG", "WEBP")
+
+class PictureFormat(NamedTuple):
+    """A format: its media type, the first bytes of its files, and what their names end with."""
+
+    media_type: str
+    begins: bytes
+    endings: tuple[str, ...]
+
+
+PICTURE_FORMATS = {
+    "JPEG": PictureFormat("image/jpeg", b"\xff\xd8", (".jpg", ".jpeg")),
+    "PNG": PictureFormat("image/png", b"\x89PNG", (".png",)),
+    "WEBP": PictureFormat("image/webp", b"RIFF", (".webp",)),
+    "GIF": PictureFormat("image/gif", b"GIF8", (".gif",)),
+}
+"""By the names that Pillow has for them."""
+A_PICTURE = "a picture as JPEG, PNG, WebP or GIF"
+"""What errors say that they expected."""
 MOST_BYTES, MOST_PIXELS = 50 * 2**20, 50_000_000
 """A larger picture is refused: it would take more memory than it is worth. 50 million pixels take 150 MB."""
 THUMBNAIL = 256
@@ -23,37 +41,29 @@ _OF_WINDOWS = (0x9C9B, 0x9C9F, 0x9C9C)
 """Title, subject and comment, as the dialogs of Windows write them."""
 _OF_IPTC = ((2, 5), (2, 105), (2, 120))
 """Title, headline and caption."""
-_EXPECTED = "a picture as JPEG, PNG, WebP or GIF"
 
 
 def check_pillow(parameter: str = "picture") -> None:
     """Raise `InputError` that says what to install if pictures cannot be read here."""
     if find_spec("PIL") is None:
-        raise _no_pillow(parameter)
+        raise InputError(parameter, f"the extra pictures: {how_to_install('pictures')}", "no Pillow")
 
 
-def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int | None = None) -> "Image":
-    """Return a picture in RGB, turned as its EXIF says.
-
-    With `at_least` a JPEG may come back smaller, with sides of at least so many pixels: this is several times as fast.
-    Raises `InputError` for anything else than a picture, a damaged one, and one of more than `MOST_BYTES` or
-    `MOST_PIXELS`.
-    """
-    try:
-        from PIL import Image, ImageOps
-    except ImportError as error:
-        raise _no_pillow(parameter) from error
+@contextmanager
+def _opened(source: bytes | Path, parameter: str) -> Iterator["Image"]:
+    """Open a picture, whose head is read, and say of any damage that is met what `read_picture` does."""
+    check_pillow(parameter)
+    from PIL import Image
 
     too_many = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     try:
         _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, parameter)
-        with Image.open(BytesIO(source) if isinstance(source, bytes) else source, formats=PICTURE_FORMATS) as opened:
+        file = BytesIO(source) if isinstance(source, bytes) else source
+        with Image.open(file, formats=[*PICTURE_FORMATS]) as opened:
             width, height = opened.size
             if width * height > MOST_PIXELS:
                 raise InputError(parameter, f"a picture of at most {MOST_PIXELS:,} pixels", f"{width} × {height}")
-            if at_least is not None:
-                opened.draft("RGB", (at_least, at_least))
-            return ImageOps.exif_transpose(opened).convert("RGB")
+            yield opened
     except InputError:
         raise
     except too_many as error:
@@ -63,7 +73,22 @@ def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int
     except FileNotFoundError as error:
         raise InputError(parameter, "a file that is there", source) from error
     except Exception as error:  # a damaged file raises whatever its decoder runs into
-        raise InputError(parameter, _EXPECTED, _said(error)) from error
+        raise InputError(parameter, A_PICTURE, _said(error)) from error
+
+
+def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int | None = None) -> "Image":
+    """Return a picture in RGB, turned as its EXIF says.
+
+    With `at_least` a JPEG may come back smaller, with sides of at least so many pixels: this is several times as fast.
+    Raises `InputError` for anything else than a picture, a damaged one, and one of more than `MOST_BYTES` or
+    `MOST_PIXELS`.
+    """
+    with _opened(source, parameter) as opened:
+        from PIL import ImageOps
+
+        if at_least is not None:
+            opened.draft("RGB", (at_least, at_least))
+        return ImageOps.exif_transpose(opened).convert("RGB")
 
 
 class PictureFacts(NamedTuple):
@@ -76,20 +101,18 @@ class PictureFacts(NamedTuple):
 
 def picture_facts(path: Path, parameter: str = "picture") -> PictureFacts:
     """Return what the head of a picture says, without reading the rest. Raises as `read_picture`."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise _no_pillow(parameter) from error
-    try:
-        with Image.open(path, formats=PICTURE_FORMATS) as opened:
-            exif = opened.getexif()
-            width, height = opened.size
-            texts = [*_of_exif(exif), *_of_iptc(opened)]
-    except Exception as error:  # a damaged file raises whatever its reader runs into
-        raise InputError(parameter, _EXPECTED, _said(error)) from error
+    with _opened(path, parameter) as opened:
+        exif = opened.getexif()
+        width, height = opened.size
+        texts = [*_of_exif(exif), *_of_iptc(opened)]
     if exif.get(_ORIENTATION) in _ON_ITS_SIDE:
         width, height = height, width
     return PictureFacts(width, height, [text for text in (each.strip("\0 \n\r\t") for each in texts) if text])
+
+
+def media_type_of(content: bytes) -> str | None:
+    """Return the media type that the first bytes of a picture tell."""
+    return next((each.media_type for each in PICTURE_FORMATS.values() if content.startswith(each.begins)), None)
 
 
 def _of_exif(exif: Mapping[int, Any]) -> list[str]:
@@ -112,10 +135,6 @@ def thumbnail_of(source: bytes | Path, pixels: int = THUMBNAIL, parameter: str =
     written = BytesIO()
     picture.save(written, "JPEG", quality=85)
     return written.getvalue()
-
-
-def _no_pillow(parameter: str) -> InputError:
-    return InputError(parameter, f"the extra pictures: {how_to_install('pictures')}", "no Pillow")
 
 
 def _check_size(size: int, parameter: str) -> None:
