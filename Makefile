@@ -159,7 +159,7 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image can have besides. They are locked together, so that each goes with each.
-IMAGE_EXTRAS := object-storage otel
+IMAGE_EXTRAS := object-storage otel pictures
 IMAGE_ENGINES := milvus
 # Versions that are locked stay where they can; `make lock ARGS=--upgrade` takes the newest. Run it whole:
 # what shares an environment with dev.txt is resolved together with it, in together.txt.
