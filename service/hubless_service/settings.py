@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from hubless.errors import how_to_install
+from hubless.errors import InputError, how_to_install
 from hubless.kernels.threads import own_cores
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import Catalog
@@ -226,7 +226,10 @@ class Settings(BaseSettings):
     def _folder_of_pictures(cls, pictures: Path | None) -> Path | None:
         if pictures is None:
             return None
-        check_pillow("HUBLESS_PICTURES")
+        try:
+            check_pillow()
+        except InputError as error:
+            raise ValueError(f"expected {error.expected}") from error
         if "{collection}" not in str(pictures) and not pictures.is_dir():
             raise ValueError("expected a folder that is there")
         return pictures.absolute()

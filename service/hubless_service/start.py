@@ -165,7 +165,8 @@ def _first_mistake(error: ValidationError, options: Container[str]) -> str:
     if first["type"] == "missing":
         return f"{where} is required"
     where += "".join(f", {part}" for part in first["loc"][1:])
-    got = "" if name in SECRETS else f", got {first['input']!r}"
+    given = str(first["input"]) if isinstance(first["input"], Path) else first["input"]
+    got = "" if name in SECRETS else f", got {given!r}"
     said = first["msg"].removeprefix("Value error, ")
     return f"{where}: {said}{got}"
 

@@ -121,10 +121,13 @@ def test_pictures_may_be_as_large_as_bodies(client):
     problem(too_large, 413, "body_too_large")
 
 
-@pytest.mark.parametrize("collection", ["words", "numbers"])
-def test_collections_without_an_encoder_of_pictures_say_so(client, collection):
+@pytest.mark.parametrize(
+    ("collection", "received"), [("words", "one whose encoder takes texts only"), ("numbers", "one without an encoder")]
+)
+def test_collections_without_an_encoder_of_pictures_say_so(client, collection, received):
     answer = client.post(f"/v1/collections/{collection}/query", json={"image": in_base64(solid("red"))})
-    assert "image: expected a collection whose encoder takes pictures" in problem(answer, code="no_encoder")
+    expected = f"image: expected a collection whose encoder takes pictures, got {received}"
+    assert expected in problem(answer, code="no_encoder")
 
 
 def test_addresses_are_not_fetched(client):

@@ -69,7 +69,8 @@ def for_pictures(encoder: Encoder | None) -> PictureEncoder:
     """Return an encoder that may take pictures. Raises `NoEncoder` for any other."""
     if isinstance(encoder, PictureEncoder):
         return encoder
-    raise NoEncoder("picture", "a collection whose encoder takes pictures", "one whose encoder takes texts only")
+    received = "one without an encoder" if encoder is None else "one whose encoder takes texts only"
+    raise NoEncoder("picture", "a collection whose encoder takes pictures", received)
 
 
 def checked(vectors: Any, count: int, dim: int) -> F32:
