@@ -3,8 +3,8 @@
 Table A5 of its paper, from builds: for each `bank_index`, processor time of the build's offsets (the fit, and the
 offsets of all targets) beside that of `flat`, the share of the nearest bank queries that it finds, by the manifest, and
 R@1 of the version that was built. Queries and targets are made up, of low rank with hubs; or a folder has
-`queries.npy`, `targets.npy` and `gt.npy`, and bank and targets are these, jittered to a cosine of .9. Graphs of a large
-bank take longer to build than all else, and are left out.
+`queries.npy`, `targets.npy` and `gt.npy`, and bank and targets are these, jittered to a cosine of 0.9. Graphs of a
+large bank take longer to build than all else, and are left out.
 """
 
 import argparse

@@ -5,16 +5,14 @@ the strict protocol (docs/lab.md), with seeds 0 to 9: the bank is the queries wh
 sees a label; figures are means over the splits. Then 50, 100 and 200 test queries calibrate confidence for the others,
 and cuts are tried: see `benchmarks.promises`.
 
-Writes `docs/performance/confidence.json`, the tables and the plot in `docs/confidence.md`, and the sentence in
-`README.md`. Without folders it takes the numbers that are there.
+Writes `docs/performance/confidence.json` and the plot in `docs/confidence.md`. Without folders it takes the numbers
+that are there. `python -m benchmarks.figures` fills the pages in.
 """
 
 import argparse
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -41,12 +39,6 @@ SEEDS = 10
 ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "performance" / "confidence.json"
 PLOT = ROOT / "docs" / "images" / "promises.svg"
-PAGE, README = ROOT / "docs" / "confidence.md", ROOT / "README.md"
-TABLE = re.compile(r"(?s)\| set \| hit 1 right.*?\n(?=\n)")
-PROMISES = re.compile(r"(?s)\| set \| guaranteed.*?\n(?=\n)")
-SENTENCE = re.compile(r"(?s)- \*\*Confidence\*\*: .*?\(docs/confidence\.md\)\)\.")
-"""A point of a list in the README."""
-WIDTH = 120
 
 
 def measure(folder: Path, seeds: int) -> dict[str, Any]:
@@ -117,9 +109,8 @@ def sentence(sets: Sequence[Mapping[str, Any]]) -> str:
     mean = with_mean(sets)[-1]
     before, after = (100 * mean[name]["answered"] for name in ("cosine", "confidence"))
     return (
-        f"- **Confidence**: each answer says how likely its first hit is right. On {len(sets)} real sets you can "
-        f"answer {after:.0f} % of the queries and have 90 % of the answers right; with a cut at the cosine, "
-        f"{before:.0f} % ([measured](docs/confidence.md))."
+        f"On {len(sets)} real sets you can answer {after:.0f} % of the queries and have 90 % of the answers right; "
+        f"with a cut at the cosine, {before:.0f} % ([measured](docs/confidence.md))."
     )
 
 
@@ -134,13 +125,7 @@ def main() -> None:
     print(*table(sets), "", *promises.table(sets, NAMES), "", sentence(sets), sep="\n")
     if not given.no_write:
         KEPT.write_text("[\n" + ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets) + "\n]\n")
-        rows = "\n".join(table(sets)) + "\n"
-        said = fill(sentence(sets), WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        kept = "\n".join(promises.table(sets, NAMES)) + "\n"
-        page = TABLE.sub(lambda _: rows, PAGE.read_text("utf-8"))
-        PAGE.write_text(PROMISES.sub(lambda _: kept, page), "utf-8")
         promises.chart(sets).save(PLOT)
-        README.write_text(SENTENCE.sub(lambda _: said, README.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

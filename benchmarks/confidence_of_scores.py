@@ -8,7 +8,7 @@ The queries of the other half are the past ones, whose lists of 11 scores fit a 
 searched half say how it orders answers, by AUROC, beside the top score. Then 200 of these calibrate it for the rest,
 ten times.
 
-Writes `docs/performance/confidence_of_scores.json` and the table in `docs/confidence.md`.
+Writes `docs/performance/confidence_of_scores.json`. `python -m benchmarks.figures` fills `docs/confidence.md` in.
 """
 
 import argparse
@@ -28,8 +28,7 @@ from hubless.demo.pairs import find_pairs, standard_library
 from hubless.measures.confidence.quality import auroc
 
 ROOT = Path(__file__).parents[1]
-KEPT, PAGE = ROOT / "docs" / "performance" / "confidence_of_scores.json", ROOT / "docs" / "confidence.md"
-TABLE = re.compile(r"(?s)\| scores \| top score.*?\n(?=\n)")
+KEPT = ROOT / "docs" / "performance" / "confidence_of_scores.json"
 PACKAGES = Path("/var/lib/dpkg/status")
 DEPTH, MOST, SEEDS, TOKENS = 11, 1000, 3, 64
 WORD = re.compile(r"[a-z0-9]+")
@@ -213,7 +212,6 @@ def main() -> None:
     print(*table(corpora), sep="\n")
     if not given.no_write:
         KEPT.write_text(json.dumps(corpora, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        PAGE.write_text(TABLE.sub(lambda _: "\n".join(table(corpora)) + "\n", PAGE.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -9,14 +9,32 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks import confidence, few_queries, gains, harness, http_goals, peers, ten_million
+from benchmarks import (
+    confidence,
+    confidence_of_scores,
+    dimensions,
+    few_queries,
+    gains,
+    harness,
+    http_goals,
+    left_out,
+    logs_of_search,
+    mixtures,
+    page_blocks,
+    peers,
+    promises,
+    query_logs,
+    target_priors,
+    ten_million,
+)
+from hubless_service.processes.workers import WORKER_BYTES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,21 +56,70 @@ def _builds() -> Any:
     return np.array([change for found in _sets() for change in gains.changes(found)])
 
 
-def _few(bank: str, correction: str = "auto") -> list[float]:
-    return [float(np.mean(each["changes"][correction][bank])) for each in few_queries_sets()]
-
-
-def few_queries_sets() -> list[Any]:
-    """Return the sets whose gains by the number of bank queries are kept."""
-    found: list[Any] = json.loads(few_queries.KEPT.read_text("utf-8"))["sets"]
-    return found
-
-
 def _goal(part: str, what: str) -> float:
     """Return what was measured over HTTP, by the words that begin its line."""
     lines = kept("performance/http_goals.json")["parts"][part]["lines"]
     (found,) = [each["measured"] for each in lines if each["what"].startswith(what)]
     return float(found)
+
+
+def _single_ms(kind: str) -> str:
+    """Return the time of a query of 100,000 targets in an index of a kind."""
+    lines = kept("performance/index_recipes.json")["lines"]
+    (found,) = [each["single_ms"] for each in lines if (each["targets"], each["kind"]) == (100_000, kind)]
+    return f"{found:.2g}"
+
+
+def _cost(*kinds: str) -> str:
+    """Return what the correction costs a query of so many kinds of index, in per cent at most."""
+    lines = kept("performance/correction_is_free.json")["lines"]
+    return f"{max(max(each['ratio'] for each in lines if each['kind'] in kinds) - 1, 0):.0%}"
+
+
+def _loses(label: str) -> str:
+    lost = sum(gains.mean(found, label) < 0 for found in _sets())
+    return ("none", "one", "two", "three", "four", "five", "six")[lost]
+
+
+def _words_gained() -> str:
+    texts = kept("images/logs_of_search.json")["texts"]
+    gained = [after - raw for raw, after in (each["figures"]["BM25"] for each in texts)]
+    return f"{min(gained):.0f} to {max(gained):.0f} %"
+
+
+def _of_logs(name: str) -> list[float]:
+    return [each["figures"][name] for each in kept("images/logs_of_search.json")["sets"]]
+
+
+def _scores_alone(name: str) -> str:
+    return f"{np.mean([found['scores alone'][name] for found in kept('performance/confidence.json')]):.3f}"
+
+
+def _packages_broken() -> str:
+    found = kept("performance/confidence_of_scores.json")["Debian packages"]
+    broken = [100 * each["cut broken"] for name, each in found.items() if name != "rrf"]
+    return f"{min(broken):.0f} to {max(broken):.0f} %"
+
+
+def _one_split() -> str:
+    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1]['200 labels']['of one split']:.3f}"
+
+
+def _sets_of(benchmark: Any) -> Any:
+    return json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
+
+
+def _means_of(benchmark: Any) -> str:
+    head, rule, *_, auto, csls = benchmark.markdown(_sets_of(benchmark))
+    return _lines([head, rule, auto, csls])
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n\n" + "\n".join(lines) + "\n\n"
+
+
+def _table(rows: list[Any]) -> str:
+    return _lines([harness.markdown(rows)])
 
 
 NAMED: dict[str, Callable[[], str]] = {
@@ -62,22 +129,48 @@ NAMED: dict[str, Callable[[], str]] = {
     "builds within": lambda: f"{np.mean(abs(_builds()) <= gains.NOISE):.0%}",
     "builds lost": lambda: f"{np.mean(_builds() < -gains.NOISE):.0%}",
     "builds worst": lambda: f"{-_builds().min():.1f}",
-    "demo functions": lambda: f"{kept('images/gains.json')['demo']['functions']:,}",
-    "demo questions": lambda: f"{len(kept('images/gains.json')['demo']['rankings']['raw']['occurrence']):,}",
+    "is loses": lambda: _loses("is, τ=0.02"),
+    "labels": lambda: gains.tuned(_sets()),
     "demo": lambda: gains.sentences(kept("images/gains.json")["demo"]),
-    "confidence": lambda: confidence.sentence(json.loads(confidence.KEPT.read_text("utf-8"))),
-    "few queries worst": lambda: gains.signed(min(_few("all"))),
+    "confidence": lambda: confidence.sentence(kept("performance/confidence.json")),
+    "one split": _one_split,
+    "corrected scores alone": lambda: _scores_alone("corrected"),
+    "raw scores alone": lambda: _scores_alone("raw"),
+    "packages broken": _packages_broken,
+    "words gained": _words_gained,
+    "confidence of logs": lambda: f"{np.mean(_of_logs('AUROC of confidence')):.2f}",
+    "top score of logs": lambda: f"{np.mean(_of_logs('AUROC of the top score')):.2f}",
     "answers a second": lambda: f"{_goal('100k', 'answers/s, 32 conn.'):,.0f}",
     "two workers": lambda: http_goals.by_two_workers(kept("performance/http_goals.json")),
-    "labels": lambda: gains.tuned(_sets()),
+    "worker memory": lambda: f"{WORKER_BYTES // 2**20} MiB",
     "peers": lambda: peers.sentence(kept("performance/peers.json")),
-    "goals missed": lambda: _table(http_goals.missed(kept("performance/http_goals.json"))),
-    "more targets": lambda: _table(ten_million.sums(kept("performance/ten_million.json"))),
+    "ms of flat": lambda: _single_ms("flat"),
+    "ms of fastscan": lambda: _single_ms("fastscan"),
+    "cost": lambda: _cost("flat", "fastscan"),
+    "cost of lists": lambda: _cost("ivf_fastscan"),
+    "table of goals missed": lambda: _table(http_goals.missed(kept("performance/http_goals.json"))),
+    "table of more targets": lambda: _table(ten_million.sums(kept("performance/ten_million.json"))),
+    "table of gains": lambda: _lines(gains.markdown(_sets())),
+    "table of few queries": lambda: _lines(few_queries.markdown(_sets_of(few_queries))),
+    "table of query logs": lambda: _lines(query_logs.markdown(_sets_of(query_logs))),
+    "means of few queries": lambda: _means_of(few_queries),
+    "means of query logs": lambda: _means_of(query_logs),
+    "table of dimensions": lambda: _lines(dimensions.markdown(_sets_of(dimensions))),
+    "table of tenants": lambda: _lines(mixtures.markdown(_sets_of(mixtures))),
+    "table of priors": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),
+    "table of methods left out": lambda: _lines(left_out.markdown(_sets_of(left_out))),
+    "table of confidence": lambda: _lines(confidence.table(kept("performance/confidence.json"))),
+    "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"), gains.NAMES)),
+    "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
+    "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
+    "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
+    "table of tools": lambda: _printed("choosing-tools"),
+    "table of a cache": lambda: _printed("semantic-cache"),
 }
 
 
-def _table(rows: list[Any]) -> str:
-    return f"\n\n{harness.markdown(rows)}\n\n"
+def _printed(page: str) -> str:
+    return _lines(page_blocks.TABLES[page](kept("performance/page_blocks.json")[page]))
 
 
 def figure(name: str) -> str:

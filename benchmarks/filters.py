@@ -115,14 +115,14 @@ SHOWN = ("flat", "fastscan", "hnsw")
 def rows(lines):
     """Yield columns, and a row for each kind of index: by the share of matches the worse of all filters."""
     shares = sorted({line["share"] for line in lines}, reverse=True)
-    yield ("targets and kind", *(f"{share:.1%}" for share in shares))
+    yield ("targets and kind", *(f"{100 * share:g} %" for share in shares))
     for targets, kind in dict.fromkeys((line["targets"], line["kind"]) for line in lines if line["kind"] in SHOWN):
         alike = [line for line in lines if (line["targets"], line["kind"]) == (targets, kind)]
         yield (f"{targets:,}, {kind}", *(worst([line for line in alike if line["share"] == share]) for share in shares))
 
 
 def worst(lines):
-    return f"{min(line['recall'] for line in lines):.3f}, {max(line['to_no_filter'] for line in lines):.2f}×"
+    return f"{min(line['recall'] for line in lines):.3f}, {max(line['to_no_filter'] for line in lines):.2f} ×"
 
 
 def tables(result):

@@ -2,8 +2,8 @@
 
 Folders are those of `benchmarks.real_sets`. All sets follow the strict protocol (docs/lab.md), so that they can be
 compared. Banks have 100, 300, 1,000 queries and all that there are, each drawn anew for every split. `--demo` runs what
-the demo measures. All that is measured is kept in `docs/images/gains.json`. From there come the sentences and the table
-of the README, which this prints, and both pictures in `docs/images`.
+the demo measures. All that is measured is kept in `docs/images/gains.json`. From there come the figures of the README
+(`python -m benchmarks.figures`), and both pictures in `docs/images`.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from hubless.vectors.sources import ArrayVectors
 ENTRIES = {
     "csls": Method("csls"),
     "nnn, k=16": Method("nnn", {"k": 16}),
-    "is, τ=.02": Method("is", {"temperature": 0.02}),
+    "is, τ=0.02": Method("is", {"temperature": 0.02}),
     "auto": Method("auto"),
 }
 NAMES = {
@@ -110,7 +110,7 @@ def signed(value: float, digits: int = 1) -> str:
 
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The table, and how often the gain is small."""
+    """The table of the README."""
     others = [label for label in ENTRIES if label != "auto"]
     yield f"| embeddings | raw R@1 | skewness | {' | '.join(others)} | **auto** | single builds |"
     yield f"| --- | ---: | ---: | {'---: | ' * len(ENTRIES)}---: |"
@@ -121,13 +121,6 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
         cells = [name, f"{raw:.1f}", f"{skewness:.1f}", *cells, f"**{signed(mean(found, 'auto'))}**", single]
         yield f"| {' | '.join(cells)} |"
-    every = np.array([change for found in sets for change in changes(found)])
-    yield ""
-    yield (
-        f"{len(every)} builds: gained {np.mean(every > NOISE):.0%}, "
-        f"within {NOISE} points {np.mean(abs(every) <= NOISE):.0%}, "
-        f"lost {np.mean(every < -NOISE):.0%}, at worst {every.min():+.1f}"
-    )
 
 
 def draw(sets: Sequence[Mapping[str, Any]], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Methods that were tried and left out, beside `auto`: `python -m benchmarks.left_out FOLDER [FOLDER ...]`.
+"""Methods that were tried and left out, beside `auto`: `python -m benchmarks.left_out [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md).
 
@@ -7,23 +7,23 @@ Folders are those of `benchmarks.real_sets`, and all sets follow the strict prot
 - HNN (Huang et al., ACL 2019): the entropic transport of `sn` with ε = 1/30, solved. 100 steps are enough.
 - GR-CLIP (Li et al., 2025): each side loses its own mean and gets length 1 again; the means are those of the banks.
 
-Prints Markdown: the mean change of R@1 in points.
+Prints Markdown: the mean change of R@1 in points. Everything is kept in `docs/images/left_out.json`.
 """
 
-import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from benchmarks.gains import NAMES, signed
-from benchmarks.real_sets import Set, open_set, trial
+from benchmarks.gains import IMAGES, NAMES, signed
+from benchmarks.real_sets import Set, of_each, print_sets, trial
 from hubless.corrections import correction
 from hubless.lab.experiments.trials import Trial
 from hubless.vectors.arrays import F32
 
 SEEDS = 4
+KEPT = IMAGES / "left_out.json"
 STEP = 0.5
 HNN = {"temperature": 1 / 30, "iterations": 100, "fit_sample": "all"}
 
@@ -108,7 +108,7 @@ def right(given: Trial, scores: F32) -> float:
     return 100 * float(np.mean([row in rows for row, rows in firsts]))
 
 
-def measure(data: Set, seeds: int) -> dict[str, float]:
+def measure(data: Set, seeds: int) -> dict[str, Any]:
     """The mean change of R@1 by each method."""
     changes: dict[str, list[float]] = {name: [] for name in METHODS}
     for seed in range(seeds):
@@ -118,26 +118,21 @@ def measure(data: Set, seeds: int) -> dict[str, float]:
         raw = right(given, given.queries @ given.targets.T)
         for name, method in METHODS.items():
             changes[name].append(right(given, method(given)) - raw)
-    return {name: float(np.mean(values)) for name, values in changes.items()}
+    return {"set": data.name, "changes": {name: round(float(np.mean(values)), 3) for name, values in changes.items()}}
 
 
-def markdown(found: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A line a set."""
     yield f"| set | {' | '.join(METHODS)} |"
     yield "| --- |" + " ---: |" * len(METHODS)
-    for name, changes in found.items():
-        cells = [signed(changes[method]) for method in METHODS]
-        yield f"| {NAMES.get(name, name)} | {' | '.join(cells)} |".replace("\n", " ")
+    for found in sets:
+        cells = [signed(found["changes"][method]) for method in METHODS]
+        yield f"| {NAMES[found['set']]} | {' | '.join(cells)} |".replace("\n", " ")
 
 
 def main() -> None:
     """Measure all folders."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    given = parser.parse_args()
-    sets = map(open_set, given.folders)
-    print("\n".join(markdown({data.name: measure(data, given.seeds) for data in sets})))
+    print_sets(__doc__, SEEDS, KEPT, of_each(measure), markdown)
 
 
 if __name__ == "__main__":

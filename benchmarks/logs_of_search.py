@@ -13,7 +13,7 @@ Prints Markdown; keeps all numbers in `docs/images/logs_of_search.json`.
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,37 @@ def markdown(sets: list[Mapping[str, Any]]) -> str:
     lines.append(f"| mean | {cells({name: float(np.mean(values)) for name, values in of.items()})} |")
     lines.append(f"| worst | {cells({name: min(values) for name, values in of.items()})} |")
     return "\n".join(lines)
+
+
+LOGS = {
+    "50 hits": "50 hits of all queries",
+    "20 hits": "20 hits",
+    "10 hits": "10 hits",
+    "100 queries": "50 hits of 100 queries",
+    "10 queries": "50 hits of 10 queries",
+    "auto": "all vectors, `auto`",
+    "auto, no target bank": "all vectors, `auto` without a target bank",
+    "log(1 + N)": "dividing by 1 + log(1 + how often an item is found)",
+}
+"""What the page says of each log."""
+
+
+def means(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of docs/query-log.md: mean and worst of the sets."""
+    yield "| log | mean | worst set |"
+    yield "| --- | ---: | ---: |"
+    for name, words in LOGS.items():
+        values = [each["figures"][name] for each in sets]
+        yield f"| {words} | {signed(float(np.mean(values)))} | {signed(min(values))} |"
+
+
+def of_texts(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of docs/query-log.md on texts."""
+    yield "| texts | BM25, R@1 raw → corrected | min-max sum with latent vectors |"
+    yield "| --- | ---: | ---: |"
+    for each in texts:
+        cells = [" → ".join(f"{value:.1f}" for value in each["figures"][name]) for name in ("BM25", "min-max sum")]
+        yield f"| {each['corpus']} | {' | '.join(cells)} |"
 
 
 def measure_texts(name: str, queries: list[str], documents: list[str], seeds: int) -> dict[str, Any]:

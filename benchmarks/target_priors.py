@@ -1,4 +1,4 @@
-"""Changes of R@1 by a target prior: `python -m benchmarks.target_priors FOLDER [FOLDER ...]`.
+"""Changes of R@1 by a target prior: `python -m benchmarks.target_priors [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. Half of the queries of the gallery, drawn at random, test. How often each
 target is right for the other half, plus 1, is the prior. So sets with one query a target have none worth the name. The
@@ -9,29 +9,26 @@ query bank is
 - *others*: queries of other targets. The gallery is half of the targets, as in the strict protocol.
 - *bank*: `bank.npy`, where there is one.
 
-`wrong` is the same prior, given to other targets at random. Means over the seeds, in points of R@1 against raw.
+Means over the seeds with their standard errors, in points of R@1 against raw.
 
-Prints Markdown; writes all numbers to `benchmarks/results/target_priors.json`.
+Prints Markdown. Everything is kept in `docs/images/target_priors.json`.
 """
 
-import argparse
-import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.real_sets import Set, open_set
+from benchmarks.gains import IMAGES, NAMES, signed
+from benchmarks.real_sets import Set, of_each, print_sets
 from hubless import measures
 from hubless.builder.offsets import offsets
 from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, F64, I64
 
-CORRECTIONS: tuple[tuple[str, dict[str, Any]], ...] = (("auto", {}), ("sn", {}), ("sn", {"temperature": 0.01}))
-PRIORS = ("no prior", "counts", "wrong")
+PRIORS = ("no prior", "with the prior")
 SEEDS = 10
-RESULTS = Path(__file__).parent / "results" / "target_priors.json"
+KEPT = IMAGES / "target_priors.json"
 
 
 def counted(relevant: Sequence[I64], targets: int) -> F64:
@@ -81,46 +78,38 @@ def recall(split: Split, h: F32 | float = 0.0) -> float:
     return 100 * float(np.mean(measures.ranks(scores, split.relevant) <= 1))
 
 
-def measure(data: Set, seeds: int) -> Iterator[dict[str, Any]]:
-    """A row for each bank and correction."""
-    found: dict[tuple[str, str], list[list[float]]] = {}
+def measure(data: Set, seeds: int) -> dict[str, Any]:
+    """Return raw R@1 in per cent by `auto` and its changes in points, by bank: one a seed, without and with a prior."""
+    found: dict[str, dict[str, list[float]]] = {}
     for seed in range(seeds):
         for split in splits(data, seed):
             raw = recall(split)
-            priors = (None, split.prior, np.random.default_rng(100 + seed).permutation(split.prior))
-            for name, parameters in CORRECTIONS:
-                label = " ".join([name, *(f"{key}={value}" for key, value in parameters.items())])
-                given: dict[str, Any] = {"metric": "cosine", "correction": name, "parameters": parameters}
-                hs = [offsets(split.targets, split.bank, **given, target_prior=prior) for prior in priors]
-                found.setdefault((split.name, label), []).append([raw, *(recall(split, h) - raw for h in hs)])
-    for (bank, label), figures in found.items():
-        means, spreads = np.mean(figures, axis=0), np.std(figures, axis=0, ddof=1) / np.sqrt(len(figures))
-        named = dict(zip(PRIORS, zip(means[1:].tolist(), spreads[1:].tolist(), strict=True), strict=True))
-        yield {"set": data.name, "bank": bank, "correction": label, "raw": float(means[0]), "changes": named}
+            changes = {"raw": raw}
+            for name, prior in zip(PRIORS, (None, split.prior), strict=True):
+                h = offsets(split.targets, split.bank, metric="cosine", target_prior=prior)
+                changes[name] = recall(split, h) - raw
+            for name, value in changes.items():
+                found.setdefault(split.name, {}).setdefault(name, []).append(round(value, 3))
+    return {"set": data.name, "banks": found}
 
 
-def markdown(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """One line for each set, bank and correction."""
-    yield f"| set | bank | raw | correction | {' | '.join(PRIORS)} |"
-    yield "| --- | --- | ---: | --- |" + " ---: |" * len(PRIORS)
-    for row in rows:
-        changes = " | ".join(f"{mean:+.1f} ± {error:.1f}" for mean, error in row["changes"].values())
-        yield f"| {row['set']} | {row['bank']} | {row['raw']:.1f} | {row['correction']} | {changes} |"
+def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """One line for each set and bank."""
+    yield f"| set | bank | raw R@1 | {' | '.join(f'`auto`, {name}' for name in PRIORS)} |"
+    yield "| --- | --- | ---: |" + " ---: |" * len(PRIORS)
+    for found in sets:
+        name = NAMES[found["set"]].replace("\n", " ")
+        for bank, each in found["banks"].items():
+            cells = [
+                f"{signed(float(np.mean(each[prior])))} ± {np.std(each[prior], ddof=1) / np.sqrt(len(each[prior])):.1f}"
+                for prior in PRIORS
+            ]
+            yield f"| {name} | {bank} | {np.mean(each['raw']):.1f} | {' | '.join(cells)} |"
 
 
 def main() -> None:
     """Measure all folders."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--output", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for folder in given.folders:
-        rows += measure(open_set(folder), given.seeds)
-    print("\n".join(markdown(rows)))
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text(json.dumps(rows, indent=2) + "\n")
+    print_sets(__doc__, SEEDS, KEPT, of_each(measure), markdown)
 
 
 if __name__ == "__main__":

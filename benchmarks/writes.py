@@ -116,7 +116,7 @@ def main(arguments=None):
         ids = [f"t{row}" for row in range(given.targets)]
         hubless.build(folder, NAME, targets, bank, ids=ids, index="fastscan", progress=False)
         alone = sqlite_alone(folder, bytes(4 * given.dim + 600), given.seconds)
-        rows = [("writes", "a second", "of SQLite alone"), ("SQLite alone, one row a commit", f"{alone:.0f}", "1")]
+        rows = [("writes", "a second", "of SQLite alone"), ("SQLite alone, one row a commit", f"{alone:,.0f}", "1")]
         with hubless_service(folder, NAME, merge_at=0) as side:
             url = side.url.removesuffix("/query")
             before = query_ms(url, queries)
@@ -124,7 +124,7 @@ def main(arguments=None):
             for writers, points in ((1, 1), (8, 1)):
                 found = puts(url, vectors, writers, points, given.seconds)
                 rows.append(
-                    (f"{writers} connection{'s' if writers > 1 else ''}", f"{found:.0f}", f"{found / alone:.2f}")
+                    (f"{writers} connection{'s' if writers > 1 else ''}", f"{found:,.0f}", f"{found / alone:.2f}")
                 )
             for wanted in (1000, 10_000):
                 while (stored := added(url)) < wanted:
@@ -138,7 +138,7 @@ def main(arguments=None):
                 after = query_ms(url, queries)
                 cost.append((f"{added(url):,}", f"{after:.2f}", f"{after / before:.2f}"))
             found = puts(url, np.asarray(vectors), 8, 1, given.seconds)
-            rows.append(("8 connections, 10,000 beside the index", f"{found:.0f}", f"{found / alone:.2f}"))
+            rows.append(("8 connections, 10,000 beside the index", f"{found:,.0f}", f"{found / alone:.2f}"))
         merged = while_merging(folder, queries)
     harness.write("writes", {"tables": [rows, cost, merged]}, plot, tables=tables)
 

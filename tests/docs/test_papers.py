@@ -227,8 +227,8 @@ KNOWN = {
             lambda w: w.rank(formulas.dis_of_targets(w.s, w.products("bank"), 0.02, 1)),
         ),
     ],
-    "paper dbsn 4 $S --set target_bank_similarities=s-more.npy --correction sn:temperature=.01 "
-    "--correction dbsn:temperature=.01": [("dbsn temperature=0.01", RANK, lambda w: w.rank(dbsn(w)))],
+    "paper dbsn 4 $S --set target_bank_similarities=s-more.npy --correction sn:temperature=0.01 "
+    "--correction dbsn:temperature=0.01": [("dbsn temperature=0.01", RANK, lambda w: w.rank(dbsn(w)))],
     "paper dbsn 5 $F": [("sn temperature=0.01", SKEWNESS, lambda w: skewness(sn(w.s, w.s)))],
     "paper dbsn 6 $F": [
         ("hn", "quality.recall_at_1", lambda w: recall(w, hungarian(w.s))),
@@ -319,7 +319,7 @@ KNOWN = {
         ("nnn k=16 weight=0.75", RANK, lambda w: nnn_of_drawn(w, 0.2, 16)),
         ("dual_is", RANK, dual_is_of_20_percent),
     ],
-    "paper nnn 1 $F --query-bank other.npy --correction nnn:k=16,weight=.75": [
+    "paper nnn 1 $F --query-bank other.npy --correction nnn:k=16,weight=0.75": [
         (
             "nnn k=16 weight=0.75",
             RANK,

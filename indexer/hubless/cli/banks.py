@@ -109,8 +109,8 @@ def thin_command(
     it: they tell `hubless bank check` and `hubless build` if it is good.
 
     With --bank, live queries make up the share of the new bank that --set
-    share=.9 says. From 500 live queries on .9 is right if the old bank is
-    narrow. With fewer, or with a good old bank, take .5.
+    share=0.9 says. From 500 live queries on 0.9 is right if the old bank is
+    narrow. With fewer, or with a good old bank, take 0.5.
     """
     values = read_settings(set_, {**parameters_of(thin, skip=("queries", "targets", "clients")), **_MIXED})
     share, size, seed, fresh = (values.pop(name, default) for name, default in _DEFAULTS.items())
