@@ -15,6 +15,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from email.parser import Parser
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,20 @@ def unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """Texts, the mean (m, 384) of the token vectors of each, and these, (t, 384) each; all of length 1."""
+
+    texts: list[str]
+    means: np.ndarray
+    tokens: list[np.ndarray]
+
+    @classmethod
+    def of(cls, model: MiniLM, texts: list[str]) -> "Encoded":
+        tokens = [model.tokens(each) for each in texts]
+        return cls(texts, unit(np.stack([each.mean(axis=0) for each in tokens])), [unit(each) for each in tokens])
+
+
 def bm25(queries: list[str], texts: list[str]) -> np.ndarray:
     """Return scores (m, n) of one gallery."""
     import bm25s
@@ -140,23 +155,12 @@ def measure(pairs: list[tuple[str, str]], seeds: int) -> dict[str, Any]:
     if len(pairs) > MOST:
         pairs = [pairs[row] for row in np.sort(rng.choice(len(pairs), MOST, replace=False))]
     model = MiniLM()
-    asked, texts = [one for one, _ in pairs], [text for _, text in pairs]
-    asked_tokens, text_tokens = ([model.tokens(each) for each in some] for some in (asked, texts))
-    of_queries, of_texts = (unit(np.stack([t.mean(axis=0) for t in some])) for some in (asked_tokens, text_tokens))
-    asked_tokens, text_tokens = ([unit(t) for t in some] for some in (asked_tokens, text_tokens))
+    asked, texts = (Encoded.of(model, [pair[side] for pair in pairs]) for side in (0, 1))
     found: dict[str, dict[str, list[float]]] = {name: {} for name in SEARCHES}
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(pairs))
         searched = np.sort(order[: len(pairs) // 2])
-        words = bm25(asked, [texts[row] for row in searched])
-        cosine = of_queries @ of_texts[searched].T
-        scores = {
-            "BM25": words,
-            "cosine": cosine,
-            "maxsim": maxsim(asked_tokens, [text_tokens[row] for row in searched]),
-            "minmax": minmax(words) + minmax(cosine),
-            "rrf": fused_ranks(words, cosine),
-        }
+        scores = scores_of(asked, texts, searched)
         past = np.setdiff1d(order, searched)
         for name, each in scores.items():
             one = figures(each[past], each[searched], seed)
@@ -164,6 +168,19 @@ def measure(pairs: list[tuple[str, str]], seeds: int) -> dict[str, Any]:
                 found[name].setdefault(measure_, []).append(value)
     return {
         name: {each: round(float(np.mean(values)), 4) for each, values in one.items()} for name, one in found.items()
+    }
+
+
+def scores_of(asked: Encoded, texts: Encoded, searched: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the scores (m, n) of each search for all queries, of the texts that are searched."""
+    words = bm25(asked.texts, [texts.texts[row] for row in searched])
+    cosine = asked.means @ texts.means[searched].T
+    return {
+        "BM25": words,
+        "cosine": cosine,
+        "maxsim": maxsim(asked.tokens, [texts.tokens[row] for row in searched]),
+        "minmax": minmax(words) + minmax(cosine),
+        "rrf": fused_ranks(words, cosine),
     }
 
 

@@ -21,6 +21,7 @@ import argparse
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ def table(rows: Sequence[Measured]) -> Iterator[str]:
         line = fitted([row for row in rows if row.set != name])
         mine = [row for row in rows if row.set == name]
         full = [row for row in mine if row.bank == "all"]
-        change, middle = (np.mean([value(row) for row in full]) for value in (changed, lambda row: row.product))
+        change, middle = (np.mean([getattr(row, name) for row in full]) for name in ("change", "product"))
         low, high = np.mean([line.interval(row) for row in full], axis=0)
         inside = share_inside(line, mine)
         cells = [f"{full[0].queries:,}", f"{change:+.1f}", f"{line.slope * middle:+.1f}", f"{low:+.1f} to {high:+.1f}"]
@@ -205,33 +206,30 @@ def by_bank(rows: Sequence[Measured], line: Line, names: Collection[str]) -> Ite
     """Of each kind of bank, and each set with a bank of one topic: what is expected beside what is measured."""
     yield "| bank | banks | expected | measured | inside | furthest below, above |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    of_names = [row for row in rows if row.set in names]
-    parts = {
-        kind: [row for row in of_names if row.bank == kind] for kind in dict.fromkeys(row.bank for row in of_names)
-    }
+    for kind, some in kinds_of_bank([row for row in rows if row.set in names], names).items():
+        if some:
+            expected = line.slope * np.mean([row.product for row in some])
+            change = np.array([row.change for row in some])
+            low, high = np.array([line.interval(row) for row in some]).T
+            furthest = f"{np.maximum(low - change, 0).max():.1f}, {np.maximum(change - high, 0).max():.1f}"
+            inside = np.mean((low <= change) & (change <= high))
+            cells = [str(len(some)), f"{expected:+.1f}", f"{change.mean():+.1f}", f"{inside:.0%}", furthest]
+            yield f"| {kind} | {' | '.join(cells)} |"
+
+
+def kinds_of_bank(rows: Sequence[Measured], names: Collection[str]) -> dict[str, list[Measured]]:
+    """Return the rows of each kind of bank; those of one topic also by set, and by what they cover."""
+    parts = {kind: [row for row in rows if row.bank == kind] for kind in dict.fromkeys(row.bank for row in rows)}
     narrow = parts.get("one topic", [])
     parts |= {f"one topic, {name}": [row for row in narrow if row.set == name] for name in names}
-    parts["one topic, coverage below .75"] = [row for row in narrow if (row.coverage or 1) < LOW_COVERAGE]
-    parts["one topic, coverage of .75 and more"] = [row for row in narrow if (row.coverage or 1) >= LOW_COVERAGE]
-    for kind, some in parts.items():
-        if some:
-            expected, change = (
-                np.mean([value(row) for row in some]) for value in (lambda r: line.slope * r.product, changed)
-            )
-            intervals = [line.interval(row) for row in some]
-            below = max(max(low - row.change, 0) for row, (low, _) in zip(some, intervals, strict=True))
-            above = max(max(row.change - high, 0) for row, (_, high) in zip(some, intervals, strict=True))
-            inside = np.mean([low <= row.change <= high for row, (low, high) in zip(some, intervals, strict=True)])
-            cells = [str(len(some)), f"{expected:+.1f}", f"{change:+.1f}", f"{inside:.0%}", f"{below:.1f}, {above:.1f}"]
-            yield f"| {kind} | {' | '.join(cells)} |"
+    low = [(row.coverage or 1) < LOW_COVERAGE for row in narrow]
+    parts["one topic, coverage below 0.75"] = [row for row, is_low in zip(narrow, low, strict=True) if is_low]
+    parts["one topic, coverage of 0.75 and more"] = [row for row, is_low in zip(narrow, low, strict=True) if not is_low]
+    return parts
 
 
 def names_of(rows: Sequence[Measured]) -> list[str]:
     return list(dict.fromkeys(row.set for row in rows))
-
-
-def changed(row: Measured) -> float:
-    return row.change
 
 
 def share_inside(line: Line, rows: Sequence[Measured]) -> float:
@@ -250,24 +248,33 @@ def main() -> None:
     if given.refit:
         rows = [Measured(**row) for row in json.loads(given.output.read_text())["rows"]]
     else:
-        real = (open_set(folder) for folder in given.folders)
-        made = (made_up(name, **shape) for name, shape in MADE_UP.items() if not given.bank)
-        rows = [row for sets in (real, made) for data in sets for row in measure(data, given.bank or ())]
+        rows = measure_all(given.folders, given.bank or ())
     shipped = Line(SLOPE, BELOW, ABOVE)
     print("\n".join(by_bank(rows, shipped, [name for name in names_of(rows) if name not in MADE_UP])), end="\n\n")
-    if given.bank:
-        return
-    told = [row for row in rows if row.bank not in SILENT]
-    line = fitted(told)
-    print("\n".join(table(told)))
-    names = names_of(told)
+    if not given.bank:
+        line = print_fit([row for row in rows if row.bank not in SILENT])
+        said = {"line": asdict(line), "rows": [asdict(row) for row in rows]}
+        given.output.parent.mkdir(parents=True, exist_ok=True)
+        given.output.write_text(json.dumps(said, indent=1) + "\n")
+
+
+def measure_all(folders: Sequence[Path], kinds: Collection[str]) -> list[Measured]:
+    """Measure the sets of all folders and those that are made up, or the banks of some kinds of the former."""
+    real = (open_set(folder) for folder in folders)
+    made = (made_up(name, **shape) for name, shape in MADE_UP.items() if not kinds)
+    return [row for data in chain(real, made) for row in measure(data, kinds)]
+
+
+def print_fit(rows: Sequence[Measured]) -> Line:
+    """Fit the line, and print how it does on sets that are left out of the fit."""
+    line = fitted(rows)
+    print("\n".join(table(rows)))
     left_out = [
-        share_inside(fitted([row for row in told if row.set != name]), [row for row in told if row.set == name])
-        for name in names
+        share_inside(fitted([row for row in rows if row.set != name]), [row for row in rows if row.set == name])
+        for name in names_of(rows)
     ]
     print(f"\n{line}; inside, sets left out: mean {np.mean(left_out):.0%}, least {min(left_out):.0%}")
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text(json.dumps({"line": asdict(line), "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    return line
 
 
 if __name__ == "__main__":

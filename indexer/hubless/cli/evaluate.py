@@ -97,8 +97,7 @@ def evaluate_command(
       hubless evaluate --paper dbsn --table 4 --targets t.npy --queries q.npy …
     """
     if paper is not None and table is None:
-        for one in _usage("--paper", presets_of, None if paper == "list" else paper):
-            print_item(f"{one.paper} {', '.join(one.tables)}: {one.shows}")
+        _print_tables(paper)
         return
     asked = _Asked(relevant, queries, catalog, collection, targets, query_bank or [], strict, correction or [])
     if table is not None:
@@ -124,6 +123,11 @@ def evaluate_command(
         for leak in comparison.leaks:
             typer.echo(f"Warning: {leak}.")
     _show(comparison, to_table(comparison, measures), output, json_, first)
+
+
+def _print_tables(paper: str) -> None:
+    for one in _usage("--paper", presets_of, None if paper == "list" else paper):
+        print_item(f"{one.paper} {', '.join(one.tables)}: {one.shows}")
 
 
 @dataclass(frozen=True)

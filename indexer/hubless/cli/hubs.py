@@ -28,7 +28,7 @@ from hubless.databases.spool import spooled_rows
 from hubless.errors import InputError
 from hubless.lab.corpus import Corpus
 from hubless.lab.diagnose import diagnose
-from hubless.lab.diagnosis import Diagnosis, lines_of_depth
+from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.experiments.methods import as_methods
 from hubless.lab.gallery import open_gallery
 from hubless.lab.report import make_report
@@ -82,18 +82,14 @@ def diagnose_command(
     if json_:
         print_json(diagnosis.as_json())
         return
-    if isinstance(diagnosis, Corpus):
-        said, tables = diagnosis.verdict, _corpus_tables(diagnosis)
-    elif all_:
-        said = [*diagnosis.verdict, *(f"Note: {note}." for note in diagnosis.notes)]
-        tables = _diagnosis_tables(diagnosis)
-    else:
-        _print_in_short(diagnosis)
+    notes = [] if isinstance(diagnosis, Corpus) else diagnosis.notes
+    if not all_:
+        _print_in_short(diagnosis, len(notes))
         return
-    for sentence in said:
+    for sentence in [*diagnosis.verdict, *(f"Note: {note}." for note in notes)]:
         print_item(sentence)
     typer.echo()
-    for table in tables:
+    for table in _corpus_tables(diagnosis) if isinstance(diagnosis, Corpus) else _diagnosis_tables(diagnosis):
         print_table(table)
 
 
@@ -171,21 +167,26 @@ def report_command(
         typer.echo(str(output))
 
 
-def _print_in_short(diagnosis: Diagnosis) -> None:
+def _print_in_short(diagnosis: Diagnosis | Corpus, notes: int) -> None:
     """Print what fits on one screen: the verdict, six figures, three hubs."""
     verdict = diagnosis.verdict
     for sentence in [*verdict[: MOST_SAID - 1], *verdict[MOST_SAID - 1 :][-1:]]:  # the last says what to expect
         print_item(sentence)
-    main = diagnosis.main
-    table = Table("", "raw", "auto", "chance", box=None, padding=(0, 2))
-    for line in lines_of_depth(main.k, main.raw, main.corrected, main.chance)[:3]:
+    figures = diagnosis.uneven(whole=False)
+    table = Table(*figures.headings, box=None, padding=(0, 2))
+    for line in figures.lines[:3]:
         table.add_row(*line)
     typer.echo()
     print_table(table)
-    hubs = [f"{hub.target.id} ({hub.raw:,}, {hub.corrected:,})" for hub in diagnosis.hubs[:SHOWN_HUBS]]
-    left = len(verdict[MOST_SAID:]) + len(diagnosis.notes)
+    if isinstance(diagnosis, Corpus):
+        hubs = [f"{hub.target.id} ({hub.count:,})" for hub in diagnosis.hubs[:SHOWN_HUBS]]
+        counted, more = "by other targets", "near-duplicates"
+    else:
+        hubs = [f"{hub.target.id} ({hub.raw:,}, {hub.corrected:,})" for hub in diagnosis.hubs[:SHOWN_HUBS]]
+        counted, more = "raw and by auto", "the bank"
+    left = len(verdict[MOST_SAID:]) + notes
     said = f"{left:,} more {'sentence' if left == 1 else 'sentences'}, " if left else ""
-    print_item(f"Largest hubs, found raw and by auto: {', '.join(hubs)}. `--all` shows {said}N_1, N_20 and the bank.")
+    print_item(f"Largest hubs, found {counted}: {', '.join(hubs)}. `--all` shows {said}N_1, N_20 and {more}.")
 
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:

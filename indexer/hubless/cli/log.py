@@ -7,7 +7,7 @@ import typer
 
 from hubless.cli.options import JsonOption
 from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
-from hubless.lab.log_diagnosis import diagnose_log
+from hubless.lab.log_diagnosis import LogDiagnosis, diagnose_log
 from hubless.search.scores.log_file import read_log
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
@@ -52,12 +52,7 @@ def log_command(
         found = diagnose_log(lists, labels, known, distance=distance)
         said |= found.as_json()
         if not json_:
-            for sentence in found.verdict:
-                print_item(f"{sentence}.")
-            table = table_of("id", "raw", "corrected", title="Lists that have it among their first ten")
-            for item in found.most:
-                table.add_row(str(item.id), f"{item.raw:,}", f"{item.corrected:,}")
-            print_table(table)
+            _print_diagnosis(found)
     if output is not None:
         fitted = ScoreCorrection.of(lists, distance=distance)
         fitted.save(output)
@@ -67,3 +62,12 @@ def log_command(
             typer.echo(f"wrote {output}: offsets of {len(fitted.ids):,} items")
     if json_:
         print_json(said)
+
+
+def _print_diagnosis(found: LogDiagnosis) -> None:
+    for sentence in found.verdict:
+        print_item(f"{sentence}.")
+    table = table_of("id", "raw", "corrected", title="Lists that have it among their first ten")
+    for item in found.most:
+        table.add_row(str(item.id), f"{item.raw:,}", f"{item.corrected:,}")
+    print_table(table)

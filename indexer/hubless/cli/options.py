@@ -110,8 +110,11 @@ def check_choice(value: str, names: Collection[str], option: str) -> None:
 
 
 SET = "--set"
+_SETTING = re.compile(r"(?s)(?P<name>[^.=]+)(\.(?P<key>[^=]+))?=(?P<text>.*)")
 _SHORT_NUMBER = re.compile(r"[+-]?\.[0-9]+")
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
+_TAKEN_BY: dict[type, set[Any]] = {bool: {bool}, int: {int, float}, float: {float}}
+"""Types of parameters that take a value of JSON as it is."""
 
 
 def parameters_of(function: Callable[..., Any], skip: Iterable[str] = ()) -> dict[str, Any]:
@@ -132,21 +135,20 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
     """
     values: dict[str, Any] = {}
     for each in given or ():
-        left, equals, text = each.partition("=")
-        name, dot, key = left.partition(".")
-        name = name.replace("-", "_")
-        if not equals or not name or (dot and not key):
+        setting = _SETTING.fullmatch(each)
+        if setting is None:
             _refuse(f"expected NAME=VALUE, got {each}")
-        types = _members(known[name]) if name in known else (Any,) if others and not dot else ()
-        if not types:
+        name, key, text = setting["name"].replace("-", "_"), setting["key"], setting["text"]
+        if name not in known and not (others and key is None):
             _refuse(_unknown(name, known))
-        if not dot:
+        types = _members(known.get(name, Any))
+        if key is None:
             values[name] = _value(name, text, types)
             continue
         mapping = next((one for one in types if get_origin(one) is Mapping or one is Mapping), None)
         if mapping is None:
             _refuse(f"{name} takes one value, {name}=VALUE, got {each}")
-        values.setdefault(name, {})[key] = _value(left, text, _members((*get_args(mapping), Any)[1]))
+        values.setdefault(name, {})[key] = _value(f"{name}.{key}", text, _members((*get_args(mapping), Any)[1]))
     return values
 
 
@@ -166,18 +168,10 @@ def _members(annotation: Any) -> tuple[Any, ...]:
 
 def _value(name: str, text: str, types: tuple[Any, ...]) -> Any:
     value = parse_value(text)
-    if Any in types:
+    if Any in types or _TAKEN_BY.get(type(value), set()).intersection(types):
         return value
-    if bool in types and isinstance(value, bool):
-        return value
-    if (int in types or float in types) and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if float in types and isinstance(value, float):
-        return value
-    if str in types:
-        return text
-    if Path in types:
-        return Path(text)
+    if made := next((one for one in (str, Path) if one in types), None):
+        return made(text)
     for one in types:
         if get_origin(one) is Literal and text in get_args(one):
             return text

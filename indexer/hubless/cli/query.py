@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 import hubless
-from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings, refuse
 from hubless.cli.printing import print_json, print_table, table_of
 from hubless.errors import storage_errors
 from hubless.search.collection import filter_of
@@ -24,6 +24,11 @@ _BLOCK = 1024
 _NAMED = 60
 ANSWERS_SHOWN = 10
 """Answers that a terminal shows; a file takes all."""
+_BESIDE_COMPARE = (
+    "min_accuracy: it leaves out hits",
+    "explain: it shows the raw ranks",
+    "--strength 0: that is the raw ranking",
+)
 _SIDES = ("", "raw", "offset", "corrected", "offset", "was")
 
 
@@ -77,17 +82,14 @@ def query_command(
         check_place(output)
     least = parameters.pop("min_accuracy", 0.0)
     skip, explain = parameters.pop("skip", 0), parameters.pop("explain", False)
-    if compare and (explain or strength == 0 or least):
-        refused = "explain: it shows the raw ranks" if explain else "--strength 0: that is the raw ranking"
-        refused = "min_accuracy: it leaves out hits" if least else refused
-        raise typer.BadParameter(f"cannot be combined with {refused}", param_hint="--compare")
+    for refused, given in zip(_BESIDE_COMPARE, (least, explain, strength == 0), strict=True):
+        refuse(refused, {"compare": compare and given})
     opened = hubless.open(catalog, collection, version=parameters.pop("version", None))
     wanted = None if filter_ is None else filter_of(opened.parts, _json(filter_, "--filter"))
     how: dict[str, Any] = {"limit": limit, "skip": skip, "parameters": parameters, "filter": wanted}
-    asked = list(_asked(opened, vectors, text or [], image or [], id_ or []))
+    asked = list(_asked(opened, vectors, text, image, id_))
     if compare:
-        strengths: dict[str, Any] = {} if strength is None else {"strength": strength}
-        both = [opened.side_by_side(**queries, **how, **strengths) for queries in asked]
+        both = [opened.side_by_side(**queries, **how, strength=strength) for queries in asked]
         pairs = [pair for one in both for pair in _side_by_side(opened, one)]
         _tell(pairs, json_, output, _print_side)
         if not json_ and output is None:
@@ -123,15 +125,19 @@ def _tell(
 
 
 def _asked(
-    opened: hubless.Collection, vectors: Path | None, texts: list[str], images: list[Path], ids: list[str]
+    opened: hubless.Collection,
+    vectors: Path | None,
+    texts: list[str] | None,
+    images: list[Path] | None,
+    ids: list[str] | None,
 ) -> Iterator[dict[str, Any]]:
     if ids:
         yield {"ids": [opened.parts.ids.parse(each) for each in ids]}
     elif images:
         yield {"vectors": opened.encode_pictures(images)}
-    elif vectors is None:
+    elif texts:
         yield {"vectors": opened.encode(texts)}
-    else:
+    elif vectors is not None:
         source = open_items(vectors, "vectors").vectors
         # an error must name the row of the file, not of the block
         checked = ChangedVectors(source, comparison(opened.manifest.metric).check)

@@ -16,6 +16,8 @@ from hubless.vectors.sources import HeldVectors, TakenVectors, VectorSource
 Names: TypeAlias = NDArray[np.object_]
 """The group of each row (n,), as text; "" for none."""
 NO_GROUP = ""
+_NAMING = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+"""Tests of the types of columns whose values name groups."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,9 @@ def group_names(payload: pa.Table | None, column: str, name: str) -> Names:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind = values.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or _whole(kind)):
+    if not any(is_named(kind) for is_named in _NAMING):
         raise InputError(f"{name}, column {column}", "texts, whole numbers or booleans that name groups", str(kind))
     return _array([NO_GROUP if each is None else each for each in values.cast(pa.large_string()).to_pylist()])
-
-
-def _whole(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))
 
 
 def text_of(value: Any) -> str:

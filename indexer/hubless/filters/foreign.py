@@ -79,7 +79,8 @@ JOINED: dict[str, Callable[[list[_Json]], _Json]] = {
 
 WRAPPERS = ("bool", "term", "terms", "match", "range", "where")
 """Names around what could stand without them."""
-EMPTY = ("is_null", "is_empty")
+_PRESENCE = {"is_null": ("key", False), "is_empty": ("key", False), "exists": ("field", True)}
+"""Names that ask for presence: the member that names the column, and whether its value is there."""
 KEYS, PARTS, JOINS = ("field", "key"), ("conditions", "filters"), ("operator", "condition")
 """Names of a column, of the parts of a combination, and of the combination, as Haystack and LlamaIndex have them."""
 
@@ -101,15 +102,14 @@ def _full(given: Any, depth: int) -> _Json:
         raise NoForm
     if isinstance(given, list):
         return _all([_full(one, depth + 1) for one in given])
-    if not isinstance(given, dict) or not all(isinstance(name, str) for name in given):
+    if not isinstance(given, dict) or not all(map(_is_text, given)):
         raise NoForm
-    key = next((given[name] for name in KEYS if isinstance(given.get(name), str)), None)
+    key = _first(given, KEYS, _is_text)
     if key is not None:
         return _asked(key, {name: value for name, value in given.items() if name not in KEYS})
-    parts = next((given[name] for name in PARTS if _is_filters(given.get(name))), None)
+    parts = _first(given, PARTS, _is_filters)
     if parts is not None:
-        join = next((given[name] for name in JOINS if isinstance(given.get(name), str)), "and")
-        return _joined(join, parts, depth)
+        return _joined(_first(given, JOINS, _is_text) or "and", parts, depth)
     return _all([_member(name, value, depth) for name, value in given.items()])
 
 
@@ -117,10 +117,9 @@ def _member(name: str, value: Any, depth: int) -> _Json:
     """Read a member of a filter: a combination, or a column with what is asked of it."""
     if _plain(name) in JOINED and _is_filters(value):
         return _joined(name, value, depth)
-    if name in EMPTY and isinstance(value, dict) and isinstance(value.get("key"), str):
-        return {"field": value["key"], "exists": False}
-    if name == "exists" and isinstance(value, dict) and isinstance(value.get("field"), str):
-        return {"field": value["field"], "exists": True}
+    of_presence = _PRESENCE.get(name)
+    if of_presence is not None and isinstance(value, dict) and isinstance(value.get(of_presence[0]), str):
+        return {"field": value[of_presence[0]], "exists": of_presence[1]}
     if name in WRAPPERS and isinstance(value, dict):
         return _full(value, depth + 1)
     if name.startswith("$") or _plain(name) in (*JOINED, *TESTS):
@@ -172,6 +171,15 @@ def _is_ours(given: Any) -> bool:
     if len(given) == 1 and (name := next(iter(given))) in COMBINATIONS:
         return all(map(_is_ours, given[name] if isinstance(given[name], list) else [given[name]]))
     return not any(_is_filters(value) for value in given.values())
+
+
+def _first(given: _Json, names: tuple[str, ...], fits: Callable[[Any], bool]) -> Any:
+    """Return the first member by these names that fits; None without any."""
+    return next((given[name] for name in names if fits(given.get(name))), None)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _is_filters(value: Any) -> bool:

@@ -18,6 +18,8 @@ CHART_SIZE = (500, 350)
 FONT = 14
 WIDTH_OF_LETTER = 0.56
 LINE = 19
+MARGIN = 0.05
+"""Room beside the outermost values, as a share of their range."""
 _TOP = 12
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
@@ -61,11 +63,11 @@ def powers_of_ten(most: float) -> dict[float, str]:
     return {10.0**power: f"{10**power:,}" for power in range(len(str(int(max(most, 1)))))}
 
 
-def even_axis(label: str, values: ArrayLike, *, margin: float = 0.05) -> Axis:
+def even_axis(label: str, values: ArrayLike) -> Axis:
     """Return a linear axis that shows all values, with three to eight round ticks and some room on each side."""
     low, high = float(np.min(values)), float(np.max(values))
     # one value alone gets a range around it
-    room = margin * (high - low) or max(abs(high), 1) * margin
+    room = MARGIN * ((high - low) or max(abs(high), 1))
     low, high = low - room, high + room
     power = 10.0 ** np.floor(np.log10((high - low) / 3))
     step = next(power * multiple for multiple in (5, 2, 1) if (high - low) / (power * multiple) >= 3)

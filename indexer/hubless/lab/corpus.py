@@ -9,13 +9,14 @@ from hubless import measures
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k
 from hubless.lab.charts import Chart, occurrence_chart
-from hubless.lab.diagnosis import DEPTHS, MAIN_DEPTH, Shape, level_of, lines_of_depth
+from hubless.lab.diagnosis import DEPTHS, MAIN, Shape, level_of, lines_of_depth
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.pages import render
 from hubless.lab.scan.geometry import Likeness
 from hubless.lab.symptoms import Symptom, find_symptoms_of_targets
 from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance
+from hubless.measures.occurrence import most_found
 from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import I64
 from hubless.vectors.comparing import comparison
@@ -69,7 +70,7 @@ class Corpus:
     @property
     def main(self) -> CorpusDepth:
         """The measures of N_10, or of the deepest that there is for few targets."""
-        return next((depth for depth in self.depths if depth.k == MAIN_DEPTH), self.depths[-1])
+        return self.depths[MAIN][-1]
 
     def plot(self) -> Chart:
         """Draw N_10: how often each target is found by others, the most found first."""
@@ -78,9 +79,13 @@ class Corpus:
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "occurrences"}
 
-    def uneven(self, depths: list[CorpusDepth] | None = None) -> TextTable:
-        """Return the measures of each depth, among targets and by chance."""
-        lines = [line for depth in depths or self.depths for line in lines_of_depth(depth.k, depth.raw, depth.chance)]
+    def uneven(self, *, whole: bool = True) -> TextTable:
+        """Return the measures of each depth, or of the main one, among targets and by chance."""
+        lines = [
+            line
+            for depth in (self.depths if whole else [self.main])
+            for line in lines_of_depth(depth.k, depth.raw, depth.chance)
+        ]
         return TextTable(["", "targets", "chance"], lines, f"{self.asked:,} of {self.targets:,} targets ask")
 
     def __repr__(self) -> str:
@@ -89,7 +94,7 @@ class Corpus:
     def _repr_html_(self) -> str:
         lines = [[str(hub.target.id), f"{hub.count:,}"] for hub in self.hubs]
         hubs = TextTable(["id", "found"], lines, "Found most by other targets")
-        return render("notebook.html", sentences=self.verdict, tables=[self.uneven([self.main]), hubs], notes=[])
+        return render("notebook.html", sentences=self.verdict, tables=[self.uneven(whole=False), hubs], notes=[])
 
 
 def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progressing = None) -> Corpus:
@@ -108,12 +113,10 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progress
             found.append(_others(rows, targets, k, gallery.metric))
             advance(len(rows))
     nearest = np.concatenate(found)
-    depths = []
-    for depth in (depth for depth in DEPTHS if depth <= k):
-        shape = Shape.of(measures.k_occurrence(nearest[:, :depth], count))
-        depths.append(CorpusDepth(depth, shape, Chance.of(len(asking), count, depth)))
-    main = next((depth for depth in depths if depth.k == MAIN_DEPTH), depths[-1])
-    occurrence = measures.k_occurrence(nearest[:, : main.k], count)
+    counts = {depth: measures.k_occurrence(nearest[:, :depth], count) for depth in DEPTHS if depth <= k}
+    depths = [CorpusDepth(depth, Shape.of(N), Chance.of(len(asking), count, depth)) for depth, N in counts.items()]
+    main = depths[MAIN][-1]
+    occurrence = counts[main.k]
     groups, repeated = _near_duplicates(asking, nearest[:, 0], targets, gallery.metric)
     symptoms = find_symptoms_of_targets(targets, gallery.metric, occurrence, seed)
     level = level_of(main.raw, main.chance)
@@ -129,7 +132,7 @@ def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progress
         level=level,
         hubs=[
             FoundTarget(named, int(occurrence[named.row]))
-            for named in gallery.describe(np.argsort(-occurrence, kind="stable")[:top].tolist())
+            for named in gallery.describe(most_found(occurrence, top).tolist())
         ],
         never=gallery.describe(np.flatnonzero(occurrence == 0)[:top].tolist()),
         repeated=repeated,

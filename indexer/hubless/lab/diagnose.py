@@ -1,19 +1,27 @@
 """Hubness without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hubless import measures
-from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
+from hubless.builder.banks.bank_checks import (
+    MOST_TARGETS,
+    UNUSABLE,
+    CheckedBank,
+    check_bank,
+    is_unusable,
+    narrow_notes,
+)
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.banks.bank_review import verdict as verdict_of_live
 from hubless.corrections import correction as correction_named
 from hubless.errors import InputError
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
-from hubless.lab.cross_fit import expected_gain, held_out_rankings, signs
-from hubless.lab.diagnosis import CLEAR, DEPTHS, MAIN_DEPTH, Depth, Diagnosis, Hub, Shape, level_of
+from hubless.lab.cross_fit import HeldOut, expected_gain, held_out_rankings, signs
+from hubless.lab.diagnosis import CLEAR, DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.gallery import Gallery, as_gallery
@@ -21,10 +29,12 @@ from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
+from hubless.measures.occurrence import most_found
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
 from hubless.store.bundle import BankRecord
-from hubless.vectors.comparing import Metric, comparison
+from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
@@ -82,9 +92,7 @@ def diagnose(
     gallery = as_gallery(targets, metric, ids, payload)
     check_labels(queries, relevant)
     if query_bank is None and queries is None and not has_bank(gallery):
-        for name, given in (("target_bank", target_bank), ("live_queries", live_queries)):
-            if given is not None:
-                raise InputError(name, "none without a query bank, beside which it is looked at", "one")
+        _refuse_alone(target_bank=target_bank, live_queries=live_queries)
         return examine_corpus(gallery, top, seed, progress)
     live = None
     if live_queries is not None:
@@ -96,83 +104,89 @@ def diagnose(
     extra = None if target_bank is None else gallery.items(target_bank, "target bank")
     told = bank_of_targets or query_bank is None
     checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
-    record, once, in_verdict = checked.record, checked.once, [UNUSABLE, *narrow_notes(checked.record)]
-    notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
-    count, dim = gallery.targets.shape[0], gallery.dim
+    count = gallery.targets.shape[0]
     with progress_bars(progress) as steps:
         advance = steps.step("holding out bank queries in turn", count)
         k = min(max(DEPTHS), count)
-        held = held_out_rankings(auto, once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
-    depths = []
-    for k in (k for k in DEPTHS if k <= count):
-        uneven, evened = (Shape.of(measures.k_occurrence(rows[:, :k], count)) for rows in (held.raw, held.corrected))
-        depths.append(Depth(k, uneven, evened, Chance.of(len(held.raw), count, k)))
-    main = next((depth for depth in depths if depth.k == min(MAIN_DEPTH, count)), depths[-1])
-    raw, corrected = (measures.k_occurrence(rows[:, : main.k], count) for rows in (held.raw, held.corrected))
+        held = held_out_rankings(auto, checked.once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
+    if measured is None and queries is not None:
+        labelled = gallery.labelled(queries, relevant)
+        measured = compare(**labelled, corrections=["none", "auto"], seeds=SPLITS, progress=False)
+    found = _examined(gallery, bank, checked, held, live, top, seed)
+    return replace(found, verdict=_verdict(found, checked.once.shape[0], measured))
+
+
+def _refuse_alone(**given: Vectors | None) -> None:
+    for name in (name for name, vectors in given.items() if vectors is not None):
+        raise InputError(name, "none without a query bank, beside which it is looked at", "one")
+
+
+def _examined(
+    gallery: Gallery,
+    bank: VectorSource,
+    checked: CheckedBank,
+    held: HeldOut,
+    live: F32 | None,
+    top: int,
+    seed: int,
+) -> Diagnosis:
+    """Return the measures of held-out rankings of the targets, and of the bank; without a verdict."""
+    count, both, record = gallery.targets.shape[0], (held.raw, held.corrected), checked.record
+    counts = {k: [measures.k_occurrence(rows[:, :k], count) for rows in both] for k in DEPTHS if k <= count}
+    depths = [
+        Depth(k, Shape.of(one), Shape.of(other), Chance.of(len(held.raw), count, k))
+        for k, (one, other) in counts.items()
+    ]
+    main = depths[MAIN][-1]
+    raw, corrected = counts[main.k]
+    symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
+    in_verdict = [UNUSABLE, *narrow_notes(record)]
+    notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     if np.ptp(held.similarities, axis=1).max() < CONSTANT:
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
-    if measured is None and queries is not None:
-        options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
-        right = gallery.right(queries, relevant)
-        measured = compare(
-            gallery.queries(queries, "queries"),
-            gallery.targets,
-            right,
-            metric=comparison(gallery.metric).of_compared,
-            **options,
-        )
-    level = _level(main, once.shape[0])
-    symptoms = find_symptoms(bank, gallery.targets, gallery.metric, record, raw, live, seed)
     notes += [each.sentence.rstrip(".") for each in symptoms if each.name == "missing-prefix"]
-    strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
-    unknown = _why_unknown(record)
-    expected = None if unknown else expected_gain(signs(held, count))
-    mutual = [
-        measures.reciprocity(held.queries, gallery.targets.take(rows[:, 0])) for rows in (held.raw, held.corrected)
-    ]
-    verdict = render(
-        "verdict.txt",
-        reciprocity=mutual,
-        gain=None if measured is None else _gain(measured),
-        symptoms=symptoms,
-        level=level,
-        depth=main,
-        bank=record,
-        unusable=is_unusable(record),
-        narrow=narrow_notes(record),
-        different=once.shape[0],
-        unknown=unknown,
-        queries=len(held.raw),
-        targets=count,
-        apart=(record.apart_from_targets or 0) >= ELSEWHERE,
-        expected=expected,
-        strength=None if strength is None else verdict_of_live(strength),
-        FEW=FEW,
-        ENOUGH=ENOUGH,
-    )
+    before, after = (measures.reciprocity(held.queries, gallery.targets.take(rows[:, 0])) for rows in both)
     return Diagnosis(
         targets=count,
-        dim=dim,
+        dim=gallery.dim,
         metric=gallery.metric,
         held_out=len(held.raw),
         depths=depths,
         hubs=[
             Hub(named, int(raw[named.row]), int(corrected[named.row]), float(held.offsets[named.row]))
-            for named in gallery.describe(np.argsort(-raw, kind="stable")[:top].tolist())
+            for named in gallery.describe(most_found(raw, top).tolist())
         ],
         never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
         bank=record,
         auto=held.details,
-        expected=expected,
-        strength=strength,
-        level=level,
-        reciprocity=(mutual[0], mutual[1]),
+        expected=None if _why_unknown(record) else expected_gain(signs(held, count)),
+        strength=None if live is None else strength_by_offsets(live, gallery.targets, held.offsets),
+        level=_level(main, checked.once.shape[0]),
+        reciprocity=(before, after),
         symptoms=symptoms,
-        verdict=verdict.splitlines(),
+        verdict=[],
         notes=notes,
         occurrences={"raw": raw, "corrected": corrected},
         offsets=held.offsets,
     )
+
+
+def _verdict(found: Diagnosis, different: int, measured: Comparison | None) -> list[str]:
+    """Sum up a diagnosis. `different` are the bank queries without copies, `measured` has what `auto` gains."""
+    verdict = render(
+        "verdict.txt",
+        found=found,
+        gain=None if measured is None else _gain(measured),
+        unusable=is_unusable(found.bank),
+        narrow=narrow_notes(found.bank),
+        different=different,
+        unknown=_why_unknown(found.bank),
+        apart=(found.bank.apart_from_targets or 0) >= ELSEWHERE,
+        strength=None if found.strength is None else verdict_of_live(found.strength),
+        FEW=FEW,
+        ENOUGH=ENOUGH,
+    )
+    return verdict.splitlines()
 
 
 def plot_occurrence(index: Collection) -> Chart:

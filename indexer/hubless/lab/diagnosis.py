@@ -17,7 +17,8 @@ from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
 
 DEPTHS = (1, 10, 20)
-MAIN_DEPTH = 10
+MAIN = slice(2)
+"""The last of these depths is shown first: N_10, or the deepest that there is for few targets."""
 CLEAR, SEVERE = 1.4, 4.0
 """Levels of skewness beyond that of chance."""
 HIDDEN = 0.1
@@ -117,7 +118,7 @@ class Diagnosis:
     @property
     def main(self) -> Depth:
         """The measures of N_10, or of the deepest that there is for few targets."""
-        return next((depth for depth in self.depths if depth.k == MAIN_DEPTH), self.depths[-1])
+        return self.depths[MAIN][-1]
 
     def plot(self) -> Chart:
         """Draw N_10, raw and with `auto`: how often each target is found, the most found first."""
@@ -127,11 +128,11 @@ class Diagnosis:
         values = asdict(self) | {"bank": self.bank.model_dump()}
         return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
 
-    def uneven(self, depths: list[Depth] | None = None) -> TextTable:
-        """Return the measures of each depth, raw, corrected and by chance."""
+    def uneven(self, *, whole: bool = True) -> TextTable:
+        """Return the measures of each depth, or of the main one, raw, corrected and by chance."""
         lines = [
             line
-            for depth in depths or self.depths
+            for depth in (self.depths if whole else [self.main])
             for line in lines_of_depth(depth.k, depth.raw, depth.corrected, depth.chance)
         ]
         caption = f"{self.held_out:,} held-out queries, {self.targets:,} targets"
@@ -144,5 +145,5 @@ class Diagnosis:
         lines = [[str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}"] for hub in self.hubs]
         hubs = TextTable(["id", "raw", "auto", "offset"], lines, "How often the largest hubs are found")
         notes = [f"Note: {note}{'' if note.endswith(('.', '?')) else '.'}" for note in self.notes]
-        tables = [self.uneven([self.main]), hubs]
+        tables = [self.uneven(whole=False), hubs]
         return render("notebook.html", sentences=self.verdict, tables=tables, notes=notes)

@@ -63,6 +63,16 @@ class Gallery:
         """Return the rows of the right targets of each query, by labels that name these targets."""
         return right_rows(labels, self.known, known_queries(as_items(queries, "queries")))
 
+    def labelled(self, queries: Vectors, labels: Labels | None) -> dict[str, Any]:
+        """Return labelled queries (m, d) beside these targets, as parameters of `compare`."""
+        return {
+            "queries": self.queries(queries, "queries"),
+            "targets": self.targets,
+            "relevant": self.right(queries, labels),
+            # both are as they are compared, of length 1 for a cosine over all dimensions
+            "metric": comparison(self.metric).of_compared,
+        }
+
     def restored(self, rows: F32) -> F32:
         """Return compared vectors with as many dimensions as vectors are given with."""
         basis = None if self.collection is None else self.collection.parts.basis

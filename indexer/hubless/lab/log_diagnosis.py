@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.measures.chance import Chance
-from hubless.measures.occurrence import skewness
+from hubless.measures.occurrence import most_found, skewness
 from hubless.measures.significance import PairedDifference, paired_difference
 from hubless.search.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
 from hubless.search.scores.logged_lists import ScoreLists
@@ -91,7 +92,6 @@ def diagnose_log(
     ids: Sequence[Any] | None = None,
     *,
     distance: bool = False,
-    seed: int = 0,
 ) -> LogDiagnosis:
     """Return what a log shows. `relevant`: right ids of each list given, None where unknown; `ids`: all known items.
 
@@ -101,41 +101,44 @@ def diagnose_log(
     if len(firsts) < FEWEST_HALVES:
         raise InputError("log", f"at least {FEWEST_HALVES} different lists to diagnose", len(firsts))
     once = lists.taken(firsts)
-    half = np.zeros(once.count, np.bool_)
-    half[np.random.default_rng(seed).permutation(once.count)[: once.count // 2]] = True
-    tops = [np.empty(0, np.int64)] * once.count
-    for part in (half, ~half):
-        fitted = ScoreCorrection.of(once.taken(np.flatnonzero(~part)), distance=distance)
-        for row in np.flatnonzero(part).tolist():
-            tops[row] = _corrected(once, row, fitted.values)
-    raw = [once.columns[start : start + FIRST] for start in once.starts[:-1].tolist()]
-    raw = [each[: int(length)] for each, length in zip(raw, np.diff(once.starts), strict=True)]
-    found = [_counted([line[:FIRST] for line in each], len(lists.ids)) for each in (raw, tops)]
+    tops = _tops(once, distance)
     known = lists.ids.to_pylist()
-    there = set(known)
-    absent = None if ids is None else [each for each in ids if each not in there]
+    raw, corrected = (np.bincount(np.concatenate(each), minlength=len(known)).astype(np.int64) for each in tops)
+    absent = None if ids is None else _absent(ids, set(known))
     labels = [] if relevant is None else [relevant[row] for row in once.given.tolist()]
-    rows = [row for row, label in enumerate(labels) if label is not None]
-    right = np.array([[_is_right(known, each[row], labels[row]) for each in (raw, tops)] for row in rows], np.bool_)
-    hubs = np.argsort(-found[0], kind="stable")[:MOST_SHOWN]
-    depth = float(np.mean([min(len(each), FIRST) for each in raw]))
+    right = _right(known, tops, labels)
     return LogDiagnosis(
         lists=int(copies.sum()),
         distinct=once.count,
         hits=float(np.diff(lists.starts).mean()),
         items=len(known) if ids is None else len(known) + len(absent or ()),
         overdispersion=first_overdispersion(once.heights()),
-        skewness_raw=skewness(found[0]),
-        skewness_corrected=skewness(found[1]),
-        chance=Chance.of(once.count, len(known), max(1, round(depth))),
-        most=[FoundItem(known[row], int(found[0][row]), int(found[1][row])) for row in hubs.tolist()],
+        skewness_raw=skewness(raw),
+        skewness_corrected=skewness(corrected),
+        chance=Chance.of(once.count, len(known), max(1, round(float(np.mean([*map(len, tops[0])]))))),
+        most=[
+            FoundItem(known[row], int(raw[row]), int(corrected[row])) for row in most_found(raw, MOST_SHOWN).tolist()
+        ],
         never=None if absent is None else len(absent),
         never_ids=(absent or [])[:MOST_SHOWN],
-        changed=float(np.mean([one[0] != other[0] for one, other in zip(raw, tops, strict=True)])),
-        labelled=len(rows),
-        recall_raw=float(right[:, 0].mean()) if rows else None,
-        gain=paired_difference(right[:, 0], right[:, 1]) if rows else None,
+        changed=float(np.mean([one[0] != other[0] for one, other in zip(*tops, strict=True)])),
+        labelled=len(right),
+        recall_raw=float(right[:, 0].mean()) if len(right) else None,
+        gain=paired_difference(right[:, 0], right[:, 1]) if len(right) else None,
     )
+
+
+def _tops(lists: ScoreLists, distance: bool) -> tuple[list[I64], list[I64]]:
+    """Return the first ten items of each list, as they are, and by the offsets of the half that it is not in."""
+    raw = [line[:FIRST].astype(np.int64) for line in np.split(lists.columns, lists.starts[1:-1])]
+    corrected = list(raw)
+    half = np.zeros(lists.count, np.bool_)
+    half[np.random.default_rng(0).permutation(lists.count)[: lists.count // 2]] = True
+    for part in (half, ~half):
+        fitted = ScoreCorrection.of(lists.taken(np.flatnonzero(~part)), distance=distance)
+        for row in np.flatnonzero(part).tolist():
+            corrected[row] = _corrected(lists, row, fitted.values)[:FIRST]
+    return raw, corrected
 
 
 def _corrected(lists: ScoreLists, row: int, offsets: F64) -> I64:
@@ -146,9 +149,16 @@ def _corrected(lists: ScoreLists, row: int, offsets: F64) -> I64:
     return order
 
 
-def _counted(tops: list[Any], count: int) -> I64:
-    return np.bincount(np.concatenate(tops), minlength=count).astype(np.int64)
+def _absent(ids: Sequence[Any], known: set[Any]) -> list[Any]:
+    return [each for each in ids if each not in known]
 
 
-def _is_right(known: list[Any], top: Any, label: Any) -> bool:
-    return known[int(top[0])] in (label if isinstance(label, list) else [label])
+def _right(known: list[Any], tops: tuple[list[I64], list[I64]], labels: list[Any]) -> NDArray[np.bool_]:
+    """Return whether the first item of each labelled list is right, raw and corrected: (m, 2)."""
+    rows = [row for row, label in enumerate(labels) if label is not None]
+    right = [[known[int(each[row][0])] in _listed(labels[row]) for each in tops] for row in rows]
+    return np.array(right, np.bool_).reshape(-1, 2)
+
+
+def _listed(label: Any) -> list[Any]:
+    return label if isinstance(label, list) else [label]

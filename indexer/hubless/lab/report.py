@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from hubless.lab.pages import render
 from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
 from hubless.store.durable import replace_text
-from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
 from hubless.vectors.images import image_of, is_image
 from hubless.vectors.sources import in_memory, sample
@@ -129,16 +128,12 @@ def make_report(
         raise InputError("corrections", "none without labels to compare them by", "some")
     comparison, abstention = None, None
     if queries is not None:
-        extra = None if query_bank is None else target_bank
-        given = open_labelled(
-            gallery.queries(queries, "queries"),
-            gallery.targets,
-            gallery.right(queries, relevant),
-            query_bank=None if query_bank is None else gallery.queries(query_bank, "query bank"),
-            target_bank=None if extra is None else gallery.items(extra, "target bank"),
-            metric=made_by(gallery.metric).of_compared,
-            bank_of_targets=bank_of_targets,
-        )
+        banks: dict[str, Any] = {}
+        if query_bank is not None:
+            extra = None if target_bank is None else gallery.items(target_bank, "target bank")
+            banks = {"query_bank": gallery.queries(query_bank, "query bank"), "target_bank": extra}
+        labelled = gallery.labelled(queries, relevant)
+        given = open_labelled(**labelled, **banks, bank_of_targets=bank_of_targets)
         compared = [Method("none"), *as_methods(corrections), Method("auto")] if corrections else None
         comparison = compare(given, corrections=compared, seeds=seeds, progress=progress)
         if len(given.pairs.answerable) >= FEWEST_LABELS:

@@ -6,6 +6,7 @@ import numpy as np
 
 from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LIKE_TARGETS, is_unusable
 from hubless.measures.likeness import told_apart
+from hubless.measures.occurrence import most_found
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import comparison
@@ -73,7 +74,7 @@ def find_symptoms_of_targets(targets: VectorSource, metric: str, found: I64, see
     symptoms = _of_vectors("target", metric, once, 1 - len(once) / len(items), SAME_TARGETS, "repeat others")
     if metric == "dot" and found.sum():
         lengths = np.linalg.norm(items, axis=1)
-        top = targets.take(np.argsort(-found, kind="stable")[:_MOST_FOUND])
+        top = targets.take(most_found(found, _MOST_FOUND))
         if np.mean(np.median(np.linalg.norm(top, axis=1)) > lengths) > LONG and np.ptp(lengths) > lengths.mean() / 10:
             sentence = "The targets found most are the longest vectors. Is cosine the metric of the model?"
             symptoms.append(Symptom(_LENGTHS, sentence))

@@ -23,7 +23,7 @@ class EarthMovers:
 
 
 def earth_movers_distance(
-    first: F32 | VectorSource, second: F32 | VectorSource, *, most: int = MOST_POINTS, seed: int = 0
+    first: F32 | VectorSource, second: F32 | VectorSource, *, most: int = MOST_POINTS
 ) -> EarthMovers:
     """Return the earth mover's distance: the least mean Euclidean distance to move one cloud onto the other.
 
@@ -37,7 +37,7 @@ def earth_movers_distance(
     sources = [as_source(vectors, name) for vectors, name in ((first, "first"), (second, "second"))]
     check_dim(sources[1].shape[1], sources[0].shape[1], sources[1].name, sources[0].name)
     # a seed per side: equal samples would make two like clouds look identical
-    chosen = [in_memory(sample(source, most, seed + side)) for side, source in enumerate(sources)]
+    chosen = [in_memory(sample(source, most, side)) for side, source in enumerate(sources)]
     points = (len(chosen[0]), len(chosen[1]))
     costs = transport.dist(chosen[0].astype(np.float64), chosen[1].astype(np.float64), metric="euclidean")
     value = transport.emd2([], [], costs, numItermax=_MOST_STEPS)

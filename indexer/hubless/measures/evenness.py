@@ -47,38 +47,31 @@ class ChosenStrength:
     skewness: tuple[float, ...]
 
 
-def most_even(
-    answers: _Answers,
-    targets: int,
-    strengths: Sequence[float] = STRENGTHS,
-    current: float = FULL_STRENGTH,
-    seed: int = 0,
-) -> ChosenStrength:
+def most_even(answers: _Answers, targets: int, current: float = FULL_STRENGTH) -> ChosenStrength:
     """Choose the strength nearest to the current one whose answers are as even as those of the most even.
 
     It is as even if its entropy of N_k is within one standard error of the difference, by resampling the queries. With
-    fewer than 20 different queries the current one stays. `answers` (s, m, k) are rows found at each strength, 0 among
-    them.
+    fewer than 20 different queries the current one stays. `answers` (s, m, k) are rows found at each of
+    `STRENGTHS`.
     """
-    places = list(strengths)
-    kept = distinct(answers[places.index(0.0)])
+    kept = distinct(answers[STRENGTHS.index(0.0)])
     counted = answers[:, kept]
     occurrence = [k_occurrence(rows[rows >= 0], targets) for rows in counted]
     entropies = np.array([entropy(counts) for counts in occurrence])
     best = int(np.argmax(entropies))
-    errors = _errors(counted, best, seed) if len(kept) else np.zeros(len(places))
+    errors = _errors(counted, best) if len(kept) else np.zeros(len(STRENGTHS))
     chosen = current
     if len(kept) >= FEWEST:
         even = np.flatnonzero(entropies[best] - entropies <= errors + _ROUNDING)
         # of two that are equally near, the more even
-        chosen = min((abs(places[at] - current), -entropies[at], places[at]) for at in even)[-1]
+        chosen = min((abs(STRENGTHS[at] - current), -entropies[at], STRENGTHS[at]) for at in even)[-1]
     return ChosenStrength(
         strength=chosen,
         current=current,
         state="too_few" if len(kept) < FEWEST else "few" if len(kept) < ENOUGH else "enough",
         queries=answers.shape[1],
         different=len(kept),
-        strengths=tuple(places),
+        strengths=STRENGTHS,
         entropy=_rounded(entropies),
         error=_rounded(errors),
         skewness=_rounded([skewness(counts) for counts in occurrence]),
@@ -114,9 +107,9 @@ def alike_answers(answers: _Answers, same: float) -> I64:
     return stands
 
 
-def _errors(answers: _Answers, best: int, seed: int) -> F64:
+def _errors(answers: _Answers, best: int) -> F64:
     """Return standard errors (s,) of how far the entropies are below the best. All strengths are resampled alike."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     s, m, k = answers.shape
     found = np.unique(answers, return_inverse=True)[1].reshape(s, m * k)  # few of many targets are found
     there = (answers >= 0).reshape(s, m * k)

@@ -30,6 +30,11 @@ def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
     return occurrence
 
 
+def most_found(occurrence: Occurrence, count: int) -> I64:
+    """Return the rows of the `count` targets that are found most, (count,), the most found first."""
+    return np.argsort(-occurrence, kind="stable")[:count]
+
+
 def skewness(occurrence: Occurrence) -> float:
     """Return the skewness over all targets, E[(N−μ)³]/σ³, biased; 0 if all are equal (Radovanović, JMLR 2010)."""
     return _standardised_moment(occurrence, 3)  # scipy.stats would cost a worker 73 MB and 0.7 s

@@ -12,6 +12,8 @@ _MISSING = ("NAType", "NaTType")
 """Types of what stands in the columns of pandas where there is no value."""
 _EXACT = 2**53
 """From here on float64 does not hold every whole number."""
+_KINDS = {str: ", a text", int: ", a number", float: ", a number"}
+"""What a message says beside a value that is no id here."""
 
 
 def plain_id(value: Any, by_text: bool, as_text: bool, expected: str) -> Any:
@@ -21,26 +23,28 @@ def plain_id(value: Any, by_text: bool, as_text: bool, expected: str) -> Any:
     an empty one is no value, and a text of a whole number is this number. Raises `InputError`, which says what was
     `expected`.
     """
+    value = _of_python(value)
+    if value is None or (as_text and value == ""):
+        return None
+    if by_text and isinstance(value, str):
+        return value
+    found = None
+    if not by_text:
+        found = _number(value) if as_text and isinstance(value, str) else whole_number(value)
+    if found is None:
+        raise InputError("", expected, f"{brief(value)}{_KINDS.get(type(value), '')}")
+    return found
+
+
+def _of_python(value: Any) -> Any:
+    """Return a value as Python's own number or text, and None for what stands where there is no value."""
     if isinstance(value, np.generic) and value.dtype.kind not in "mM":
         value = value.item()
-    if value is None or type(value).__name__ in _MISSING or (isinstance(value, float) and np.isnan(value)):
+    if type(value).__name__ in _MISSING or (isinstance(value, float) and np.isnan(value)):
         return None
-    if isinstance(value, UUID):
-        value = str(value)
     if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    if as_text and value == "":
-        return None
-    if isinstance(value, str):
-        number = None if by_text or not as_text else _number(value)
-        if by_text or number is not None:
-            return value if by_text else number
-        raise InputError("", expected, f"{brief(value)}, a text")
-    whole = whole_number(value)
-    if whole is None or by_text:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        raise InputError("", expected, f"{brief(value)}{', a number' if number else ''}")
-    return whole
+        return value.decode("utf-8", "replace")
+    return str(value) if isinstance(value, UUID) else value
 
 
 def whole_number(value: Any) -> int | None:

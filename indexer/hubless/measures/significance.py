@@ -56,9 +56,9 @@ def bootstrap_means(
     return _percentiles(_resampled_means(values, seed, resamples, weights))
 
 
-def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = None) -> Interval:
+def bootstrap_geometric_mean(columns: F64, weights: F64 | None = None) -> Interval:
     """Return the 95 % interval of the geometric mean of the columns' means, such as hits at 1, 5 and 10."""
-    means = _resampled_means(columns, seed, _RESAMPLES, weights)
+    means = _resampled_means(columns, 0, _RESAMPLES, weights)
     return _percentiles(np.prod(means, axis=1, keepdims=True) ** (1 / columns.shape[1]))[0]
 
 
@@ -74,14 +74,14 @@ def bootstrap_interval(
 
 
 def paired_difference(
-    first: NDArray[np.generic], second: NDArray[np.generic], seed: int = 0, weights: F64 | None = None
+    first: NDArray[np.generic], second: NDArray[np.generic], weights: F64 | None = None
 ) -> PairedDifference:
     """Return how much better the second ranking is, by values (m,) of the same queries, such as hits at 1."""
     _check_paired(first, second)
     differences = second.astype(np.float64) - first.astype(np.float64)
     given = np.ones(len(differences)) if weights is None else weights
     value = float(np.average(differences, weights=given))
-    (interval,) = bootstrap_means(differences[:, np.newaxis], seed, weights=given)
+    (interval,) = bootstrap_means(differences[:, np.newaxis], weights=given)
     m = len(differences)
     if m == 1:
         return PairedDifference(value, math.inf, interval)

@@ -1,7 +1,7 @@
 """Several methods on the same labelled pairs, with intervals and paired tests."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -13,17 +13,16 @@ from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
-from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Tally
+from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally, counted_depths
 from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.gallery import gallery_of
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
-from hubless.measures import Groups
 from hubless.measures.distance import earth_movers_distance
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.parts import prior_of
-from hubless.vectors.arrays import F64, check_at_least
+from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import Metric
 from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
@@ -100,14 +99,8 @@ def compare(
     keep_copies : count copies in the query bank as often as they come, as the papers do, and not once
     demand : in place of splits draw a log, as query bank, and tests from Zipf's law of this exponent over the queries
     """
-    for name, numbers in {"recall at": recalls, "depth": depths}.items():
-        for number in numbers:
-            check_at_least(name, number, 1)
-    recalls, depths = sorted({1, *recalls}), list(dict.fromkeys(depths))
-    methods = as_methods(corrections)
-    if not any(baseline in (method.label, method.name) for method in methods):
-        methods = [*as_methods([baseline]), *methods]
-    against = next(method.label for method in methods if baseline in (method.label, method.name))
+    recalls, depths = counted_depths(recalls, depths)
+    methods, against = _with_baseline(as_methods(corrections), baseline)
     given = open_labelled(
         queries,
         targets,
@@ -121,44 +114,22 @@ def compare(
         leave_self_out=leave_self_out,
         keep_copies=keep_copies,
     )
-    if demand is not None and given.query_bank is not None:
-        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
-    pairs = given.pairs
-    if attribute is not None and len(attribute.groups.codes) != len(pairs.targets):
-        raise InputError("groups", f"{len(pairs.targets)}, one a target", len(attribute.groups.codes))
-    results = {
-        method.label: Result(method.label, method.name, method.parameters, len(pairs.queries)) for method in methods
-    }
+    _check_fit(given, demand, attribute)
+    measured = _Measured(recalls, depths, attribute, strength, candidates, distances)
+    count = len(given.pairs.queries)
+    results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}
+    splits = list(range(seeds)) if given.query_bank is None else []
     first: Trial | None = None
     left_out: dict[str, str] = {}
     with progress_bars(progress) as steps:
-        trials = draws * (seeds if given.query_bank is None else 1)
-        advance = steps.step("comparing", trials * len(methods))
+        advance = steps.step("comparing", draws * (len(splits) or 1) * len(methods))
         for trial in given.trials(seeds, bank_size, draws, least_coverage, demand, target_bank_size):
             first = first or trial
-            moved = _distances(trial) if distances else {}
-            groups = None
-            if attribute is not None:
-                of_gallery = Groups(attribute.groups.names, attribute.groups.codes[trial.target_rows])
-                groups = replace(attribute, groups=of_gallery)
-            scorers = _fitted(trial, [method for method in methods if method.label not in left_out], left_out)
-            tallies = [Tally(len(trial.targets), recalls, groups, depths) for _ in scorers]
-            for number, block, scores in trial.rankings(list(scorers.values()), strength, candidates):
-                tallies[number].add(scores, trial.relevant[block])
-            for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
-                of_bank = {} if label == BASELINE else moved
-                results[label].add(trial.rows, tally, scorer.details, scorer.seconds, of_bank)
+            measured.add(trial, _fitted(trial, methods, left_out), results)
             advance(len(methods))
     if first is None or against in left_out:
         raise InputError("baseline", "a correction that can be fitted here", left_out.get(against, "none"))
     rows = [result.row(results[against]) for label, result in results.items() if label not in left_out]
-    notes = given.notes()
-    if pairs.matrices is not None and any(method.name == "auto" for method in methods):
-        notes.append(AUTO_NOTE)
-    notes += [f"{row.label}: {row.details['note']}" for row in rows if "note" in row.details]
-    notes += [f"{label} is left out: {reason}" for label, reason in left_out.items()]
-    if plans := [method.label for method in methods if method.name in PLAN_NAMES]:
-        notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
     return Comparison(
         protocol="query bank" if given.query_bank is not None else "strict" if demand is None else "demand",
         queries=len(first.rows),
@@ -166,12 +137,12 @@ def compare(
         query_bank=len(first.query_bank),
         target_bank=None if first.target_bank is None else len(first.target_bank),
         several_relevant=max(map(len, first.relevant)) > 1,
-        seeds=list(range(seeds)) if given.query_bank is None else [],
+        seeds=splits,
         draws=draws,
         depths=depths,
         baseline=against,
-        left_out=pairs.left_out.tolist(),
-        notes=notes,
+        left_out=given.pairs.left_out.tolist(),
+        notes=[*given.notes(), *_notes_on(methods, rows, left_out, given.pairs.matrices is not None)],
         group_shares={} if attribute is None else attribute.groups.by_name(),
         rows=rows,
     )
@@ -184,12 +155,8 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
         expected = "one that is fitted on queries; --correction offsets:FILE compares offsets that are given"
         raise InputError("correction", expected, record.name)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
-    gallery = gallery_of(collection)
-    asked = gallery.queries(queries, "queries")
-    right = gallery.right(queries, relevant)
-    # both are as they are compared, of length 1 for a cosine over all dimensions
-    ready = made_by(gallery.metric).of_compared
-    comparison = compare(asked, gallery.targets, right, corrections, metric=ready, target_prior=prior, **options)
+    labelled = gallery_of(collection).labelled(queries, relevant)
+    comparison = compare(**labelled, corrections=corrections, target_prior=prior, **options)
     notes = list(comparison.notes)
     if prior is None and collection.manifest.target_prior is not None:
         told = "the collection's target prior was a file, which it does not keep: the correction is measured without it"
@@ -197,6 +164,58 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     if collection.manifest.fit_by is not None:
         notes.append(f"the collection is fitted by {collection.manifest.fit_by}: it is measured with one fit for all")
     return replace(comparison, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What is measured of the methods on a trial. Parameters are as for `compare`."""
+
+    recalls: Sequence[int]
+    depths: Sequence[int]
+    attribute: Attribute | None
+    strength: float
+    candidates: int | None
+    distances: bool
+
+    def add(self, trial: Trial, scorers: Mapping[str, Scorer], results: Mapping[str, Result]) -> None:
+        """Rank the targets of a trial by methods that are fitted on it, and add the measures to the results."""
+        moved = _distances(trial) if self.distances else {}
+        attribute = None if self.attribute is None else self.attribute.taken(trial.target_rows)
+        tallies = [Tally(len(trial.targets), self.recalls, attribute, self.depths) for _ in scorers]
+        for number, block, scores in trial.rankings(list(scorers.values()), self.strength, self.candidates):
+            tallies[number].add(scores, trial.relevant[block])
+        for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
+            of_bank = {} if label == BASELINE else moved
+            results[label].add(trial.rows, tally, scorer.details, scorer.seconds, of_bank)
+
+
+def _with_baseline(methods: list[Method], baseline: str) -> tuple[list[Method], str]:
+    """Return methods with the baseline among them, and its label."""
+    for method in methods:
+        if baseline in (method.label, method.name):
+            return methods, method.label
+    added = as_methods([baseline])
+    return [*added, *methods], added[0].label
+
+
+def _check_fit(given: Labelled, demand: float | None, attribute: Attribute | None) -> None:
+    if demand is not None and given.query_bank is not None:
+        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
+    count = len(given.pairs.targets)
+    if attribute is not None and len(attribute.groups.codes) != count:
+        raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
+
+
+def _notes_on(
+    methods: Sequence[Method], rows: Sequence[Row], left_out: Mapping[str, str], of_similarities: bool
+) -> list[str]:
+    """Return what there is to know of methods, and of the fits behind their rows."""
+    notes = [AUTO_NOTE] if of_similarities and any(method.name == "auto" for method in methods) else []
+    notes += [f"{row.label}: {row.details['note']}" for row in rows if "note" in row.details]
+    notes += [f"{label} is left out: {reason}" for label, reason in left_out.items()]
+    if plans := [method.label for method in methods if method.name in PLAN_NAMES]:
+        notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
+    return notes
 
 
 def _distances(trial: Trial) -> Quality:
@@ -214,8 +233,9 @@ def _distances(trial: Trial) -> Quality:
 
 
 def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -> dict[str, Scorer]:
+    """Return methods fitted on a trial, by label. One that cannot be fitted goes into `left_out` for good, with why."""
     scorers = {}
-    for method in methods:
+    for method in (method for method in methods if method.label not in left_out):
         begun = perf_counter()
         try:
             scorers[method.label] = replace(method.fit(trial), seconds=perf_counter() - begun)

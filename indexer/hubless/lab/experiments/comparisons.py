@@ -157,23 +157,15 @@ class Comparison:
 
 
 def columns(comparison: Comparison, measures: Measures = None) -> dict[str, MeasureColumn]:
-    """Return the columns of a table by the names of their measures."""
-    known = {}
-    for name in (*dict.fromkeys(name for row in comparison.rows for name in row.quality), "seconds"):
-        base, *place = _PLACE.split(name)
-        column = MEASURES[base]
-        known[name] = replace(
-            column, heading=column.heading.format(k=" ".join(place).replace("_", " ") or comparison.depths[0])
-        )
+    """Return the columns of a table by the names of their measures. Raises `InputError` for unknown measures."""
+    known = _measured(comparison)
     several = ["mean_average_precision", "ndcg"] if comparison.several_relevant else []
     moved = ["distance"] if "distance_to_targets" in known else []
     usual = ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs", *moved]
     shown: dict[str, MeasureColumn] = {}
     for measure in usual if measures is None else measures:
-        if measure == INTERVAL:
-            continue
         named = {name: known[name] for name in known if measure in (name, _PLACE.split(name)[0])}
-        if not named:
+        if not named and measure != INTERVAL:
             raise InputError("measure", f"one of {', '.join(MEASURES)}, or one of them at a k: recall_at_1", measure)
         shown |= named
     if measures is None and len(comparison.depths) == 1:
@@ -183,21 +175,24 @@ def columns(comparison: Comparison, measures: Measures = None) -> dict[str, Meas
     return shown
 
 
+def _measured(comparison: Comparison) -> dict[str, MeasureColumn]:
+    """Return a column for each measure that was made, by its name, its k in the heading."""
+    known = {}
+    for name in (*dict.fromkeys(name for row in comparison.rows for name in row.quality), "seconds"):
+        base, *place = _PLACE.split(name)
+        heading = MEASURES[base].heading.format(k=" ".join(place).replace("_", " ") or comparison.depths[0])
+        known[name] = replace(MEASURES[base], heading=heading)
+    return known
+
+
 def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
     """Return the table that all formats show. The change of R@1 stands beside R@1 only."""
     shown, rows = columns(comparison, measures), comparison.rows
-    written = {name: [column.written(value_of(row, name)) for row in rows] for name, column in shown.items()}
-    cells = dict(written)
-    halves = measures is not None and INTERVAL in measures
-    if measures is not None:
-        cells = {name: [_with_spread(row, name, column, halves) for row in rows] for name, column in shown.items()}
-    if "recall_at_1" in shown and not halves:
-        cells["recall_at_1"] = [_recall(row, shown["recall_at_1"]) for row in rows]
-    found = {column.heading: cells[name] for name, column in shown.items()}
+    found = {column.heading: _cells(rows, name, column, measures) for name, column in shown.items()}
     best = {
         (row, place)
         for place, (name, column) in enumerate(shown.items(), start=1)
-        for row in _best_rows([value_of(row, name) for row in rows], written[name], column.high_is_best)
+        for row in _best_rows(rows, name, column)
     }
     if "recall_at_1" in shown:
         found[_CHANGE] = [_change(row) for row in rows]
@@ -232,10 +227,23 @@ def caption(comparison: Comparison) -> str:
     return ". ".join([splits + sizes, percent, *groups, *comparison.notes]) + "."
 
 
-def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:
+def _cells(rows: Sequence[Row], name: str, column: MeasureColumn, measures: Measures) -> list[str]:
+    """Return a measure of each row as it is written: with its spread if it was asked for, R@1 with its interval."""
+    halves = measures is not None and INTERVAL in measures
+    if name == "recall_at_1" and not halves:
+        return [_recall(row, column) for row in rows]
+    if measures is None:
+        return [column.written(value_of(row, name)) for row in rows]
+    return [_with_spread(row, name, column, halves) for row in rows]
+
+
+def _best_rows(rows: Sequence[Row], name: str, column: MeasureColumn) -> list[int]:
+    """Return the numbers of the rows that are written as the best one is; none if all are alike."""
+    values = [value_of(row, name) for row in rows]
     if np.isnan(values).all():
         return []
-    best = written[int(np.nanargmax(values) if high_is_best else np.nanargmin(values))]
+    written = [column.written(value) for value in values]
+    best = written[int(np.nanargmax(values) if column.high_is_best else np.nanargmin(values))]
     return [] if len(set(written)) == 1 else [row for row, text in enumerate(written) if text == best]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
-from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Result, Tally
+from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Result, Tally, counted_depths
 from hubless.lab.experiments.trials import LEAK
 from hubless.lab.gallery import known_targets
 from hubless.measures import as_groups
@@ -17,7 +17,7 @@ from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
 from hubless.search.parts import all_scores
-from hubless.vectors.arrays import I64, check_at_least, check_between, check_dim
+from hubless.vectors.arrays import I64, check_between, check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.files import Vectors, as_items
@@ -53,8 +53,7 @@ def evaluate(
     depths : the k of N_k, from which hubness is measured
     attribute : a payload column whose groups are counted among the first `top` of each query
     """
-    for depth in depths:
-        check_at_least("depth", depth, 1)
+    recalls, depths = counted_depths(recalls, depths)
     applied = collection.strength if strength is None else strength
     check_between("strength", applied, 0, MOST_STRENGTH)
     items = as_items(queries, "queries")
@@ -88,7 +87,7 @@ def evaluate(
         queries=len(answered),
         targets=collection.count,
         several_relevant=max(map(len, right)) > 1,
-        depths=list(depths),
+        depths=depths,
         baseline="raw",
         left_out=left_out,
         notes=notes,

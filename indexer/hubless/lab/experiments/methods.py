@@ -105,22 +105,28 @@ def grid_methods(
     Without names: those with a grid of their own, or all that fold and lack no bank. A k above `bank` is left out.
     """
     own = grids or {}
-    names = list(own) if names is None and own else names
-    if names is None:
-        wanted = [name for name in GRIDS if folds(name) and (target_bank or name not in NEED_TARGET_BANK)]
-    else:
-        asked = ["none", *names]
-        for name in asked:
-            if name not in CORRECTIONS:
-                raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
-        wanted = [name for name in GRIDS if name in asked] + [name for name in asked if name not in GRIDS]
+    named = names is not None or own
+    wanted = _in_order(own if names is None else names) if named else _folding(target_bank)
     if unused := [name for name in own if name not in wanted]:
         raise InputError("grid", f"one of the corrections that are tried, {', '.join(wanted)}", unused[0])
     return [
         Method(name, parameters)
-        for name in dict.fromkeys(wanted)
+        for name in wanted
         for parameters in (_combined(name, own[name], bank) if name in own else GRIDS.get(name, _defaults)(bank))
     ]
+
+
+def _folding(target_bank: bool) -> list[str]:
+    return [name for name in GRIDS if folds(name) and (target_bank or name not in NEED_TARGET_BANK)]
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return `none` and the named corrections, from the simplest to the strongest, each once."""
+    asked = dict.fromkeys(["none", *names])
+    for name in asked:
+        if name not in CORRECTIONS:
+            raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+    return sorted(asked, key=lambda name: [*GRIDS, name].index(name))
 
 
 def left_out_of_grids(grids: Mapping[str, Grid], bank: int) -> list[str]:

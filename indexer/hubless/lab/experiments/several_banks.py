@@ -34,17 +34,9 @@ def compare_banks(
     first = next(iter(found.values()))
     if len(found) == 1:
         return first
-    rows: list[Row] = []
     averaged = len(bank_sizes) <= 1
-    for label in dict.fromkeys(row.label for row in chain.from_iterable(other.rows for other in found.values())):
-        each = {name: row for name, other in found.items() for row in other.rows if row.label == label}
-        row = next(iter(each.values()))
-        if row.name == BASELINE:
-            rows.append(row)
-            continue
-        rows += [replace(one, label=f"{label} ({name})") for name, one in each.items()]
-        if averaged:
-            rows.append(_geometric_mean(row, [one.quality for one in each.values()]))
+    labels = dict.fromkeys(row.label for row in chain.from_iterable(other.rows for other in found.values()))
+    rows = list(chain.from_iterable(_rows_of(label, found, averaged) for label in labels))
     notes = dict.fromkeys(f"{name}: {note}" for name, other in found.items() for note in other.notes)
     sizes = ", ".join(f"{name} of {other.query_bank:,}" for name, other in found.items())
     told = [f"query banks {sizes}", *[_OVER_BANKS] * averaged, *notes]
@@ -63,6 +55,16 @@ def _variants(
     if least_coverage:
         first = next(iter(banks.values()))
         yield _LEAST, {"query_bank": first, "bank_size": drawn[0], "least_coverage": True, "draws": 1}
+
+
+def _rows_of(label: str, found: Mapping[str, Comparison], averaged: bool) -> list[Row]:
+    """Return the row of a correction with each bank, and their mean if it is wanted; the baseline has one row."""
+    each = {name: row for name, other in found.items() for row in other.rows if row.label == label}
+    row = next(iter(each.values()))
+    if row.name == BASELINE:
+        return [row]
+    rows = [replace(one, label=f"{label} ({name})") for name, one in each.items()]
+    return [*rows, _geometric_mean(row, [one.quality for one in each.values()])] if averaged else rows
 
 
 def _geometric_mean(row: Row, qualities: Sequence[Quality]) -> Row:

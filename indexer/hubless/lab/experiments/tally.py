@@ -1,7 +1,7 @@
 """Measures of a ranking: gathered block by block, then over trials, and tested against a baseline."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubless import measures
 from hubless.corrections import Details
 from hubless.measures import Groups, Interval, McNemar, PairedDifference
-from hubless.vectors.arrays import F64, I64
+from hubless.vectors.arrays import F64, I64, check_at_least
 
 _K_OCCURRENCE = 10
 """mAP and nDCG are measured over the first 10, and hubness unless another depth is asked for."""
@@ -43,6 +43,10 @@ class Attribute:
     groups: Groups
     top: int
 
+    def taken(self, rows: I64) -> "Attribute":
+        """Return the attribute of some of the targets."""
+        return replace(self, groups=replace(self.groups, codes=self.groups.codes[rows]))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -65,6 +69,14 @@ class Row:
     seconds: float
     group_shares: dict[str, float]
     group_histogram: dict[str, list[int]]
+
+
+def counted_depths(recalls: Sequence[int], depths: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the k of R@k, 1 among them, and of N_k, each once. Raises `InputError` for one below 1."""
+    for name, numbers in {"recall at": recalls, "depth": depths}.items():
+        for number in numbers:
+            check_at_least(name, number, 1)
+    return sorted({1, *recalls}), list(dict.fromkeys(depths))
 
 
 class Tally:

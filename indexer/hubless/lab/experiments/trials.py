@@ -122,26 +122,21 @@ class Labelled:
                 yield trial if target_bank_size is None else _with_less_targets(trial, target_bank_size, draw)
 
     def notes(self) -> list[str]:
+        """Return what there is to know of pairs and banks: what is left out, repeats, or tells too much."""
         pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
-        plain = comparison(pairs.metric).plain
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
             bank, extra = pairs.matrices.bank, None
             if own := pairs.matrices.own:
                 notes.append(f"{own} items are in the query bank, and none in its own: {LEAK}")
-        for vectors, name in ((bank, "query bank"), (extra, "target bank")):
-            if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
-                total = f"{repeated} of {len(vectors)} rows of the {name}"
-                counted = "more than once" if self.keep_copies or name == "target bank" else "once"
-                notes.append(f"{total} repeat others, and so count {counted}")
-        if bank is not None and pairs.matrices is None and (targets := _shared(plain(bank), plain(pairs.targets))):
-            notes.append(
-                f"{targets} targets are in the query bank: it has to hold queries, or it corrects for the wrong ones"
-            )
-        if bank is not None and (shared := _shared(bank, pairs.queries)):
-            notes.append(f"{shared} test queries are in the query bank: {LEAK}")
-        if extra is not None and (shared := _shared(extra, pairs.targets)):
-            notes.append(f"{shared} searched targets are in the target bank: {LEAK}")
+        notes += _repeats(bank, "query bank", "more than once" if self.keep_copies else "once")
+        notes += _repeats(extra, "target bank", "more than once")
+        if pairs.matrices is None:
+            plain = comparison(pairs.metric).plain
+            why = "it has to hold queries, or it corrects for the wrong ones"
+            notes += _overlap(bank, pairs.targets, f"targets are in the query bank: {why}", plain)
+        notes += _overlap(bank, pairs.queries, f"test queries are in the query bank: {LEAK}")
+        notes += _overlap(extra, pairs.targets, f"searched targets are in the target bank: {LEAK}")
         if pairs.target_prior is not None:
             notes.append(f"{', '.join(TAKES_PRIOR)} are fitted with the target prior; other corrections take none")
         some = pairs.queries[:_LOOKED_AT]
@@ -329,9 +324,7 @@ def open_labelled(
         return queries
     banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
-        for name, value in {"targets": targets, **banks, "metric": metric}.items():
-            if value is not None:
-                raise InputError(name, "none beside similarities, which stand for all vectors", "one")
+        _refuse_vectors({"targets": targets, **banks, "metric": metric})
         matrices = queries.open()
         of_targets, bank, extra = matrices.vectors()
         pairs = pairs_of(matrices, of_targets, relevant, ids)
@@ -354,6 +347,11 @@ def open_labelled(
             pairs, bank, extra = _apart(pairs, bank, extra)
     prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
     return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
+
+
+def _refuse_vectors(beside: Mapping[str, object]) -> None:
+    for name in (name for name, given in beside.items() if given is not None):
+        raise InputError(name, "none beside similarities, which stand for all vectors", "one")
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
@@ -443,8 +441,17 @@ def _size(asked: int | str, count: int, parameter: str, what: str) -> int:
     return size
 
 
-def _shared(first: F32, second: F32) -> int:
-    return len(_distinct(first) & _distinct(second))
+def _repeats(rows: F32 | None, name: str, counted: str) -> list[str]:
+    """Return a note on the rows of a bank that repeat others, if there are any."""
+    if rows is None or (repeated := len(rows) - len(_distinct(rows))) == 0:
+        return []
+    return [f"{repeated} of {len(rows)} rows of the {name} repeat others, and so count {counted}"]
+
+
+def _overlap(bank: F32 | None, rows: F32, said: str, plain: Callable[[F32], F32] = np.asarray) -> list[str]:
+    """Return a note on the rows that a bank has, too, if there are any."""
+    shared = 0 if bank is None else len(_distinct(plain(bank)) & _distinct(plain(rows)))
+    return [f"{shared} {said}"] if shared else []
 
 
 def _distinct(vectors: F32) -> set[bytes]:

@@ -193,7 +193,7 @@ class Cut:
         columns = (confidence, self.presence(height), confidence[:, np.newaxis] * np.exp(over))
         return Assessment(np.column_stack(columns).astype(np.float32), calibrated)
 
-    def calibrated_by(self, answers: Answers, strength: float, sure: float = SURE) -> Self:
+    def calibrated_by(self, answers: Answers, strength: float) -> Self:
         """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
 
         Presence is the probability if half of all queries have a right target: labelled pairs do not say how many do.
@@ -206,7 +206,7 @@ class Cut:
         _, without = level.numbers(answers.queries, answers.without)
         present = np.repeat([True, False], [answers.there.sum(), len(without)])
         presence = PRESENCE.fitted(np.concatenate([z[answers.there], without]), present)
-        return replace(self._calibrated(x, answers.right, sure), presence=presence, strength=strength)
+        return replace(self._calibrated(x, answers.right, SURE), presence=presence, strength=strength)
 
     def with_calibration(self, other: "Cut") -> Self:
         """Return the model with the calibration of another one: x and z have no unit, and mean the same in both."""
