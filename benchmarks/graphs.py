@@ -20,7 +20,7 @@ from benchmarks.index_recipes import DIM, GRAPHS, QUERIES, K, open_folder
 from hubless import CORRECTIONS
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, agreement, make_index, openmp_threads
-from hubless.knn.augment import AugmentedVectors, Columns, augment_queries, centre, pivot_of, pivoted
+from hubless.knn.augment import AugmentedVectors, Columns, centre, folded_queries, pivot_of, pivoted
 from hubless.progress import Silent
 from hubless.vectors.sources import as_source
 
@@ -203,7 +203,7 @@ def tables(result):
 
 
 def asking(queries, pivot):
-    augmented = augment_queries(queries, 1.0)
+    augmented = folded_queries(queries, 1.0)
     return augmented if pivot is None else pivoted(augmented, pivot)
 
 

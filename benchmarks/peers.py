@@ -33,7 +33,7 @@ from benchmarks.peer_servers import SERVERS, missing
 from benchmarks.peer_service import LIBRARIES
 from benchmarks.segments import tree
 from hubless.kernels.reductions import rankings
-from hubless.knn.augment import augment_queries
+from hubless.knn.augment import folded_queries
 from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, CONNECTIONS = 512, 2000, 200, 8
@@ -67,7 +67,7 @@ def prepare(folder, count, real):
         bank, queries = bank[:BANK], queries[:QUERIES]
     offsets = hubless.offsets(targets, bank, metric="dot")
     ((_, rows),) = rankings(queries, as_source(targets, "targets"), K, offsets)
-    augmented = augment_queries(queries, 1.0)
+    augmented = folded_queries(queries, 1.0)
     folded = np.zeros((count, augmented.shape[1]), np.float32)
     folded[:, : targets.shape[1]], folded[:, targets.shape[1]] = targets, -offsets
     sides = {"targets": targets, "bank": bank, "vectors": folded, "queries": augmented, "rows": rows}

@@ -4,7 +4,7 @@ import pytest
 
 from hubless.errors import InputError
 from hubless.knn import INDEXES, make_index, read_index, write_index
-from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot_of, pivoted
+from hubless.knn.augment import AugmentedVectors, centre, folded_queries, pivot_of, pivoted
 from hubless.knn.base import halving
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
@@ -28,7 +28,7 @@ def make(kind, problem, seed=0):
     vectors = AugmentedVectors(half_vectors(targets, "dot") if half else targets, offsets, pivot, half)
     stored = half_rows(problem.targets, "targets") if half else problem.targets
     exact = problem.queries.astype(np.float64) @ stored.T - offsets
-    queries = augment_queries(problem.queries, 1.0)
+    queries = folded_queries(problem.queries, 1.0)
     return make_index(kind, vectors, seed, Silent()), queries if pivot is None else pivoted(queries, pivot), exact
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.knn.augment import Columns, augment_queries, augment_targets
+from hubless.knn.augment import Columns, folded_queries, folded_targets
 from hubless.knn.leading import balanced_order, leading_directions, most_codes
 
 COUNT = 700
@@ -16,10 +16,10 @@ def low_rank(count, dim, rank, seed):
 
 def test_leading_half_of_few_directions_changes_no_inner_product():
     targets, queries, offsets = low_rank(COUNT, 512, 20, 0), normal(30, 512, 1), normal(1, COUNT, 2)[0]
-    augmented = augment_targets(targets, offsets)
+    augmented = folded_targets(targets, offsets)
     leading, _ = leading_directions(augmented, Columns(512, 512))
     for strength in (0.0, 0.5, 1.0):
-        asked = augment_queries(queries, strength)
+        asked = folded_queries(queries, strength)
         np.testing.assert_allclose(
             leading.apply(asked) @ leading.apply(augmented).T, asked @ augmented.T, rtol=0, atol=5e-4
         )
@@ -40,7 +40,7 @@ def test_leading_half_of_few_directions_changes_no_inner_product():
 )
 def test_codes_have_as_many_bits_with_few_dimensions(dim, rank, directions, together):
     vectors = normal(COUNT, dim, 0) if rank == dim else low_rank(COUNT, dim, rank, 0)
-    leading, found = leading_directions(augment_targets(vectors, np.zeros(COUNT, np.float32)), Columns(dim, dim))
+    leading, found = leading_directions(folded_targets(vectors, np.zeros(COUNT, np.float32)), Columns(dim, dim))
     assert (leading.d_out - found, found) == (directions, together)
     assert leading.d_out // found <= most_codes(dim)
 

@@ -2,15 +2,15 @@ import numpy as np
 from support.problems import normal
 
 import hubless
-from hubless.knn.augment import augment_queries, augment_targets, pivot_of, pivoted
+from hubless.knn.augment import folded_queries, folded_targets, pivot_of, pivoted
 from hubless.vectors.sources import as_source
 
 
 def test_pivot_changes_no_inner_product():
     targets, queries, pivot, offsets = normal(50, 9, 0), normal(20, 9, 1), normal(1, 9, 2)[0], normal(1, 50, 3)[0]
     for strength in (0, 0.3, 1, 2):
-        plain = augment_queries(queries, strength) @ augment_targets(targets, offsets).T
-        turned = pivoted(augment_queries(queries, strength), pivot) @ augment_targets(targets, offsets, pivot).T
+        plain = folded_queries(queries, strength) @ folded_targets(targets, offsets).T
+        turned = pivoted(folded_queries(queries, strength), pivot) @ folded_targets(targets, offsets, pivot).T
         np.testing.assert_allclose(turned, plain, rtol=0, atol=2e-5)
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.problems import normal
 
 from hubless.knn import INDEXES, add_vectors
-from hubless.knn.augment import Columns, augment_queries, augment_targets
+from hubless.knn.augment import Columns, folded_queries, folded_targets
 from hubless.knn.training_sample import RIDGE, TrainingSample
 from hubless.vectors.sources import as_source
 
@@ -16,12 +16,12 @@ COUNT, DIM, LISTS = 3000, 32, 70
 
 @pytest.fixture(scope="module")
 def vectors():
-    return augment_targets(normal(COUNT, DIM, 0), normal(1, COUNT, 1)[0])
+    return folded_targets(normal(COUNT, DIM, 0), normal(1, COUNT, 1)[0])
 
 
 def asked(count, seed):
     """Queries that lie elsewhere than the targets."""
-    return augment_queries(normal(count, DIM, seed, 0.5) + 2 * normal(1, DIM, 7), 1.0)
+    return folded_queries(normal(count, DIM, seed, 0.5) + 2 * normal(1, DIM, 7), 1.0)
 
 
 def test_guides_are_those_of_a_regression_by_single_queries(vectors):
@@ -66,7 +66,7 @@ def test_guided_queries_find_more_in_as_many_lists(vectors):
 
 
 def test_fine_codes_are_halves_of_the_others_and_share_directions_and_lists():
-    wide = augment_targets(normal(COUNT, 136, 0), np.zeros(COUNT, np.float32))
+    wide = folded_targets(normal(COUNT, 136, 0), np.zeros(COUNT, np.float32))
     sample = TrainingSample(wide, Columns(136, 136))
     coarse = INDEXES["fastscan"]
     for kind in (coarse, replace(coarse, fine=True)):

@@ -8,7 +8,7 @@ import hubless
 from hubless import measures
 from hubless.errors import InputError
 from hubless.lab.experiments import trials
-from hubless.lab.experiments.comparisons import table_of
+from hubless.lab.experiments.comparisons import comparison_table
 from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import strict_trial
@@ -38,7 +38,7 @@ def banked():
 def test_what_cannot_be_compared_or_shown_is_named(banked):
     for ask, expected in (
         (lambda: banked.plot("recall"), "measure: expected a single one, such as recall_at_1"),
-        (lambda: table_of(banked, ["beauty"]), "measure: expected one of"),
+        (lambda: comparison_table(banked, ["beauty"]), "measure: expected one of"),
         (lambda: compared([Method("dbsn")], query_bank=BANK), "target bank: expected vectors"),
         (lambda: hubless.compare(*PAIRS, metric="cosine", corrections="csls"), "corrections: expected a list"),
     ):

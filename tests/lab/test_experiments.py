@@ -14,7 +14,7 @@ from support.labelled import compare, pairs
 import hubless
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.experiments.comparisons import caption, table_of
+from hubless.lab.experiments.comparisons import caption, comparison_table
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.several_banks import compare_banks
 from hubless.lab.experiments.tally import Attribute
@@ -39,7 +39,7 @@ class TestDepth:
         for depth, name in ((10, "skewness"), (1, "skewness_at_1")):
             expected = naive.skewness(naive.occurrence(RAW, depth))
             assert found.row("none").quality[name] == pytest.approx(expected, abs=1e-5)
-        headings = table_of(found).headings
+        headings = comparison_table(found).headings
         assert {"skewness N10", "skewness N1", "antihubs N10", "antihubs N1"} <= set(headings)
 
 
@@ -146,7 +146,7 @@ class TestLeaveSelfOut:
 class TestMeasures:
     def test_interval_adds_half_its_width_to_every_measure_that_has_one(self):
         found = compared(Method("csls"))
-        shown = table_of(found, ["recall", "interval", "skewness"])
+        shown = comparison_table(found, ["recall", "interval", "skewness"])
         cells = dict(zip(shown.headings, shown.lines[1], strict=True))
         row = found.row("csls")
         for k in (1, 5, 10):
@@ -241,7 +241,7 @@ def test_banks_stand_side_by_side_with_their_geometric_mean():
     assert [row.quality["recall_at_1"] for row in found.rows[1:3]] == both
     assert mean == pytest.approx(np.sqrt(np.prod(both)))
     assert "query banks own of 150, far of 150" in caption(found)
-    assert len(table_of(found).lines) == 4
+    assert len(comparison_table(found).lines) == 4
 
 
 def test_sizes_and_the_bank_of_least_coverage_stand_side_by_side():
@@ -258,7 +258,9 @@ def test_sizes_and_the_bank_of_least_coverage_stand_side_by_side():
     recalls = [row.quality["recall_at_1"] for row in both.rows[1:4]]
     assert both.rows[4].quality["recall_at_1"] == pytest.approx(np.prod(recalls) ** (1 / 3))
     assert both.rows[4].spread["recall_at_1"] == pytest.approx(np.std(recalls, ddof=1))
-    cells = dict(zip(table_of(both, ["recall"]).headings, table_of(both, ["recall"]).lines[4], strict=True))
+    cells = dict(
+        zip(comparison_table(both, ["recall"]).headings, comparison_table(both, ["recall"]).lines[4], strict=True)
+    )
     assert all(" ± " in cells[heading] for heading in ("R@1", "R@5", "R@10"))
 
 
@@ -285,7 +287,7 @@ def test_distances_of_each_draw_are_those_of_its_bank():
         row, measure = found.row("csls k=5"), f"distance_to_{name}"
         assert row.quality[measure] == pytest.approx(np.mean(expected))
         assert row.spread[measure] == pytest.approx(np.std(expected, ddof=1))
-    shown = table_of(found, ["distance"])
+    shown = comparison_table(found, ["distance"])
     assert set(shown.headings[1:]) == {"EMD to targets", "EMD to all targets", "EMD to queries"}
     assert set(shown.lines[0][1:]) == {"–"}
 
@@ -346,7 +348,7 @@ def test_nnn_by_an_index_takes_part_with_its_time_of_the_fit():
         assert row.quality["recall_at_1"] == pytest.approx(exact.quality["recall_at_1"], abs=0.02)
         assert row.details["bank_recall"] >= 0.95
     assert all(row.seconds > 0 for row in found.rows[1:])
-    assert table_of(found, ["seconds", "recall_at_1"]).headings[1] == "fit s"
+    assert comparison_table(found, ["seconds", "recall_at_1"]).headings[1] == "fit s"
 
 
 class TestPickles:

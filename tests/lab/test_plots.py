@@ -8,7 +8,7 @@ import pytest
 from support.hubs import pairs
 
 import hubless
-from hubless.lab.experiments.comparisons import table_of
+from hubless.lab.experiments.comparisons import comparison_table
 
 QUERIES, TARGETS, _ = pairs(120, apart=1.5)
 BANK, _, _ = pairs(150, seed=1, apart=1.5)
@@ -99,7 +99,7 @@ def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
 
 def test_comparison_shows_what_its_markdown_says(comparison):
     page, [table] = shown(comparison)
-    markdown = table_of(comparison).markdown()
+    markdown = comparison_table(comparison).markdown()
     lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("|")]
     assert table == [[cell.replace("**", "") for cell in line] for line in [lines[0], *lines[2:]]]
     assert len(list(page.iter("strong"))) == markdown.count("**") / 2 > 0

@@ -6,7 +6,7 @@ import pytest
 from support.labelled import compare, pairs
 
 from hubless import measures
-from hubless.lab.experiments.comparisons import caption, table_of
+from hubless.lab.experiments.comparisons import caption, comparison_table
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.table import write_result
@@ -31,12 +31,12 @@ def banked():
 
 
 def column(comparison, heading):
-    table = table_of(comparison)
+    table = comparison_table(comparison)
     return [line[table.headings.index(heading)] for line in table.lines]
 
 
 def best(comparison, heading):
-    table = table_of(comparison)
+    table = comparison_table(comparison)
     return [row for row, place in table.best if table.headings[place] == heading]
 
 
@@ -79,21 +79,21 @@ def test_caption_says_protocol_sizes_and_notes(strict, banked):
 
 
 def test_latex_escapes_what_is_special_and_keeps_all_columns(banked):
-    written = table_of(banked).latex()
+    written = comparison_table(banked).latex()
     assert r"b \& c" in written
     assert r"a\_1" in written
     assert r"\toprule" in written
     rows = [line for line in written.splitlines() if line.endswith(r"\\")]
     assert len(rows) == 4
     for row in rows:
-        assert row.replace(r"\&", "").count("&") + 1 == len(table_of(banked).headings)
+        assert row.replace(r"\&", "").count("&") + 1 == len(comparison_table(banked).headings)
     unescaped = written.replace(r"\%", "").replace(r"\&", "").replace(r"\_", "")
     assert "%" not in unescaped
     assert "_" not in unescaped
 
 
 def test_csv_has_all_measures_unrounded(banked, tmp_path):
-    write_result(banked, table_of(banked), tmp_path / "all.csv")
+    write_result(banked, comparison_table(banked), tmp_path / "all.csv")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text("utf-8"))))
     assert [row["correction"] for row in rows] == ["none", "csls", "nnn k=8"]
     for line, row in zip(rows, banked.rows, strict=True):

@@ -10,7 +10,7 @@ from support.problems import with_hubs
 
 import hubless
 from hubless.errors import InputError, NotFinite
-from hubless.knn.augment import augment_queries, augment_targets, augmented_dim, centre
+from hubless.knn.augment import augmented_dim, centre, folded_queries, folded_targets
 from hubless.vectors.arrays import unit_rows
 
 PROBLEM = with_hubs(targets=300, bank=200, queries=40, dim=12)
@@ -82,7 +82,7 @@ def test_graph_search_wider_than_the_graph_looks_at_all_of_it(collection, ef):
 def test_inner_product_of_augmented_vectors_is_the_corrected_score(dim, strength, seed):
     problem = with_hubs(targets=5, bank=2, target_bank=2, queries=3, dim=dim, seed=seed)
     offsets = np.random.default_rng(seed).normal(size=5).astype(np.float32)
-    targets, queries = augment_targets(problem.targets, offsets), augment_queries(problem.queries, strength)
+    targets, queries = folded_targets(problem.targets, offsets), folded_queries(problem.queries, strength)
     assert targets.shape == (5, augmented_dim(dim))
     assert queries.shape == (3, augmented_dim(dim))
     expected = naive.similarities(problem.queries, problem.targets) - strength * offsets

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubless.knn.augment import augment_queries
+from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap
 from hubless.search.segments.memory import FEWEST_GONE, GrowingRows, Memory, MemoryIds, NewTargets
 from hubless.search.segments.segment import SegmentView
@@ -125,7 +125,7 @@ def test_best_of_some_rows_are_those_of_a_sort(share):
     for start in range(0, 200, 4):
         memory = memory.with_more(new([chr(200 + start + i) for i in range(4)], start))
     rows = np.sort(rng.choice(200, int(200 * share), replace=False))
-    queries = augment_queries(rng.normal(size=(130, DIM)).astype(np.float32), 1.0)
+    queries = folded_queries(rng.normal(size=(130, DIM)).astype(np.float32), 1.0)
     only = Bitmap(np.isin(np.arange(200), rows))
     scores, found = memory.segment.index.find(queries, 7, None, only)
     segment = memory.segment

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
-from hubless.knn.augment import augment_targets
+from hubless.knn.augment import folded_targets
 from hubless.store import bundle
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import IdTable
@@ -76,7 +76,7 @@ class Entities:
         start = 0
         for block in targets.blocks(step):
             stop = start + len(block)
-            vectors = augment_targets(block, offsets[start:stop])[:, : dim + 1]
+            vectors = folded_targets(block, offsets[start:stop])[:, : dim + 1]
             values: dict[str, Any] = {
                 ROW: range(start, stop),
                 VECTOR: vectors,

@@ -34,7 +34,7 @@ from hubless.knn import (
     write_index,
 )
 from hubless.knn.aims import AUTO
-from hubless.knn.augment import AugmentedVectors, augment_queries, augmented_dim, pivot_of, pivoted
+from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
 from hubless.knn.base import TUNED_AT, Precision
 from hubless.knn.training_sample import TrainingSample
 from hubless.progress import Steps
@@ -249,7 +249,7 @@ class _Folding:
 
     def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
         """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
-        queries = augment_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
+        queries = folded_queries(in_memory(sample(self.bank, GUIDING)), 1.0)
         found: dict[_Form, TrainingSample | None] = {}
         for form, some in _by_form(kinds).items():
             vectors = self.vectors(some[0])
@@ -260,7 +260,7 @@ class _Folding:
     def queries(self) -> F32:
         """Return the queries (m, d') of the answers, as its index is asked."""
         queries = self.order.answers.queries
-        return augment_queries(queries if self.basis is None else queries @ self.basis.directions, 1.0)
+        return folded_queries(queries if self.basis is None else queries @ self.basis.directions, 1.0)
 
 
 def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Basis | None = None) -> IndexResult:
@@ -341,7 +341,7 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     """Return candidates in the order of their merit: those that reach the recall, by their time for single queries."""
     if len(built) < 2:
         return list(built)
-    queries = augment_queries(order.answers.queries[:RACED], 1.0)
+    queries = folded_queries(order.answers.queries[:RACED], 1.0)
     times = [np.inf] * len(built)
     with openmp_threads(1):
         for _ in range(RACES):
@@ -395,7 +395,7 @@ def _tuned(
     made: Sequence[Embedded], order: IndexOrder, steps: Steps
 ) -> tuple[Sequence[Embedded], list[Setting], Setting]:
     steps.step(f"tuning the {made[0].kind.label} index")
-    queries = augment_queries(order.answers.queries, 1.0)
+    queries = folded_queries(order.answers.queries, 1.0)
     exact = _scores(made, queries, order.answers.rows)
     while True:
         curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact, order.aims.recall)

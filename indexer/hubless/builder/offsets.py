@@ -111,7 +111,7 @@ def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | Non
     """
     vectors = _prepared(targets, "targets", metric, OF_TARGETS)
     h = _checked_offsets(offsets, len(vectors))
-    return augment.augment_targets(vectors, h, half=bool(np.abs(h).max(initial=0) <= augment.LARGEST_HALF))
+    return augment.folded_targets(vectors, h, half=bool(np.abs(h).max(initial=0) <= augment.LARGEST_HALF))
 
 
 def augment_queries(queries: ArrayLike, strength: float = 1.0, metric: Metric | None = None) -> F32:
@@ -126,7 +126,7 @@ def augment_queries(queries: ArrayLike, strength: float = 1.0, metric: Metric | 
     metric : as for `augment_targets`
     """
     check_between("strength", strength, 0, 2)
-    return augment.augment_queries(_prepared(queries, "queries", metric, OF_QUERIES), strength)
+    return augment.folded_queries(_prepared(queries, "queries", metric, OF_QUERIES), strength)
 
 
 def _checked_offsets(offsets: ArrayLike, count: int) -> F32:

@@ -22,7 +22,7 @@ from hubless.cli.options import (
     parameters_of,
     read_settings,
 )
-from hubless.cli.printing import facts, print_json, print_table, table_of, warn
+from hubless.cli.printing import empty_table, facts, print_json, print_table, warn
 from hubless.corrections import correction as make_correction
 from hubless.errors import storage_errors
 from hubless.lab.gallery import gallery_of
@@ -82,7 +82,7 @@ def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
     said = {name: f"{value:.1%}" if isinstance(value, float) else f"{value}" for name, value in shown.items()}
     print_table(facts({name.replace("_", " "): value for name, value in said.items()}))
     if clients:
-        table = table_of("client", "queries", "share")
+        table = empty_table("client", "queries", "share")
         for name, count in clients[:10]:
             table.add_row(name, f"{count:,}", f"{count / len(vectors):.1%}")
         print_table(table)

@@ -25,7 +25,7 @@ from hubless.cli.options import (
     read_settings,
     refuse,
 )
-from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of, warn
+from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table, warn
 from hubless.corrections import CORRECTIONS, is_given
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
@@ -238,7 +238,7 @@ def _chosen_by(choice: StrengthRecord | None) -> str:
 def _print_tried(manifest: hubless.Manifest) -> None:
     if not manifest.index.tried:
         return
-    table = table_of("index tried", "parameters", "recall", "ms", "targets", "s")
+    table = empty_table("index tried", "parameters", "recall", "ms", "targets", "s")
     for each in manifest.index.tried:
         kind = each.type if each.code_bytes is None else f"{each.type}, {each.code_bytes} bytes"
         taken = f"{each.latency_ms:.3g}"
@@ -252,7 +252,7 @@ def _print_tried(manifest: hubless.Manifest) -> None:
 def _print_payload(collection: hubless.Collection) -> None:
     if not collection.parts.payload_types or not collection.count:
         return
-    table = table_of("payload", "type", "example")
+    table = empty_table("payload", "type", "example")
     (first,) = collection.payload([0])
     for name, kind in collection.parts.payload_types.items():
         example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)

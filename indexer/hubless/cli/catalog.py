@@ -10,7 +10,7 @@ from hubless.builder.lifecycle import merge
 from hubless.builder.pipeline.draft import delete, follow, prune
 from hubless.builder.verification import Verdict, verify_catalog
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
-from hubless.cli.printing import print_item, print_json, print_table, table_of
+from hubless.cli.printing import empty_table, print_item, print_json, print_table
 from hubless.store.catalog import Catalog
 from hubless.store.remote.mirror import managed
 
@@ -32,7 +32,7 @@ def list_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
             }
         )
         return
-    table = table_of("collection", "version", "", "targets", "correction", "index")
+    table = empty_table("collection", "version", "", "targets", "correction", "index")
     table.columns[1].no_wrap = True  # so that it can be copied
     problems = []
     for name, known_versions in found.items():
@@ -96,7 +96,7 @@ def alias_command(
     if json_:
         print_json(found)
         return
-    table = table_of("alias", "collection")
+    table = empty_table("alias", "collection")
     for known, standing_for in found.items():
         table.add_row(known, standing_for)
     print_table(table)

@@ -25,14 +25,13 @@ from hubless.cli.options import (
     refuse,
     similarities_from,
 )
-from hubless.cli.printing import print_item, print_json, print_table, table_of
+from hubless.cli.printing import empty_table, print_item, print_json, print_table
 from hubless.corrections import is_given
 from hubless.errors import InputError
 from hubless.lab.experiments.abstain import Abstention, abstain_collection
 from hubless.lab.experiments.abstain import abstain as measure_abstention
 from hubless.lab.experiments.compare import compare, compare_strictly
-from hubless.lab.experiments.comparisons import Comparison, columns
-from hubless.lab.experiments.comparisons import table_of as to_table
+from hubless.lab.experiments.comparisons import Comparison, columns, comparison_table
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method, as_methods, known_names
 from hubless.lab.experiments.several_banks import compare_banks
@@ -122,7 +121,7 @@ def evaluate_command(
     if not json_:
         for leak in comparison.leaks:
             typer.echo(f"Warning: {leak}.")
-    _show(comparison, to_table(comparison, measures), output, json_, first)
+    _show(comparison, comparison_table(comparison, measures), output, json_, first)
 
 
 def _print_tables(paper: str) -> None:
@@ -275,7 +274,7 @@ def _attribute(payload: Path | None, column: str | None, groups: Path | None, to
     if column not in opened.schema.names:
         known = ", ".join(opened.schema.names)
         raise typer.BadParameter(f"attribute: {column!r} is not one of the columns {known}", param_hint="--set")
-    return Attribute(as_groups(opened.to_table(columns=[column]).column(0).to_pylist(), column), first)
+    return Attribute(as_groups(opened.comparison_table(columns=[column]).column(0).to_pylist(), column), first)
 
 
 _SHOWN = 10
@@ -342,7 +341,7 @@ def _tuned_table(tuned: Tuned) -> Table:
     best = sorted(tuned.candidates, key=lambda candidate: candidate.below_best)
     raw = tuned.candidates[0]
     shown = best[:_SHOWN] + ([] if raw in best[:_SHOWN] else [raw])
-    table = table_of("candidate", "R@1", "below the best", "± standard error")
+    table = empty_table("candidate", "R@1", "below the best", "± standard error")
     chosen = f"{tuned.correction} {parameters}".strip()
     for candidate in shown:
         figures = (f"{100 * value:.2f}" for value in (candidate.recall_at_1, candidate.below_best, candidate.error))

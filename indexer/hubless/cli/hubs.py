@@ -23,7 +23,7 @@ from hubless.cli.options import (
     read_settings,
     refuse,
 )
-from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
+from hubless.cli.printing import empty_table, facts, print_item, print_json, print_table
 from hubless.databases.spool import spooled_rows
 from hubless.errors import InputError
 from hubless.lab.corpus import Corpus
@@ -191,7 +191,7 @@ def _print_in_short(diagnosis: Diagnosis | Corpus, notes: int) -> None:
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
     headings = ["id", "found raw", "by auto", "offset", "payload"]
-    hubs = table_of(*headings, title="The largest hubs, N_10")
+    hubs = empty_table(*headings, title="The largest hubs, N_10")
     for hub in diagnosis.hubs:
         shown = _payload(hub.target.payload)
         hubs.add_row(str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}", shown)
@@ -207,13 +207,13 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
 
 
 def _corpus_tables(corpus: Corpus) -> list[Table]:
-    hubs = table_of("id", "found", "payload", title=f"Found most by other targets, N_{corpus.main.k}")
+    hubs = empty_table("id", "found", "payload", title=f"Found most by other targets, N_{corpus.main.k}")
     for hub in corpus.hubs:
         hubs.add_row(str(hub.target.id), f"{hub.count:,}", _payload(hub.target.payload))
-    never = table_of("id", "payload", title="Some that no other target finds")
+    never = empty_table("id", "payload", title="Some that no other target finds")
     for named in corpus.never:
         never.add_row(str(named.id), _payload(named.payload))
-    alike = table_of("targets", "ids", "payload of the first", title="Near-duplicates, the largest groups")
+    alike = empty_table("targets", "ids", "payload of the first", title="Near-duplicates, the largest groups")
     for group in corpus.near_duplicates:
         ids = [str(named.id) for named in group]
         more = f" and {len(ids) - SHOWN_IDS:,} more" if len(ids) > SHOWN_IDS else ""
@@ -225,7 +225,7 @@ def _scan_table(found: Scan) -> Table:
     listed = "New items" if found.admitted is not None else "Targets"
     headings = ["", "id", "score", "N_10", "offset", "why"]  # the rest is in the JSON
     title = f"{listed} that {found.queries:,} queries see too often"
-    table = table_of(*headings, title=title)
+    table = empty_table(*headings, title=title)
     for finding in sorted(found.findings, key=lambda finding: -finding.measured.score):
         measured = finding.measured
         table.add_row(

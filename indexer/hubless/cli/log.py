@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hubless.cli.options import JsonOption
-from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
+from hubless.cli.printing import empty_table, facts, print_item, print_json, print_table
 from hubless.lab.log_diagnosis import LogDiagnosis, diagnose_log
 from hubless.search.scores.log_file import read_log
 from hubless.search.scores.reading import read_lists
@@ -67,7 +67,7 @@ def log_command(
 def _print_diagnosis(found: LogDiagnosis) -> None:
     for sentence in found.verdict:
         print_item(f"{sentence}.")
-    table = table_of("id", "raw", "corrected", title="Lists that have it among their first ten")
+    table = empty_table("id", "raw", "corrected", title="Lists that have it among their first ten")
     for item in found.most:
         table.add_row(str(item.id), f"{item.raw:,}", f"{item.corrected:,}")
     print_table(table)

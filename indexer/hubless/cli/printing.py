@@ -23,7 +23,7 @@ def print_json(value: object) -> None:
     typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY, default=str))
 
 
-def table_of(*headings: str, title: str | None = None) -> Table:
+def empty_table(*headings: str, title: str | None = None) -> Table:
     """Return an empty table. Cells that do not fit go on in the next line; ids stay whole if others can give way."""
     table = Table(title=title)
     for heading in headings:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, read_settings, refuse
-from hubless.cli.printing import print_json, print_table, table_of
+from hubless.cli.printing import empty_table, print_json, print_table
 from hubless.errors import storage_errors
 from hubless.search.collection import filter_of
 from hubless.store.durable import check_place, replace_text
@@ -174,7 +174,7 @@ def _side_by_side(opened: hubless.Collection, both: hubless.SideBySide) -> list[
 def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
     why = ("rank", "raw rank", "found", "raw found", "strength") if explain else ()
     headings = ("id", "score", "similarity", "offset", *why, "payload")
-    table = table_of(*headings, title=title)
+    table = empty_table(*headings, title=title)
     for hit in answer["hits"]:
         figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
         reasons = (_rank(value) for value in hit.get("explanation", {}).values())
@@ -184,7 +184,7 @@ def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
 
 
 def _print_side(number: int, pair: dict[str, Any]) -> None:
-    table = table_of(*_SIDES, title=f"query {number}{_switched(pair['corrected'])}")
+    table = empty_table(*_SIDES, title=f"query {number}{_switched(pair['corrected'])}")
     sides = zip(pair["raw"]["hits"], pair["corrected"]["hits"], strict=True)
     for rank, (raw, corrected) in enumerate(sides, 1):
         cells = [cell for hit in (raw, corrected) for cell in (_named(hit), f"{hit['offset']:+.3f}")]

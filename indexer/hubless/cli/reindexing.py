@@ -10,7 +10,7 @@ from hubless.builder.reindex.job_file import read_job, schema
 from hubless.builder.reindex.plan import Plan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
-from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of
+from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table
 from hubless.errors import JobRunning
 from hubless.store.remote.mirror import working
 
@@ -88,7 +88,7 @@ def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
         print_json({**plan.as_json(), "gates": [vars(each) for each in foreseen]})
         return
     title = f"{plan.job.collection}: {plan.base.version if plan.base else 'no version yet'}"
-    table = table_of("file", "", "targets", "new", "changed", "gone", title=title)
+    table = empty_table("file", "", "targets", "new", "changed", "gone", title=title)
     for each in plan.rows.files:
         counts = (each.rows, each.new, each.changed, each.gone)
         table.add_row(each.path, each.state, *(f"{count:,}" if count else "" for count in counts))
@@ -99,7 +99,7 @@ def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
 
 def _print_gates(measured: list[GateResult]) -> None:
     if measured:
-        table = table_of("gate", "measured", "bound", "")
+        table = empty_table("gate", "measured", "bound", "")
         for each in measured:
             value = "" if each.value is None else f"{each.value:.4g}"
             table.add_row(each.gate, value, f"{each.bound:g}", "passed" if each.passed else "failed")

@@ -11,6 +11,7 @@ from hubless.demo.pairs import Pair
 from hubless.demo.training import Encoders
 from hubless.errors import InputError, UnknownWords, ZeroVector
 from hubless.kernels.reductions import top_k
+from hubless.lab.experiments.tally import RECALLS
 from hubless.measures import k_occurrence, ranks, recall_at, skewness
 from hubless.progress import Advance
 from hubless.vectors.arrays import F32, I64
@@ -20,7 +21,6 @@ _HELD_OUT = 1500
 FEWEST_PAIRS = 60
 CORRECTED = ("nnn", "is", "sn", "dbsn", "auto")
 K = 10
-RECALLS = (1, 5, 10)
 DECIMALS = 5
 """Of a score. Scores of float32 are exact to about the seventh."""
 

@@ -50,7 +50,7 @@ def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
     return np.float32(min(max(share, 0.0), 1.0)) * pivot
 
 
-def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, half: bool = False) -> F32:
+def folded_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, half: bool = False) -> F32:
     """Return [t, −(h − v·t), 0 …] as (n, augmented_dim(d)), from targets (n, d), offsets (n,) and a pivot (d,)."""
     folded = -offsets if pivot is None else targets @ pivot - offsets
     if half and np.abs(folded).max() > LARGEST_HALF:
@@ -64,7 +64,7 @@ def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, hal
     return augmented
 
 
-def augment_queries(queries: F32, strength: float) -> F32:
+def folded_queries(queries: F32, strength: float) -> F32:
     """Return [q, λ, λ, 0 …] as (m, augmented_dim(d)), from queries (m, d). λ = 0 gives the raw ranking."""
     count, dim = queries.shape
     # few NumPy calls: for a single query, each costs as much as a scan of hundreds of codes
@@ -116,7 +116,7 @@ class AugmentedVectors:
     def blocks(self, rows: int) -> Iterator[F32]:
         start = 0
         for block in self.targets.blocks(rows):
-            yield augment_targets(block, self.offsets[start : start + len(block)], self.pivot, half=self.half)
+            yield folded_targets(block, self.offsets[start : start + len(block)], self.pivot, half=self.half)
             start += len(block)
 
     def rows(self, start: int, stop: int) -> "AugmentedVectors":
@@ -125,4 +125,4 @@ class AugmentedVectors:
         return replace(self, targets=rows_of(self.targets, start, stop), offsets=self.offsets[start:stop])
 
     def take(self, rows: I64) -> F32:
-        return augment_targets(self.targets.take(rows), self.offsets[rows], self.pivot, half=self.half)
+        return folded_targets(self.targets.take(rows), self.offsets[rows], self.pivot, half=self.half)

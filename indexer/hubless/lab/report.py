@@ -17,7 +17,7 @@ from hubless.lab.diagnose import bank_of, check_labels, diagnose, has_bank
 from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.compare import compare
-from hubless.lab.experiments.comparisons import Comparison, table_of
+from hubless.lab.experiments.comparisons import Comparison, comparison_table
 from hubless.lab.experiments.methods import Method, Methods, as_methods
 from hubless.lab.experiments.trials import open_labelled
 from hubless.lab.gallery import Gallery, NamedTarget
@@ -85,7 +85,7 @@ class Report:
             headline=self.headline(),
             made=f"{datetime.now(UTC):%Y-%m-%d}",
             version=version("hubless"),
-            quality=None if self.comparison is None else table_of(self.comparison),
+            quality=None if self.comparison is None else comparison_table(self.comparison),
             image=lambda target: (image_of(target.payload) or ("", ""))[1] if self.images else "",
             fields=_fields,
         ).lstrip()

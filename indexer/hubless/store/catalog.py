@@ -43,7 +43,7 @@ from hubless.store.address import address_of
 from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import FITS, SEGMENTS, Manifest, read_manifest, seal, verify
 from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text, sync
-from hubless.store.locks import building, delete, finish, hide, remove, remove_dead, staging_of, unfinished
+from hubless.store.locks import building, delete_folder, finish, hide, remove, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, LOG_SEEN, WRITTEN, Log
 from hubless.store.names import check_name, is_name
 from hubless.store.notes import Note
@@ -548,7 +548,7 @@ def _sweep(home: Path) -> None:
     for kind in (SEGMENTS, FITS):
         for folder in (home / kind).glob("*"):  # also those of which a part was deleted
             if f"{kind}/{folder.name}" not in named:
-                delete(folder)
+                delete_folder(folder)
 
 
 @lru_cache(maxsize=1024)

@@ -76,7 +76,7 @@ def remove_dead(versions: Path, current: str | None) -> bool:
         remove(staging_of(versions, version))
         # killed between the move of its folder and becoming current: nobody has seen this version
         if version != current:
-            delete(versions / version)
+            delete_folder(versions / version)
         lock.unlink()
         found = True
     for kind in (versions.name, SEGMENTS, FITS):
@@ -86,7 +86,7 @@ def remove_dead(versions: Path, current: str | None) -> bool:
     return found
 
 
-def delete(folder: Path) -> None:
+def delete_folder(folder: Path) -> None:
     """Delete a version, a segment or a fit, if it is there."""
     remove(hide(folder))
 

@@ -120,7 +120,7 @@ class Comparison:
         return f"<Comparison of {', '.join(row.label for row in self.rows)} on {self.queries:,} queries>"
 
     def _repr_html_(self) -> str:
-        return table_of(self).html()
+        return comparison_table(self).html()
 
     def plot(self, measure: str = "recall_at_1") -> Chart:
         """Draw one measure of each method, such as `recall_at_5`, as a point with its 95 % interval."""
@@ -185,7 +185,7 @@ def _measured(comparison: Comparison) -> dict[str, MeasureColumn]:
     return known
 
 
-def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
+def comparison_table(comparison: Comparison, measures: Measures = None) -> TextTable:
     """Return the table that all formats show. The change of R@1 stands beside R@1 only."""
     shown, rows = columns(comparison, measures), comparison.rows
     found = {column.heading: _cells(rows, name, column, measures) for name, column in shown.items()}

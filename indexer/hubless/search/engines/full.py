@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
 from hubless.knn import IndexType, SearchParameters
-from hubless.knn.augment import AugmentedVectors, augment_queries
+from hubless.knn.augment import AugmentedVectors, folded_queries
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
@@ -140,7 +140,7 @@ class ReducedIndex:
         return self.index.walks(only)
 
     def _reduced(self, augmented: F32) -> F32:
-        reduced = augment_queries(augmented[:, : self.dim] @ self.basis.directions, 0.0)
+        reduced = folded_queries(augmented[:, : self.dim] @ self.basis.directions, 0.0)
         reduced[:, self.basis.kept : self.basis.kept + 2] = augmented[:, self.dim, np.newaxis]
         return reduced
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.knn.augment import augment_targets, augmented_dim
+from hubless.knn.augment import augmented_dim, folded_targets
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import Exact, How, check_scores
 from hubless.search.segments.segment import Segment, SegmentView
@@ -186,7 +186,7 @@ class Memory:
         index, ids, payload = before.index, before.ids, before.payload
         if not (isinstance(index, MemoryIndex) and isinstance(ids, MemoryIds)):
             raise TypeError("not in memory")
-        folded = augment_targets(more.vectors, more.offsets)
+        folded = folded_targets(more.vectors, more.offsets)
         offsets, stamps = self._offsets.with_rows(more.offsets), self._stamps.with_rows(more.stamps.T)
         segment = Segment(
             index=MemoryIndex(index.dim, index.folded.with_rows(folded)),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.payload_text import Column, as_type, guessed
+from hubless.vectors.readers.payload_text import ArrowColumn, as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
@@ -88,7 +88,7 @@ def array_of(name: str, values: list[Any], start: int = 0, advice: str = "") -> 
         raise _other_type(name, start + row, advice, values[row]) from error
 
 
-def _together(name: str, parts: list[pa.Array]) -> Column:
+def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
     """Return the parts of a column in a type that all have, such as float64 for whole numbers and others."""
     kind, start = pa.null(), 0
     for part in parts:

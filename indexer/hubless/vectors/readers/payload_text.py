@@ -35,7 +35,7 @@ TYPES: dict[str, pa.DataType] = {
     "list<float64>": pa.list_(pa.float64()),
 }
 
-Column: TypeAlias = Any
+ArrowColumn: TypeAlias = Any
 
 _DATES = {
     pa.date32(): r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
@@ -76,14 +76,14 @@ def _is_unnamed_index(column: pa.ChunkedArray, name: str) -> bool:
     return True
 
 
-def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
+def as_type(name: str, column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
     """Return a column in a type that was asked for. Raises `InputError` naming the column and the first wrong row."""
     if column.type == wanted:
         return column
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     given = _without_missing(column) if text else column
 
-    def read(start: int, stop: int) -> Column:
+    def read(start: int, stop: int) -> ArrowColumn:
         part = given.slice(start, stop - start)
         return _converted(part, wanted) if text else part.cast(wanted)
 
@@ -98,12 +98,12 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
         raise InputError(where, f"values of type {wanted}{_advice(given, row)}", brief(column[row].as_py())) from error
 
 
-def _advice(column: Column, row: int) -> str:
+def _advice(column: ArrowColumn, row: int) -> str:
     value = column[row].as_py()
     return " with a decimal point" if isinstance(value, str) and re.match(_DECIMAL_COMMA, value) else ""
 
 
-def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Column:
+def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> ArrowColumn:
     """Return a column of texts in the first type that keeps all of its values, else as it is.
 
     Numbers with a decimal comma are refused. If more than half of the values are of a type, the first other one is
@@ -135,7 +135,7 @@ def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Colum
     return column
 
 
-def _check_point(name: str, column: Column, known: pa.Array) -> None:
+def _check_point(name: str, column: ArrowColumn, known: pa.Array) -> None:
     """Refuse numbers with a comma: as texts they could not be compared."""
     commas = pc.match_substring_regex(known, _DECIMAL_COMMA)
     if not len(known) or not pc.any(commas).as_py():
@@ -176,12 +176,12 @@ def _is_kept(text: str, value: float) -> bool:
     return not text.lstrip("-").isdigit() and Decimal(f"{value:.{len(digits) - 1}e}") == Decimal(text)
 
 
-def _converted(texts: Column, kind: pa.DataType) -> Column:
+def _converted(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
     if not pa.types.is_list(kind):
         return texts.cast(kind)
     lists = [None if text is None else json.loads(text) for text in texts.to_pylist()]
     return pa.array(lists) if kind == _LISTS else pa.array(lists, kind)
 
 
-def _without_missing(column: Column) -> Column:
+def _without_missing(column: ArrowColumn) -> ArrowColumn:
     return pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
