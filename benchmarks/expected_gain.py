@@ -199,7 +199,7 @@ def table(rows: Sequence[Measured]) -> Iterator[str]:
         low, high = np.mean([line.interval(row) for row in full], axis=0)
         inside = share_inside(line, mine)
         cells = [f"{full[0].queries:,}", f"{change:+.1f}", f"{line.slope * middle:+.1f}", f"{low:+.1f} to {high:+.1f}"]
-        yield f"| {name} | {' | '.join(cells)} | {inside:.0%} of {len(mine)} |"
+        yield f"| {name} | {' | '.join(cells)} | {100 * inside:.0f} % of {len(mine)} |"
 
 
 def by_bank(rows: Sequence[Measured], line: Line, names: Collection[str]) -> Iterator[str]:
@@ -213,7 +213,7 @@ def by_bank(rows: Sequence[Measured], line: Line, names: Collection[str]) -> Ite
             low, high = np.array([line.interval(row) for row in some]).T
             furthest = f"{np.maximum(low - change, 0).max():.1f}, {np.maximum(change - high, 0).max():.1f}"
             inside = np.mean((low <= change) & (change <= high))
-            cells = [str(len(some)), f"{expected:+.1f}", f"{change.mean():+.1f}", f"{inside:.0%}", furthest]
+            cells = [str(len(some)), f"{expected:+.1f}", f"{change.mean():+.1f}", f"{100 * inside:.0f} %", furthest]
             yield f"| {kind} | {' | '.join(cells)} |"
 
 
@@ -273,7 +273,7 @@ def print_fit(rows: Sequence[Measured]) -> Line:
         share_inside(fitted([row for row in rows if row.set != name]), [row for row in rows if row.set == name])
         for name in names_of(rows)
     ]
-    print(f"\n{line}; inside, sets left out: mean {np.mean(left_out):.0%}, least {min(left_out):.0%}")
+    print(f"\n{line}; inside, sets left out: mean {100 * np.mean(left_out):.0f} %, least {100 * min(left_out):.0f} %")
     return line
 
 

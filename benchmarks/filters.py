@@ -80,7 +80,7 @@ def measured(count, kinds, shares):
             line = {"targets": count, "kind": name, "filter": which, "share": share}
             line |= ask(ranker, raw, queries, mask, exact)
             lines.append(line)
-            print(f"{line['kind']}, {which} {share:.1%}: {line['ms']:.3f} ms", flush=True)
+            print(f"{line['kind']}, {which} {100 * share:.1f} %: {line['ms']:.3f} ms", flush=True)
     return lines
 
 

@@ -3,7 +3,7 @@
 Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md).
 
 - InvGC (Jin et al., EMNLP 2023): each target moves away from all others and from the bank queries, t − r·mean over x of
-  (t·x)x for both, and gets length 1 again; r is .5, the best of .1, .3, .5 and 1 on these sets. It folds.
+  (t·x)x for both, and gets length 1 again; r is 0.5, the best of 0.1, 0.3, 0.5 and 1 on these sets. It folds.
 - HNN (Huang et al., ACL 2019): the entropic transport of `sn` with ε = 1/30, solved. 100 steps are enough.
 - GR-CLIP (Li et al., 2025): each side loses its own mean and gets length 1 again; the means are those of the banks.
 

@@ -99,7 +99,7 @@ def table(result):
             p99 = "" if run["p99_ms"] is None else f"{run['p99_ms']:,.0f}"
             figures = [f"{run['load']:g}", f"{run['goodput']:,.0f}", f"{run['of_peak']:.2f}", p99]
             busy = f"{run['server']:.2f}, {run['processors']:.2f}"
-            rows.append([f"{measured['deadline_ms']:,} ms", *figures, f"{refused:.1%}", busy])
+            rows.append([f"{measured['deadline_ms']:,} ms", *figures, f"{100 * refused:.1f} %", busy])
     return [columns, *rows]
 
 

@@ -44,7 +44,7 @@ STEPS, RATE = 200, 0.05
 DEPTH, HUBSCAN_DEPTH = 10, 20
 TOPICS, ROUNDS, FEWEST = 12, 15, 5
 NEAR = {"near, .5": 0.5, "near, .3": 0.3}
-"""Distance from a benign target: cosines of .875 and .955."""
+"""Distance from a benign target: cosines of 0.875 and 0.955."""
 KINDS = ("centroid", "universal", "topic", "quiet topic", *NEAR)
 CORRECTIONS = ("auto", "sn")
 DRAWS = 3

@@ -2,7 +2,7 @@
 
 Folders are those of `benchmarks.real_sets`. A log of 2,000 and as many tests are drawn from one Zipf law over the
 queries (`hubless.lab.experiments.trials.demand_trial`), s = 1 and 1.3; all targets are searched. *Copies* repeat a
-query as it was, *paraphrases* jitter each repeat in the log to a cosine of .9. R@1 is by demand, and by query, each
+query as it was, *paraphrases* jitter each repeat in the log to a cosine of 0.9. R@1 is by demand, and by query, each
 once.
 
 Prints Markdown: a line a set, mean / worst log by demand; then a line an entry: mean of the sets / worst set / worst

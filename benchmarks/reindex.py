@@ -27,7 +27,8 @@ def timed(job):
 def row(name, run, whole):
     seconds, processor, done = run
     how = "nothing" if done.manifest is None else f"{done.manifest.job.offsets}, {done.manifest.job.built}"
-    return [name, f"{seconds:.1f}", f"{processor:.1f}", f"{seconds / whole[0]:.1%}", f"{processor / whole[1]:.1%}", how]
+    shares = [f"{100 * one / of_whole:.1f} %" for one, of_whole in zip((seconds, processor), whole, strict=True)]
+    return [name, f"{seconds:.1f}", f"{processor:.1f}", *shares, how]
 
 
 def main():
@@ -56,11 +57,11 @@ def main():
         lines.append(row("nothing changed", timed(job), whole))
         more = low_rank(some, given.dim, 77)
         np.savez(home / "more.npz", vectors=more, ids=count + np.arange(some))
-        lines.append(row(f"{given.changed:.0%} new, in a file of its own", timed(job), whole))
+        lines.append(row(f"{100 * given.changed:.0f} % new, in a file of its own", timed(job), whole))
         changed = targets[first].copy()
         changed[:some] = low_rank(some, given.dim, 78)
         np.savez(home / f"part-{number:03}.npz", vectors=changed, ids=first)
-        lines.append(row(f"{given.changed:.0%} changed, in an old file", timed(job), whole))
+        lines.append(row(f"{100 * given.changed:.0f} % changed, in an old file", timed(job), whole))
     print(f"{count:,} targets of {given.dim} dimensions, a query bank of {given.bank:,}\n")
     columns = ["run", "seconds", "processor", "of the first", "of its processor time", "offsets, index"]
     print(markdown([columns, *lines]))

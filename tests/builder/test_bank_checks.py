@@ -28,7 +28,7 @@ def test_bank_of_queries_passes_without_a_note():
 
 @pytest.mark.parametrize("bank", [TARGETS, TARGETS[:30], np.concatenate([BANK[:100], TARGETS[:20]])])
 def test_bank_that_holds_targets_is_refused_with_advice(bank):
-    with pytest.raises(InputError, match=r"example queries, got \d+% targets.*No queries yet\?.*bank_of_targets=true"):
+    with pytest.raises(InputError, match=r"example queries, got \d+ % targets.*No queries yet\?.*bank_of_targets=true"):
         checked(bank)
     assert "are targets" in checked(bank, bank_of_targets=True).notes[0]
 
@@ -70,7 +70,7 @@ def test_bank_of_some_topics_is_noted_with_what_to_do():
 def test_repeated_queries_are_noted_from_a_quarter_on():
     assert checked(np.concatenate([BANK[:90], BANK[:30]])).notes == []
     assert checked(np.concatenate([BANK[:90], BANK[:60]])).notes == [
-        "The query bank is a log: 40% repeat other queries. Each counts once."
+        "The query bank is a log: 40 % repeat other queries. Each counts once."
     ]
 
 

@@ -104,13 +104,13 @@ def test_too_few_live_queries_change_nothing_and_say_so(count):
 def test_live_queries_that_are_in_the_bank_are_warned_about(caplog):
     with caplog.at_level(logging.WARNING, "hubless.banks"):
         fit(BANK, np.concatenate([LIVE[:100], BANK[:100]]))
-    assert any("50% of the live queries are in the query bank" in message for message in caplog.messages)
+    assert any("50 % of the live queries are in the query bank" in message for message in caplog.messages)
 
 
 @pytest.mark.parametrize(
     ("live", "error", "message"),
     [
-        (TARGETS[:50], InputError, "live queries: expected queries that people asked, got 100% targets"),
+        (TARGETS[:50], InputError, "live queries: expected queries that people asked, got 100 % targets"),
         (LIVE[:, :10], DimensionMismatch, "live queries"),
         (np.full((3, 64), np.nan), NotFinite, "live queries"),
         ("nowhere.npy", hubless.HublessError, "live queries: there is no such file"),

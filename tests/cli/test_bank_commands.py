@@ -23,7 +23,7 @@ def test_show_tells_counts_and_clients(run, prepared):
     assert shown["begins"] < shown["ends"]
     printed = run("bank", "show", "--queries", prepared / "live" / "things").out
     assert "shop" in printed
-    assert "50.0%" in printed
+    assert "50.0 %" in printed
 
 
 def test_thin_writes_a_bank_and_fresh_queries_that_are_not_in_it(run, prepared, on, tmp_path):

@@ -46,7 +46,7 @@ def test_targets_in_place_of_queries_are_refused_with_advice_that_builds(run, tm
     for command in (["diagnose", *given], ["build", *where, *given], ["evaluate", *given, *labels]):
         ended = run(*command)
         assert ended.code == 1
-        assert "100% targets" in ended.err
+        assert "100 % targets" in ended.err
         assert "Or start with correction none" in ended.err
     given += ["--set", "bank_of_targets=true"]
     built = run("build", *where, *given, "--correction", "none")

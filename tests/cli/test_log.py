@@ -49,7 +49,7 @@ def test_diagnose_names_hubs_repeats_and_gains(log):
     assert found["gain"]["value"] > 0.08
     assert found["gain"]["interval"]["low"] > 0.03
     said = run(log, "--diagnose").output
-    assert "5% repeat another" in said
+    assert "5 % repeat another" in said
     assert "Hubs: " in said
     assert "points (+" in said
 

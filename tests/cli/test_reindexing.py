@@ -56,7 +56,7 @@ def test_summary_says_what_came_in_and_why(reindex, job):
     cells = {line[0]: line[1] for line in ended.table}
     assert cells["targets"] == "63: 3 new, 0 changed, 0 gone in the files"
     assert cells["because"] == "3 targets of files are new"
-    assert cells["frozen offsets"] == "3, 4.8% of the targets"
+    assert cells["frozen offsets"] == "3, 4.8 % of the targets"
     assert cells["index"] == "flat, added to"
     assert cells["skewness of N_10"].endswith(" by chance")
     again = reindex()

@@ -149,7 +149,7 @@ def test_auto_corrects_nothing_where_there_are_no_hubs():
     fitted = CORRECTIONS["auto"]().fit(unit(bank), unit(targets))
     assert fitted.details["overdispersion"] < 0.1
     assert not fitted.offsets(unit(targets)).any()
-    assert "so 0% of that is left" in fitted.details["why"]
+    assert "so 0 % of that is left" in fitted.details["why"]
 
 
 def test_similarities_alone_are_taken_for_a_fair_bank():

@@ -115,7 +115,7 @@ def test_auto_with_a_narrow_bank_is_the_shrunk_sn_less_the_topic():
     np.testing.assert_allclose(centred(auto.offsets(TARGETS)), centred(expected), atol=1e-5)
     assert auto.details["likeness"] == pytest.approx(naive.likeness(NARROW, TARGETS), abs=1e-5)
     assert auto.details["topic_removed"] == pytest.approx(0.8)
-    assert "80% of the bank's topic is taken out" in auto.details["why"]
+    assert "80 % of the bank's topic is taken out" in auto.details["why"]
 
 
 def test_offset_of_a_later_target_is_the_same_alone_and_after_storing():

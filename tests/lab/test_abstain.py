@@ -76,7 +76,7 @@ def test_tune_says_which_threshold_answers_how_many():
     options = {"corrections": ["none", "csls"], "seeds": 2}
     found = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, **options)
     assert found.abstention.correction.split()[0] == found.correction
-    assert any("min_confidence" in note and "80% right, 90% sure" in note for note in found.notes)
+    assert any("min_confidence" in note and "80 % right, 90 % sure" in note for note in found.notes)
     kept = found.abstention.confidence.guaranteed
     assert 0 < kept.share < found.abstention.confidence.answered
     surer = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, sure=0.999, **options)

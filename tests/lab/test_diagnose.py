@@ -187,7 +187,7 @@ def test_diagnosis_says_whether_the_bank_is_like_the_live_queries(bank, told):
 
 
 def test_targets_are_no_live_queries():
-    with pytest.raises(InputError, match="live queries: expected queries that people asked, got 100% targets"):
+    with pytest.raises(InputError, match="live queries: expected queries that people asked, got 100 % targets"):
         hubless.diagnose(TARGETS, BANK, metric="cosine", live_queries=TARGETS)
 
 

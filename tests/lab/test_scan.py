@@ -122,7 +122,7 @@ class TestStability:
         assert stable.measured.stability == 1
         unstable = finding_of(0, np.vstack([crowd, np.eye(64, dtype=np.float32)[0]]), queries)
         assert 0.2 < unstable.measured.stability < 0.9
-        assert "100% of these queries keep it with noise on them" in stable.why
+        assert "100 % of these queries keep it with noise on them" in stable.why
 
 
 def finding_of(row, targets, queries):

@@ -72,8 +72,8 @@ def test_caption_says_protocol_sizes_and_notes(strict, banked):
         "target bank of 60. "
     )
     assert caption(banked).startswith("120 queries, 120 targets, query bank of 80. ")
-    assert "chance leaves 0.0% antihubs" in caption(banked)
-    assert "chance leaves 36.6% antihubs" in caption(compared(query_bank=pairs(80, seed=1).queries, depths=[1]))
+    assert "chance leaves 0.0 % antihubs" in caption(banked)
+    assert "chance leaves 36.6 % antihubs" in caption(compared(query_bank=pairs(80, seed=1).queries, depths=[1]))
     noted = compared(query_bank=np.tile(pairs(20, seed=1).queries, (2, 1)))
     assert caption(noted).endswith("20 of 40 rows of the query bank repeat others, and so count once.")
 

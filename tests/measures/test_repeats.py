@@ -68,7 +68,7 @@ def test_version_of_a_log_is_that_of_each_query_once_and_says_so(tmp_path, corre
     offsets = [hubless.open(tmp_path, name).offsets for name in ("log", "once")]
     np.testing.assert_allclose(offsets[0], offsets[1], atol=1e-6)
     assert (log.bank.queries, log.bank.repeated) == (520, round(400 / 520, 4))
-    assert any("is a log: 77% repeat" in note for note in log.notes)
+    assert any("is a log: 77 % repeat" in note for note in log.notes)
 
 
 @pytest.mark.parametrize("correction", ["auto", "sn", "is", "csls", "nnn"])

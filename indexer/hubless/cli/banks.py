@@ -79,12 +79,12 @@ def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
         print_json(shown if sample is None else shown | {"clients": shares})
         return
     # all fractions are shares
-    said = {name: f"{value:.1%}" if isinstance(value, float) else f"{value}" for name, value in shown.items()}
+    said = {name: f"{100 * value:.1f} %" if isinstance(value, float) else f"{value}" for name, value in shown.items()}
     print_table(facts({name.replace("_", " "): value for name, value in said.items()}))
     if clients:
         table = empty_table("client", "queries", "share")
         for name, count in clients[:10]:
-            table.add_row(name, f"{count:,}", f"{count / len(vectors):.1%}")
+            table.add_row(name, f"{count:,}", f"{100 * count / len(vectors):.1f} %")
         print_table(table)
 
 
@@ -227,8 +227,8 @@ def _print_review(found: Review) -> None:
     record, chosen = found.record, found.chosen
     rows = {
         "queries": f"{record.queries:,}",
-        "coverage": "" if record.coverage is None else f"{record.coverage:.0%}",
-        "repeated": f"{record.repeated:.0%}",
+        "coverage": "" if record.coverage is None else f"{100 * record.coverage:.0f} %",
+        "repeated": f"{100 * record.repeated:.0f} %",
         "fresh live queries": "" if chosen is None else f"{chosen.different:,} different of {chosen.queries:,}",
         "strength they speak for": "" if chosen is None else f"{chosen.strength:g}",
     }

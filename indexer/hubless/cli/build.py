@@ -203,11 +203,11 @@ def _measured(manifest: hubless.Manifest) -> dict[str, str]:
     coverage = None if manifest.bank is None else manifest.bank.coverage
     return {
         "measured with": queries,
-        "bank covers": "" if coverage is None else f"{coverage:.0%} of the targets",
+        "bank covers": "" if coverage is None else f"{100 * coverage:.0f} % of the targets",
         "recall@10": f"{measured.recall_at_10:.3f} against exact search",
         "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}"),
         "most found": beside_chance(measured, lambda hubness: f"{hubness.most:,}"),
-        "never found": beside_chance(measured, lambda hubness: f"{hubness.antihubs:.1%}"),
+        "never found": beside_chance(measured, lambda hubness: f"{100 * hubness.antihubs:.1f} %"),
     }
 
 

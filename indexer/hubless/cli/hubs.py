@@ -197,8 +197,8 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
         hubs.add_row(str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}", shown)
     bank = diagnosis.bank
     rows = {
-        "queries": f"{bank.queries:,}, {bank.repeated:.0%} repeated",
-        "targets covered": "–" if bank.coverage is None else f"{bank.coverage:.0%}",
+        "queries": f"{bank.queries:,}, {100 * bank.repeated:.0f} % repeated",
+        "targets covered": "–" if bank.coverage is None else f"{100 * bank.coverage:.0f} %",
         "told apart from the targets": "–" if bank.apart_from_targets is None else f"{bank.apart_from_targets:.2f} AUC",
         "auto": str(diagnosis.auto.get("why", "")),
         "never found": ", ".join(str(named.id) for named in diagnosis.never) or "none",

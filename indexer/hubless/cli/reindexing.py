@@ -135,7 +135,9 @@ def _print_outcome(done: Outcome) -> None:
         "writes": f"{job.written:,} folded in, up to {made.log_seq:,}" if job.written else "none since",
         "because": "\n".join(job.why),
         "correction": f"{made.correction.name}, {'fitted' if job.offsets == 'fitted' else 'kept from'} {job.fitted}",
-        "frozen offsets": f"{made.frozen:,}, {made.frozen / made.count:.1%} of the targets" if made.frozen else "none",
+        "frozen offsets": (
+            f"{made.frozen:,}, {100 * made.frozen / made.count:.1f} % of the targets" if made.frozen else "none"
+        ),
         "index": f"{made.index.type}, {'trained anew' if job.built == 'trained' else 'added to'}",
         "recall@10": f"{measured.recall_at_10:.3f}" if measured else "",
         "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}") if measured else "",

@@ -15,14 +15,15 @@ from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
 
 LEAST_ENTRY = 1e-3
-"""Smaller shares of a target's column are not kept. At τ = .01 about 10 entries a target are, with .995 of the mass."""
+"""Smaller shares of a target's column are not kept. At τ = 0.01 about 10 entries a target are,
+with 0.995 of the mass."""
 MOST_ENTRIES, MOST_A_TARGET = 2**25, 96
 """Of more than 256 MiB, or of more a target on average, none are kept: one step over all is enough then. At `auto`'s
-temperature they are 100 to 150 a target, and the top 10 agree with the exact fit's in 0.98 to 0.996. At τ = .02 they
-are 70 to 98 (0.96 without, 0.99 with them), at τ = .01 with 4,000 bank queries 20 (0.85, 0.97)."""
+temperature they are 100 to 150 a target, and the top 10 agree with the exact fit's in 0.98 to 0.996. At τ = 0.02 they
+are 70 to 98 (0.96 without, 0.99 with them), at τ = 0.01 with 4,000 bank queries 20 (0.85, 0.97)."""
 MORE_REST = 0.1
 """If the share of the constant remainders in the sums of the bank queries grows by this much, the potentials have moved
-far and small entries are small no more: a new pass keeps others. At τ = .01 that does not happen with unit vectors."""
+far and small entries are small no more: a new pass keeps others. At τ = 0.01 that does not happen with unit vectors."""
 MOST_PASSES = 3
 
 

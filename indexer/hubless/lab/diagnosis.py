@@ -55,11 +55,11 @@ def level_of(raw: Shape, chance: Chance) -> str:
 
 def lines_of_depth(k: int, *shapes: Shape | Chance) -> list[list[str]]:
     """Return a line a measure of N_k, with a cell for each of some shapes; chance has no Robin Hood index."""
-    robin_hood = [f"{shape.robin_hood:.1%}" if isinstance(shape, Shape) else "–" for shape in shapes]
+    robin_hood = [f"{100 * shape.robin_hood:.1f} %" if isinstance(shape, Shape) else "–" for shape in shapes]
     return [
         [f"skewness of N_{k}", *(f"{shape.skewness:.2f}" for shape in shapes)],
         [f"most found, N_{k}", *(f"{shape.most:,}" for shape in shapes)],
-        [f"never found, N_{k}", *(f"{shape.antihubs:.1%}" for shape in shapes)],
+        [f"never found, N_{k}", *(f"{100 * shape.antihubs:.1f} %" for shape in shapes)],
         [f"Robin Hood, N_{k}", *robin_hood],
     ]
 

@@ -59,8 +59,8 @@ class LogDiagnosis:
     @property
     def verdict(self) -> list[str]:
         """Sum up the figures."""
-        repeated = 1 - self.distinct / self.lists
-        said = [f"{self.lists:,} lists of {self.hits:.0f} hits, {self.items:,} items; {repeated:.0%} repeat another"]
+        repeated = f"{100 * (1 - self.distinct / self.lists):.0f} % repeat another"
+        said = [f"{self.lists:,} lists of {self.hits:.0f} hits, {self.items:,} items; {repeated}"]
         if self.overdispersion < NO_HUBS:
             said.append("No hubs: items come first about as evenly as chance would have it. Nothing is corrected")
         else:
@@ -68,7 +68,7 @@ class LogDiagnosis:
             top = self.most[0]
             said.append(
                 f"{sure}: {top.id!r} is among the first ten of {top.raw:,} lists, {self.chance.most:,} by chance, and "
-                f"of {top.corrected:,} when corrected. {self.changed:.0%} of the first hits change"
+                f"of {top.corrected:,} when corrected. {100 * self.changed:.0f} % of the first hits change"
             )
         if self.never is not None:
             said.append(f"{self.never:,} known items are in no list")

@@ -24,6 +24,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"commas": "{:,}".format, "percent": "{:.1%}".format}
+    environment.filters |= {"commas": "{:,}".format, "percent": lambda share: f"{100 * share:.1f} %"}
     environment.filters["code"] = lambda text: Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 escaped
     return environment

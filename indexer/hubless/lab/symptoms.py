@@ -86,7 +86,7 @@ def _of_vectors(side: str, metric: str, once: F32, same: float, most: float, how
     name = f"identical-{side}-vectors"
     if same > most:
         why = "texts are cut off, empty or read from a wrong field"
-        return [Symptom(name, f"{same:.0%} of the {side} vectors {how}: {why}.")]
+        return [Symptom(name, f"{100 * same:.0f} % of the {side} vectors {how}: {why}.")]
     if not comparison(metric).squared and (cosine := mean_cosine(once)) > ONE_DIRECTION:
         why = "a prompt outweighs the texts, the pooling is wrong, or texts are cut to a common beginning"
         return [Symptom(name, f"All {side} vectors are nearly one (mean cosine {cosine:.3f}): {why}.")]

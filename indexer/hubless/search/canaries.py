@@ -83,5 +83,5 @@ def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) ->
         answered = ranker.rank(queries, answers.shape[1], 1.0, {}).scores
         same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
         if same < _SAME_ANSWERS:
-            problem = f"{1 - same:.0%} of the canary queries' answers have other scores than when it was built"
+            problem = f"{100 * (1 - same):.0f} % of the canary queries' answers score otherwise than when it was built"
             raise BundleDamaged(path, problem)

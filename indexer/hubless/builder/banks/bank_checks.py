@@ -79,7 +79,7 @@ def check_bank(
     plain_bank, plain = plain_vectors(bank, metric), plain_vectors(targets, metric)
     among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets, metric)
     if among > MOST_TARGETS and bank.shape[0] >= _FEWEST and not bank_of_targets:
-        raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
+        raise InputError(bank.name, "example queries", f"{100 * among:.0f} % targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (plain_bank, plain))
     fewest, enough = min(len(some), len(others)), len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
     groups = groups_of(bank)
@@ -143,8 +143,8 @@ def narrow_notes(bank: BankRecord) -> list[str]:
     if bank.coverage is None or bank.coverage >= LOW_COVERAGE:
         return []
     return [
-        f"The query bank covers only {bank.coverage:.0%} of the targets, so the correction is measured for these and "
-        "may harm the others. Add queries about the others, as people ask them, and build again."
+        f"The query bank covers only {100 * bank.coverage:.0f} % of the targets, so the correction is measured for "
+        "these and may harm the others. Add queries about the others, as people ask them, and build again."
     ]
 
 
@@ -170,7 +170,7 @@ def _notes(bank: BankRecord) -> list[str]:
     else:
         notes += narrow_notes(bank)
     if bank.repeated > MOST_REPEATED:
-        notes.append(f"The query bank is a log: {bank.repeated:.0%} repeat other queries. Each counts once.")
+        notes.append(f"The query bank is a log: {100 * bank.repeated:.0f} % repeat other queries. Each counts once.")
     if bank.relative_length is not None and not 1 / OTHER_LENGTH < bank.relative_length < OTHER_LENGTH:
         notes.append(
             f"Bank queries are {bank.relative_length:.3g} times as long as targets, and lengths count under "

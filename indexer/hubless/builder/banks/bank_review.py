@@ -33,7 +33,7 @@ def drawn(live_queries: VectorSource, targets: VectorSource, metric: str) -> F32
     """
     live = in_memory(sample(live_queries, MOST_LIVE))
     if (share := share_among(live, targets, metric)) > MOST_TARGETS:
-        raise InputError("live queries", "queries that people asked", f"{share:.0%} targets")
+        raise InputError("live queries", "queries that people asked", f"{100 * share:.0f} % targets")
     return live
 
 
@@ -92,7 +92,7 @@ def review(
     if fresh is not None:
         live = drawn(fresh, targets, metric)
         if (known := share_among(live, bank, metric)) > MOST_TARGETS:
-            raise InputError("live queries", "queries that are not in the bank", f"{known:.0%} that are")
+            raise InputError("live queries", "queries that are not in the bank", f"{100 * known:.0f} % that are")
         offsets = method.fit(checked.once, targets).offsets(targets)
         chosen = strength_by_offsets(live, targets, offsets)
         before = None if served is None else strength_by_offsets(live, targets, served)
@@ -109,7 +109,7 @@ def _against(record: BankRecord) -> list[str]:
     if is_unusable(record):
         against.append("The query bank has nothing to do with the targets: is it from the same model?")
     if record.coverage is not None and record.coverage < LOW_COVERAGE:
-        against.append(f"The query bank covers only {record.coverage:.0%} of the targets.")
+        against.append(f"The query bank covers only {100 * record.coverage:.0f} % of the targets.")
     if record.queries < ENOUGH_TO_COMPARE // 2:
         against.append(f"The query bank has only {record.queries} queries: give it 100 at least.")
     return against

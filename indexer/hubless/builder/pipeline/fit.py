@@ -157,8 +157,8 @@ def _check_live(vectors: BuildVectors, metric: str) -> None:
     live = drawn(vectors.live_queries, vectors.targets, metric)
     if (known := share_among(live, vectors.query_bank, metric)) > MOST_TARGETS:
         log.warning(
-            f"{known:.0%} of the live queries are in the query bank, too. The bank fits these, and that says nothing "
-            "about others: give live queries that are not in the bank."
+            f"{100 * known:.0f} % of the live queries are in the query bank, too. The bank fits these, and that says "
+            "nothing about others: give live queries that are not in the bank."
         )
 
 

@@ -27,15 +27,15 @@ SHRINKAGE_QUERIES = 100
 K_OCCURRENCE, SHARE_FOUND = 10, 0.1
 """Hubs are told by so many first targets of each bank query, or by this share of fewer targets."""
 NO_HUBS, HUBS = 0.1, 0.2
-"""Below the first overdispersion nothing is corrected, above the second all. Measured: .09 to .11 on data without hubs,
-.2 and more on others."""
+"""Below the first overdispersion nothing is corrected, above the second all. Measured: 0.09 to 0.11 on data without
+hubs, 0.2 and more on others."""
 FAIR, CROWDED = 0.25, 0.4
-"""Between these two values of crowding, queries that are alike come to count as one. Measured: up to .28 with one query
-a target, .43 to .93 with five captions an image."""
+"""Between these two values of crowding, queries that are alike come to count as one. Measured: up to 0.28 with one
+query a target, 0.43 to 0.93 with five captions an image."""
 EVEN, UNEVEN = 3.0, 4.5
 """Likewise of unevenness. Measured: up to 2.9 with fair banks, 3.4 to 32 with logs of paraphrases."""
 WIDE, NARROW = 0.45, 0.6
-"""And of the likeness of the bank's queries. Measured: up to .43 with all topics, .44 to .81 with one of five."""
+"""And of the likeness of the bank's queries. Measured: up to 0.43 with all topics, 0.44 to 0.81 with one of five."""
 _FEWEST = 4
 """Fewer bank queries all count."""
 
@@ -112,8 +112,9 @@ class Auto(SeesVectors):
             f"{queries:.0f} bank queries of crowding {crowded:.2f}, unevenness {uneven:.2g} and likeness "
             f"{topic.likeness:.2f} count as {distinct:.0f}",
             f"so offsets are shrunk by {distinct:.0f}/({distinct:.0f}+{SHRINKAGE_QUERIES})",
-            f"overdispersion {hubs:.2f} of the raw answers, so {there:.0%} of that is left",
-            f"linearity {topic.linearity:.2f} of the offsets, so {topic.removed:.0%} of the bank's topic is taken out",
+            f"overdispersion {hubs:.2f} of the raw answers, so {100 * there:.0f} % of that is left",
+            f"linearity {topic.linearity:.2f} of the offsets, so {100 * topic.removed:.0f} % of the bank's topic is "
+            "taken out",
         ]
         careful = replace(fitted, topic=topic.direction, shrinkage=there * distinct / (distinct + SHRINKAGE_QUERIES))
         heads = None

@@ -36,9 +36,9 @@ def query_weights(
 
     The answer of a query is p_ij ∝ exp((q_i·t_j − h_j)/τ′), over targets (n, d) with offsets h (n,) so that a hub does
     not make answers alike. Two overlap by the Bhattacharyya coefficient, and queries are compared from their mean q̄.
-    Of both f rises from 0 at .2 to 1 at .5. τ′ is half the given τ, or less: then an answer is spread over 30 targets,
-    or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each query is compared with a
-    sample; `sampled` gives the weights of this sample only.
+    Of both f rises from 0 at 0.2 to 1 at 0.5. τ′ is half the given τ, or less: then an answer is spread over 30
+    targets, or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each query is
+    compared with a sample; `sampled` gives the weights of this sample only.
     """
     count, columns = bank.shape[0], in_memory(targets).T
     if len(offsets) < 2 or not np.isfinite(offsets).all():

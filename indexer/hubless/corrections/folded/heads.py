@@ -16,7 +16,7 @@ from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import TakenVectors, VectorSource, in_memory
 
 SHARE, LEAST_COPIES = 0.05, 10
-"""A head is so large a share of a log, and was asked so often. Measured: with .1 and .03 the worst log is worse."""
+"""A head is so large a share of a log, and was asked so often. Measured: with 0.1 and 0.03 the worst log is worse."""
 NEAREST = 1000
 """So many targets that are nearest to a head may come before its first answer."""
 ALIKE = 0.5

@@ -28,7 +28,7 @@ differ more than elsewhere. A direction that all queries share is no topic: they
 to it is a hub."""
 LOOSE, CLUMPED = 0.05, 0.08
 """Or between these two clumpings: what leans to a direction has nothing else in common, what is of a topic has.
-Measured: at most .02 with such hubs, .09 to .15 on digits, where similarities can rise no more around a topic."""
+Measured: at most 0.02 with such hubs, 0.09 to 0.15 on digits, where similarities can rise no more around a topic."""
 PUSHED, FEWEST_TARGETS = 0.1, 500
 """Clumping is that of this share of the targets, those with the largest offsets; of fewer targets it is chance."""
 _ROUNDING = 1e-5
@@ -60,8 +60,8 @@ NO_TOPIC = BankTopic(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, None)
 def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankTopic:
     """The topic of a bank (b, d) by some targets (n, d) and their offsets (n,).
 
-    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·apart, with f of `rise` and apart =
-    max(f(locality − 1/√n, .02, .07), f(clumping, .05, .08)).
+    The share that is taken out is 0.8·f(likeness, 0.3, 0.5)·f(linearity, 0.6, 0.85)·apart, with f of `rise` and apart =
+    max(f(locality − 1/√n, 0.02, 0.07), f(clumping, 0.05, 0.08)).
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return NO_TOPIC

@@ -168,8 +168,8 @@ class Abstention:
         headings = [
             "cut at",
             "AUROC",
-            f"answered at {self.accuracy:.0%} right",
-            f"{self.sure:.0%} sure",
+            f"answered at {100 * self.accuracy:.0f} % right",
+            f"{100 * self.sure:.0f} % sure",
             "threshold",
             "presence AUROC",
         ]
@@ -178,9 +178,10 @@ class Abstention:
         for name, cut, there in rows:
             kept = cut.guaranteed
             at = "–" if kept.threshold is None else f"{kept.threshold:.3f}"
-            lines.append([name, f"{cut.auroc:.3f}", f"{cut.answered:.1%}", f"{kept.share:.1%}", at, f"{there:.3f}"])
+            shares = (f"{100 * share:.1f} %" for share in (cut.answered, kept.share))
+            lines.append([name, f"{cut.auroc:.3f}", *shares, at, f"{there:.3f}"])
         raw, corrected = self.answers_right
-        said = [f"{self.queries:,} queries; the first hit is right for {corrected:.1%} ({raw:.1%} raw)"]
+        said = [f"{self.queries:,} queries; the first hit is right for {100 * corrected:.1f} % ({100 * raw:.1f} % raw)"]
         if self.error is None or self.interval is None:
             said.append("Confidence is not calibrated: it orders answers, and is no probability")
         else:
@@ -192,15 +193,17 @@ class Abstention:
         return TextTable(headings, lines, " ".join(f"{sentence}." for sentence in [*said, *self.notes]))
 
     def threshold_sentence(self) -> str:
+        """Return the confidence from which on the wanted share of the answers is right, and what is answered then."""
         found = self.confidence.guaranteed
+        accuracy, sure = (f"{100 * share:.0f} %" for share in (self.accuracy, self.sure))
         if found.more:
-            return f"To promise {self.accuracy:.0%} right, {found.more} more labelled queries are needed"
+            return f"To promise {accuracy} right, {found.more} more labelled queries are needed"
         if found.threshold is None:
-            return f"At no confidence {self.accuracy:.0%} of the answers are right, {self.sure:.0%} sure"
-        kept = f"at least {self.accuracy:.0%} right, {self.sure:.0%} sure"
-        cosine = f"by cosine {self.cosine.guaranteed.share:.0%}"
+            return f"At no confidence {accuracy} of the answers are right, {sure} sure"
+        answered, cosine = (f"{100 * each.share:.0f} %" for each in (found, self.cosine.guaranteed))
         return (
-            f"With min_confidence {found.threshold:.3f} {found.share:.0%} of the queries are answered, {kept}; {cosine}"
+            f"With min_confidence {found.threshold:.3f} {answered} of the queries are answered, at least {accuracy} "
+            f"right, {sure} sure; by cosine {cosine}"
         )
 
     def plot(self, measure: str = "") -> Chart:
@@ -210,7 +213,7 @@ class Abstention:
         chart = Chart(x, Axis("of these right, in %", max(0, least - 0.05), 1.02, tenths, grid=True))
         for name, cut, colour in (("confidence", self.confidence, ACCENT), ("best cosine", self.cosine, RAW)):
             chart.line(cut.shares, cut.accuracies, colour, name)
-        chart.rule(RAW, f"{self.accuracy:.0%} right", y=self.accuracy, dash="2 3")
+        chart.rule(RAW, f"{100 * self.accuracy:.0f} % right", y=self.accuracy, dash="2 3")
         return chart
 
     def as_json(self) -> dict[str, Any]:

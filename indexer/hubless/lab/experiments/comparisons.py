@@ -220,9 +220,8 @@ def caption(comparison: Comparison) -> str:
     protocol = "Strict protocol, mean" if comparison.protocol == "strict" else "Mean"
     splits = f"{protocol} ± standard deviation over {' and '.join(repeats)}: " if repeats else ""
     antihubs = antihubs_by_chance(comparison.queries, comparison.targets, comparison.depths[0])
-    percent = (
-        f"R@k, Robin Hood and antihubs in %, chance leaves {antihubs:.1%} antihubs; Δ against {comparison.baseline}"
-    )
+    chance = f"chance leaves {100 * antihubs:.1f} % antihubs"
+    percent = f"R@k, Robin Hood and antihubs in %, {chance}; Δ against {comparison.baseline}"
     groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
     return ". ".join([splits + sizes, percent, *groups, *comparison.notes]) + "."
 

@@ -100,6 +100,6 @@ def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -
             "queries",
             "real queries: a target finds itself first, and its neighbours are not what people see, so hubs that were "
             "planted for queries stay hidden (--set force=true takes them all the same)",
-            f"{count / len(queries):.0%} that are targets, or copies of them",
+            f"{100 * count / len(queries):.0f} % that are targets, or copies of them",
         )
     return [f"{count:,} of the queries are targets, or copies of them"] if count else []

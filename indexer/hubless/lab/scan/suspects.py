@@ -127,12 +127,12 @@ def why(measured: Evidence, expected: dict[int, float]) -> str:
     topic = measured.topic
     said = []
     if topic is not None and measured.score > measured.overall:
-        said.append(f"among the first {topic.k} of {topic.rate:.0%} of the {topic.queries} queries of a topic")
+        said.append(f"among the first {topic.k} of {100 * topic.rate:.0f} % of the {topic.queries} queries of a topic")
     k = max(SCAN_DEPTHS, key=lambda depth: measured.counts[depth] / max(expected[depth], 1e-9))
     if measured.counts[k] > 2 * expected[k]:
         said.append(f"among the first {k} of {measured.counts[k]:,} queries, {expected[k]:.3g} by chance")
         if measured.stability is not None:
-            said.append(f"{measured.stability:.0%} of these queries keep it with noise on them")
+            said.append(f"{100 * measured.stability:.0f} % of these queries keep it with noise on them")
     if measured.centrality >= CENTRAL:
         said.append("at the centre of the targets, as none is by nature")
     if measured.near_duplicates:

@@ -18,7 +18,7 @@ def weights_of_lists(
     """Return w_i = 1/Σ_k f(Σ_j √(p_ij·p_kj)), (b,): one over the lists that are like i, by a sample of all lists.
 
     p_ij ∝ exp((x_ij − h_j)/τ) over list i, with offsets h (n,), so that a hub does not make answers alike. The overlap
-    of two is their Bhattacharyya coefficient; f rises from 0 at .2 to 1 at .5. `chosen` are the rows of this matrix
+    of two is their Bhattacharyya coefficient; f rises from 0 at 0.2 to 1 at 0.5. `chosen` are the rows of this matrix
     that are in the sample; `count` is b of the whole log.
     """
     known = _answers(sample, offsets, temperature).T

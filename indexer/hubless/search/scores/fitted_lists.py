@@ -20,15 +20,15 @@ from hubless.vectors.arrays import F64, I64
 from hubless.vectors.sources import sampled_rows
 
 FAIR, CROWDED = 0.1, 0.2
-"""Between these two values of crowding, lists that are alike come to count as one. Measured: up to .03 with one query
-an item, .25 with five."""
+"""Between these two values of crowding, lists that are alike come to count as one. Measured: up to 0.03 with one query
+an item, 0.25 with five."""
 FEWEST_ALIKE = 4
 """Of fewer, none are alike."""
 FIRST, SHARE_FOUND = 2, 0.1
 """Hubs are told by so many first items of each list, or by this share of fewer items. Clusters of items make deeper
 ones uneven too, and these are no hubs."""
 NO_HUBS, HUBS = 0.2, 0.35
-"""Below the first overdispersion nothing is corrected, above the second all. Measured: .14 on data without hubs, .38
+"""Below the first overdispersion nothing is corrected, above the second all. Measured: 0.14 on data without hubs, 0.38
 and more on others."""
 
 

@@ -19,7 +19,7 @@ FLOOR = 0.5
 FALLING = 0.9
 """Scores that rise in this share of the lists are distances."""
 OF_RANKS, WHOLE = 0.3, 1e-6
-"""Scores are ranks if 1/s is a whole number, to so many digits, for this share of them. By chance .0002 are."""
+"""Scores are ranks if 1/s is a whole number, to so many digits, for this share of them. By chance 0.0002 are."""
 FEWEST_HITS = 30
 """Of fewer nobody can tell."""
 _ASKED = 4096
