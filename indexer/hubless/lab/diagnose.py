@@ -214,16 +214,19 @@ def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
     """Return a query bank, None being that within a collection's correction."""
     if query_bank is not None:
         return gallery.queries(query_bank, "query bank")
-    state = {} if gallery.collection is None else gallery.collection.correction().state()
-    if "bank" not in state:
+    if (kept := _kept_bank(gallery)) is None:
         reason = "none is stored with it" if gallery.collection else "none"
         raise InputError("query bank", f"a query bank for {gallery.name}", reason)
-    return ArrayVectors(state["bank"], "query bank")
+    return ArrayVectors(kept, "query bank")
 
 
 def has_bank(gallery: Gallery) -> bool:
     """Return if a gallery is a collection that keeps the queries it was fitted on."""
-    return gallery.collection is not None and "bank" in gallery.collection.correction().state()
+    return _kept_bank(gallery) is not None
+
+
+def _kept_bank(gallery: Gallery) -> F32 | None:
+    return None if gallery.collection is None else gallery.collection.correction().state().get("bank")
 
 
 def _why_unknown(bank: BankRecord) -> str | None:

@@ -30,6 +30,12 @@ def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
     return occurrence
 
 
+def unexplained_variation(occurrence: Occurrence) -> float:
+    """Return (variance − mean)/mean² of N, squared variation that chance does not explain; 0 if nothing is found."""
+    mean = float(occurrence.mean())
+    return (float(occurrence.var()) - mean) / mean**2 if mean else 0.0
+
+
 def most_found(occurrence: Occurrence, count: int) -> I64:
     """Return the rows of the `count` targets that are found most, (count,), the most found first."""
     return np.argsort(-occurrence, kind="stable")[:count]

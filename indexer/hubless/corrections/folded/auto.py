@@ -16,6 +16,7 @@ from hubless.corrections.prior import TargetPrior
 from hubless.corrections.temperature import default_perplexity
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import top_k
+from hubless.measures.occurrence import k_occurrence, unexplained_variation
 from hubless.measures.repeats import copies_of
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
@@ -137,6 +138,4 @@ def overdispersion(bank: VectorSource, targets: VectorSource) -> float:
     """
     count = targets.shape[0]
     finds = top_k(in_memory(bank), targets, max(1, min(K_OCCURRENCE, int(SHARE_FOUND * count))))[1]
-    occurrence: F64 = np.bincount(finds.ravel(), minlength=count).astype(np.float64)
-    mean = float(occurrence.mean())
-    return (float(occurrence.var()) - mean) / mean**2
+    return unexplained_variation(k_occurrence(finds, count))

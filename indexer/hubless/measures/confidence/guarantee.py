@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.errors import InputError
+from hubless.measures.confidence.quality import last_of_equals
 from hubless.vectors.arrays import check_between
 
 ACCURACIES = (0.8, 0.85, 0.9, 0.95, 0.99)
@@ -58,7 +59,7 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
         raise InputError("confidence", "finite numbers", "others")
     order = np.argsort(-values, kind="stable")
     ordered, wrong = values[order], np.cumsum(~known[order])
-    ends = np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))  # equals go together
+    ends = last_of_equals(ordered)  # equals go together
     found, count = None, first_test(accuracy, sure, len(values))
     while count <= len(values):
         end = int(ends[np.searchsorted(ends, count - 1)])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F64
+from hubless.vectors.arrays import F64, I64
 
 PARTS = 10
 """Of the calibration error: queries in order of their confidence are cut in so many parts."""
@@ -29,11 +29,16 @@ def auroc(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> float:
     return float((ranks[place][right].sum() - positive * (positive + 1) / 2) / (positive * negative))
 
 
+def last_of_equals(ordered: NDArray[np.floating]) -> I64:
+    """Return the last places of equal numbers in numbers (m,) that are in order."""
+    return np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
+
+
 def answered_shares(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F64, F64, F64]:
     """Return thresholds, the share of queries at or above each, and the share of these that are right, (t,) each."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    ends = np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
+    ends = last_of_equals(ordered)
     answered = ends + 1
     return ordered[ends].astype(np.float64), answered / len(scores), np.cumsum(right[order])[ends] / answered
 

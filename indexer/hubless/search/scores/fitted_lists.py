@@ -15,6 +15,7 @@ from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.temperature import default_perplexity, temperature_by
 from hubless.kernels.lists import MOST_EXPONENT, ListEntropy, ListMatrix, list_potentials
+from hubless.measures.occurrence import unexplained_variation
 from hubless.search.scores.alike import crowding_of_lists, weights_of_lists
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.sources import sampled_rows
@@ -96,9 +97,7 @@ def first_overdispersion(matrix: ListMatrix) -> float:
     first = max(1, min(FIRST, int(SHARE_FOUND * matrix.count)))
     lengths = np.diff(matrix.starts)
     places = np.concatenate([matrix.starts[:-1][lengths > place] + place for place in range(first)])
-    occurrence = np.bincount(matrix.columns[places], minlength=matrix.count).astype(np.float64)
-    mean = float(occurrence.mean())
-    return (float(occurrence.var()) - mean) / mean**2 if mean else 0.0
+    return unexplained_variation(np.bincount(matrix.columns[places], minlength=matrix.count))
 
 
 def with_heads(matrix: ListMatrix, asked: F64, offsets: F64) -> tuple[F64, int]:
