@@ -39,7 +39,8 @@ def race(sides, queries):
     with openmp_threads(1):
         for _ in range(RACES):
             for name, side in sides.items():
-                asked, how = side.parts.targets.augmented(queries[:SINGLES], 1.0), side.manifest.index.parameters
+                asked = side.parts.targets.augmented(queries[:SINGLES], 1.0)
+                how = side.manifest.index.parameters
                 start = thread_time()
                 for row in asked:
                     side.parts.targets.find(row[np.newaxis], K, how, None)
@@ -50,7 +51,8 @@ def race(sides, queries):
 def measured(name, data, kinds, recall):
     queries = data[2]
     with tempfile.TemporaryDirectory() as folder:
-        sides, seconds = {}, {}
+        sides = {}
+        seconds = {}
         for kind in ("auto", *kinds):
             sides[kind], seconds[kind] = built(folder, data, kind, recall)
             print(name, len(data[0]), recall, kind, f"{seconds[kind]:.0f} s", flush=True)

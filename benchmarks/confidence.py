@@ -43,7 +43,8 @@ PLOT = ROOT / "docs" / "images" / "promises.svg"
 
 def measure(folder: Path, seeds: int) -> dict[str, Any]:
     """Return the figures of a set: the means over the splits, and the errors of all splits together."""
-    data, method = open_set(folder), Method("auto")
+    data = open_set(folder)
+    method = Method("auto")
     return figures(
         data.name, [trial_answers(trial, method) for trial in Labelled(data.pairs, None, None).trials(seeds)]
     )
@@ -93,7 +94,8 @@ def table(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "| set | hit 1 right? | answered | right one there? | calibration error |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     for found in with_mean(sets):
-        cosine, confidence = found["cosine"], found["confidence"]
+        cosine = found["cosine"]
+        confidence = found["confidence"]
         cells = [
             NAMES.get(found["set"], found["set"]).replace("\n", " "),
             f"{cosine['auroc']:.3f} → {confidence['auroc']:.3f}",

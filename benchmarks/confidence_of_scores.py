@@ -126,7 +126,8 @@ def bm25(queries: list[str], texts: list[str]) -> np.ndarray:
 
     index = bm25s.BM25()
     index.index([WORD.findall(text.lower()) for text in texts], show_progress=False)
-    known, scores = set(index.vocab_dict) - {""}, np.zeros((len(queries), len(texts)), np.float32)
+    known = set(index.vocab_dict) - {""}
+    scores = np.zeros((len(queries), len(texts)), np.float32)
     for row, query in enumerate(queries):
         if words := [word for word in WORD.findall(query.lower()) if word in known]:
             scores[row] = index.get_scores(words)
@@ -194,7 +195,8 @@ def figures(past: np.ndarray, scores: np.ndarray, seed: int) -> dict[str, float]
     answered: dict[str, list[tuple[float, float]]] = {"top": [], "cut": []}
     for draw in range(DRAWS):
         mixed = np.random.default_rng([seed, draw]).permutation(len(right))
-        labelled, others = mixed[:LABELS], mixed[LABELS:]
+        labelled = mixed[:LABELS]
+        others = mixed[LABELS:]
         for name, numbers in (("top", best[:, 0]), ("cut", confidence)):
             above = numbers[others] >= guaranteed(numbers[labelled], right[labelled], 0.9)
             kept = right[others][above].mean() if above.any() else 1.0

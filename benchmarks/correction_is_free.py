@@ -52,7 +52,8 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
     answers = ExactAnswers(queries, rows)
     order = IndexOrder(targets=source, offsets=offsets, bank=bank, answers=answers, aims=Aims(), index=kind)
     built = build_index(order, lambda _: path, Silent())
-    strength, index = float(offsets.any()), cast(FaissIndex, built.targets.first.index)
+    strength = float(offsets.any())
+    index = cast(FaissIndex, built.targets.first.index)
 
     def ask(query, parameters):
         # augmenting the query is a part of the cost
@@ -87,7 +88,8 @@ def around(curve):
 
 def mixed(settings):
     """Return a setting for each timed query, so that all together reach the recall."""
-    first, last = settings[0], settings[-1]
+    first = settings[0]
+    last = settings[-1]
     gained = last.recall - first.recall
     share = min(1.0, (RECALL - first.recall) / gained) if gained else 0.0
     # evenly spread: so many of the dearer by each place
@@ -156,7 +158,8 @@ def main(arguments=None):
     lines = []
     for count in given.targets:
         targets, bank_rows, queries = harness.with_hubs(count, BANK, QUERIES, DIM)
-        source, bank = as_source(targets, "targets"), as_source(bank_rows, "bank")
+        source = as_source(targets, "targets")
+        bank = as_source(bank_rows, "bank")
         offsets = centre(CORRECTIONS["auto"]().fit(bank, source).offsets(source))
         for kind in KINDS:
             with tempfile.TemporaryDirectory() as folder:

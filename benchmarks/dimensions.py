@@ -67,7 +67,8 @@ def kept_full(given: Trial, dims: int) -> float:
 def measure(data: Set, seeds: int) -> dict[str, Any]:
     """Return the mean R@1 of the splits, raw and by `auto`, for each number of dimensions, and what `auto` takes."""
     figures: dict[str, list[tuple[float, ...]]] = {}
-    chosen, dim = [], data.pairs.targets.shape[1]
+    chosen = []
+    dim = data.pairs.targets.shape[1]
     for seed in range(seeds):
         given = trial(replace(data, bank=None), None, seed)
         assert given is not None

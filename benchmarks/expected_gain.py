@@ -93,7 +93,8 @@ class Line:
 def made_up(name: str, spread: float, noise: float, lean: float, dim: int, count: int = 1200, seed: int = 7) -> Set:
     """Targets that lean, each more or less, the way all queries lean; as in docs/quickstart.md."""
     rng = np.random.default_rng(seed)
-    topics, way = rng.normal(size=(count, dim)), rng.normal(size=dim)
+    topics = rng.normal(size=(count, dim))
+    way = rng.normal(size=dim)
     way /= np.linalg.norm(way)
     targets = topics + rng.exponential(spread, size=(count, 1)) * way
     queries = topics + noise * rng.normal(size=topics.shape) + lean * way
@@ -141,7 +142,8 @@ def measure(data: Set, kinds: Collection[str] = ()) -> Iterator[Measured]:
         rng = np.random.default_rng(50 + seed)
         for size in OWN if not kinds or "logged" in kinds else ():
             count = min(size, len(given.queries), len(given.query_bank))
-            logged, bank = cut(given.queries, count, rng), cut(given.query_bank, count, rng)
+            logged = cut(given.queries, count, rng)
+            bank = cut(given.query_bank, count, rng)
             yield measured(data.name, "logged", given, logged, bank, seed)
 
 

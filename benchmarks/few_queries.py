@@ -28,7 +28,8 @@ KEPT = IMAGES / "few_queries.json"
 
 def trials(data: Set, seed: int) -> Iterator[tuple[str, Trial]]:
     """Kinds of banks of one split, and the trials with them."""
-    given, rng = trial(replace(data, bank=None), None, seed), np.random.default_rng(1000 + seed)
+    given = trial(replace(data, bank=None), None, seed)
+    rng = np.random.default_rng(1000 + seed)
     if given is None or given.target_bank is None:
         raise ValueError(f"{data.name}: the strict protocol has both banks")
     for size in SIZES:

@@ -52,7 +52,8 @@ FILTERS = {
 
 def masks(targets, queries, shares):
     """Yield name, share and mask of each filter."""
-    rng, towards = np.random.default_rng(7), targets @ queries.mean(axis=0)
+    rng = np.random.default_rng(7)
+    towards = targets @ queries.mean(axis=0)
     for share in shares:
         yield "random", share, rng.permutation(len(targets)) < share * len(targets)
         yield "far", share, towards <= np.quantile(towards, share)
@@ -61,7 +62,8 @@ def masks(targets, queries, shares):
 def measured(count, kinds, shares):
     """Yield a row for each kind and filter."""
     targets, bank, queries = harness.with_hubs(count, BANK, QUERIES, DIM)
-    source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
+    source = as_source(targets, "targets")
+    bank_source = as_source(bank, "bank")
     offsets = centre(CORRECTIONS["auto"]().fit(bank_source, source).offsets(source))
     ((_, rows),) = rankings(queries, source, K, offsets)
     exact = queries @ targets.T - offsets
@@ -86,7 +88,8 @@ def measured(count, kinds, shares):
 
 def ask(ranker, raw, queries, mask, exact):
     """Return recall, and times beside search without a filter and raw flat search."""
-    targets, bits = ranker.targets, Bitmap(mask)
+    targets = ranker.targets
+    bits = Bitmap(mask)
     matches = Matches(targets.numbers, [bits], [bits], None)
     k = min(K, matches.count)
     selected = faiss.SearchParameters(sel=bits.selector)

@@ -41,7 +41,8 @@ Cases = Iterator[tuple[str, Trial]]
 
 def cases(data: Set, others: Sequence[Set], seed: int, elsewhere: str) -> Cases:
     """Kinds of banks, and the trials with them."""
-    given, rng = trial(data, None, seed), np.random.default_rng(seed)
+    given = trial(data, None, seed)
+    rng = np.random.default_rng(seed)
     if given is None:
         return
     yield "full", given
@@ -86,7 +87,8 @@ def measured(given: Trial, seed: int) -> dict[str, Any]:
     """The change of R@1 of the queries that are not live, in points, at strength 1 and at the chosen one."""
     order = np.random.default_rng(seed).permutation(len(given.queries))[:MOST_TESTS]
     count = min(LIVE, len(order) // 3)
-    live, tests = order[:count], order[count:]
+    live = order[:count]
+    tests = order[count:]
     offsets = given.fit(Method("auto").correction()).offsets
     targets = ArrayVectors(given.targets, "targets")
     scaled = [np.float32(strength) * offsets for strength in STRENGTHS]

@@ -164,7 +164,8 @@ def measure_demo() -> dict[str, Any]:
 
 def recall_by_names(found: Findings) -> float:
     """R@1 in per cent with a bank of what the functions are called, as a payload has it on the first day."""
-    pairs, encoders = found.parts.held_out, found.encoders
+    pairs = found.parts.held_out
+    encoders = found.encoders
     queries, relevant = encode_known(encoders, pairs)
     bank, _ = encode_known(encoders, [replace(pair, doc=re.sub(r"[._]+", " ", pair.name)) for pair in pairs])
     gallery = encoders.code.encode([pair.code for pair in pairs])
@@ -174,7 +175,8 @@ def recall_by_names(found: Findings) -> float:
 
 def sentences(demo: Mapping[str, Any]) -> str:
     """Return the sentences of the README on the demo."""
-    raw, auto = demo["rankings"]["raw"], demo["rankings"]["auto"]
+    raw = demo["rankings"]["raw"]
+    auto = demo["rankings"]["auto"]
     found = raw["occurrence"]
     return (
         f"The demo searches Python's standard library in plain English. Raw, one function is among the first ten for "
@@ -189,7 +191,8 @@ def demo_rows(demo: Mapping[str, Any]) -> Iterator[str]:
     """Yield the rows of the table that the demo prints."""
     for name, found in demo["rankings"].items():
         recalls = (f"{value:.1f}" for value in found["recall"].values())
-        most, never = found["occurrence"][0], found["occurrence"].count(0)
+        most = found["occurrence"][0]
+        never = found["occurrence"].count(0)
         cells = (f"{name:<4}", *recalls, f"{found['skewness']:.2f}", str(most), str(never))
         yield f"│ {' │ '.join(cell.rjust(width) for cell, width in zip(cells, DEMO_WIDTHS, strict=True))} │"
 

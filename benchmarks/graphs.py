@@ -39,7 +39,8 @@ def chosen(candidates, vectors, row, most):
     candidates, distances = candidates[order], distances[order]
     rows = vectors[candidates]
     between = distances_between(rows)
-    free, taken = np.ones(len(rows), bool), []
+    free = np.ones(len(rows), bool)
+    taken = []
     while free.any() and len(taken) < most:
         nearest = int(np.argmax(free))
         taken.append(nearest)
@@ -72,7 +73,8 @@ def bank_edges(lists, vectors, most):
 
 def write_edges(graph, own_links, edges, share):
     """Write edges into the graph's ground level: at most `share` of a target's places, before those of its own."""
-    hnsw, links = graph_of(graph), own_links.copy()
+    hnsw = graph_of(graph)
+    links = own_links.copy()
     offsets = faiss.vector_to_array(hnsw.offsets).astype(np.int64)
     places = hnsw.nb_neighbors(0)
     for row, more in edges.items():
@@ -92,10 +94,12 @@ def graph_of(index):
 def measured(name, data, graph, sides):
     """Return a line for each index of the targets."""
     targets, bank, queries = data
-    source, bank_source = as_source(targets, "targets"), as_source(bank[:FITTED], "bank")
+    source = as_source(targets, "targets")
+    bank_source = as_source(bank[:FITTED], "bank")
     offsets = centre(CORRECTIONS["auto"]().fit(bank_source, source).offsets(source))
     pivot = pivot_of(bank_source, source, offsets)
-    lines, kinds = [], {"fastscan": INDEXES["fastscan"], graph.name: graph}
+    lines = []
+    kinds = {"fastscan": INDEXES["fastscan"], graph.name: graph}
 
     def folded(values, steered):
         return AugmentedVectors(source, values, steered)
@@ -111,14 +115,16 @@ def measured(name, data, graph, sides):
         ((_, rows),) = rankings(queries, source, K, values)
         for kind in kinds:
             steered = pivot if kind == "fastscan" and label == FOLDED else None
-            vectors, asked = folded(values, steered), asking(queries, steered)
+            vectors = folded(values, steered)
+            asked = asking(queries, steered)
             exact = -np.sort(-np.einsum("md,mkd->mk", asked, vectors.take(rows.ravel()).reshape(*rows.shape, -1)))
             start = thread_time()
             index = None  # the memory of the last one is free before the next one is built
             index = make_index(kinds[kind], vectors, 0, Silent(), Columns(*2 * targets.shape[1:]))
             add(f"{kind}, {label}", kind, index, asked, exact, thread_time() - start)
             if kind == "fastscan":
-                start, asked = thread_time(), asking(bank, steered)
+                start = thread_time()
+                asked = asking(bank, steered)
                 _, lists = kinds[kind].search(index, asked, LIST, {"k_factor": LIST_FACTOR})
                 took = thread_time() - start
     start = thread_time()
@@ -154,7 +160,8 @@ def jittered(folder, count):
     rng = np.random.default_rng(0)
 
     def many(rows, number, share):
-        found, start = np.empty((number, rows.shape[1]), np.float32), 0
+        found = np.empty((number, rows.shape[1]), np.float32)
+        start = 0
         for block in mixed(rows, number, share, rng):
             found[start : start + len(block)] = block
             start += len(block)
@@ -167,7 +174,8 @@ def jittered(folder, count):
 def mixed(rows, number, share, rng):
     """Yield blocks of vectors, so many in all: each is one of these and a share of another, jittered."""
     first, second = rng.integers(len(rows), size=(2, number))
-    mean, spread = rows.mean(axis=0), 0.3 * rows.std(axis=0)
+    mean = rows.mean(axis=0)
+    spread = 0.3 * rows.std(axis=0)
     for start in range(0, number, 2**16):
         here = slice(start, start + 2**16)
         block = rows[first[here]] + share * (rows[second[here]] - mean)
@@ -193,7 +201,8 @@ def named(line):
 
 
 def tables(result):
-    rows, before = [], None
+    rows = []
+    before = None
     for line in result["lines"]:
         times = ["–" if line["at"][str(each)][1] is None else f"{line['at'][str(each)][1]:.3f}" for each in RECALLS]
         size = "" if named(line) == before else f"{line['data']}, {line['targets']:,}"

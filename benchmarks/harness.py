@@ -68,12 +68,14 @@ def interleaved(
 
 def on_both_clocks(sides, repeats):
     """Return median seconds of each side: by the clock, and of the processors of all its threads."""
-    wall, processor = {name: [] for name in sides}, {name: [] for name in sides}
+    wall = {name: [] for name in sides}
+    processor = {name: [] for name in sides}
     for side in sides.values():
         side()
     for _ in range(repeats):
         for name, side in sides.items():
-            start, busy = perf_counter(), process_time()
+            start = perf_counter()
+            busy = process_time()
             side()
             wall[name].append(perf_counter() - start)
             processor[name].append(process_time() - busy)
@@ -95,7 +97,8 @@ def cost(work, warm=None):
         warm()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = status("VmRSS")
-    wall, processor = perf_counter(), process_time()
+    wall = perf_counter()
+    processor = process_time()
     found = work()
     measured = {"seconds": perf_counter() - wall, "processor_seconds": process_time() - processor}
     return found, {**measured, "peak_bytes": status("VmHWM") - before}

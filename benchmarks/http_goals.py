@@ -40,7 +40,8 @@ def build(catalog, kind, targets):
     """Return a folder with one collection of a kind, and its name; build it unless it is there."""
     name = f"{kind}-{targets}"
     if not (catalog / name / name).exists():
-        rows, bank = harness.low_rank(targets, DIM, 0), harness.low_rank(BANK, DIM, 1, harness.LEAN)
+        rows = harness.low_rank(targets, DIM, 0)
+        bank = harness.low_rank(BANK, DIM, 1, harness.LEAN)
         options = {"correction": "csls", "index": kind, "recall": RECALL}
         hubless.build(catalog / name, name, rows, bank, **options, progress=False)
     return catalog / name, name
@@ -94,10 +95,12 @@ class Measuring:
 
     def batches(self, catalog, name, size):
         """Queries a second of the library in batches, on all processors."""
-        collection, best = hubless.open(catalog, name), 0.0
+        collection = hubless.open(catalog, name)
+        best = 0.0
         with openmp_threads(cores()):
             for _ in range(self.options.rounds):
-                started, count = perf_counter(), 0
+                started = perf_counter()
+                count = 0
                 while perf_counter() - started < self.options.seconds:
                     first = count % (QUERIES - size)
                     collection.query(self.rows[first : first + size])
@@ -107,7 +110,8 @@ class Measuring:
 
     def recall(self, catalog, name):
         """Recall@10 of the collection's own corrected ranking."""
-        collection, rows = hubless.open(catalog, name), self.rows[:RECALL_QUERIES]
+        collection = hubless.open(catalog, name)
+        rows = self.rows[:RECALL_QUERIES]
         pairs = zip(collection.query(rows).rows, collection.query(rows, parameters={"exact": True}).rows, strict=True)
         return float(np.mean([len(set(found) & set(best)) / len(best) for found, best in pairs]))
 
@@ -118,7 +122,8 @@ class Measuring:
 
     def build_all(self, part):
         """Build what a part needs."""
-        medium, large = self.options.medium, self.options.large
+        medium = self.options.medium
+        large = self.options.large
         needed = {"flat": [("flat", self.options.small)], "1m": [("auto", large)]}
         needed["100k"] = [("auto", medium), ("flat", medium)]
         for kind, targets in needed.get(part, ()):
@@ -136,7 +141,8 @@ class Measuring:
         more = 1e3 * (found["cpu_ms"] - library["cpu_ms"])
         targets = f"{self.options.small:,} targets, flat"
         route = 1e3 * empties["fastapi"]["cpu_ms"]
-        goal, bare = OF_FASTAPI * route, empties["bare"]["rate"]
+        goal = OF_FASTAPI * route
+        bare = empties["bare"]["rate"]
         return [
             at_most(f"processor µs beside the search, {targets}", more, "empty FastAPI route", route, goal),
             line("", f"answers/s, 8 conn., {targets}", found["rate"], "empty uvicorn", bare, None),
@@ -145,7 +151,8 @@ class Measuring:
     def hundred_thousand(self):
         catalog, name = build(self.catalog, "auto", self.options.medium)
         about = self.described(catalog, name, self.options.medium)
-        library, with_pauses = self.library(catalog, name), self.library(catalog, name, PAUSE)
+        library = self.library(catalog, name)
+        with_pauses = self.library(catalog, name, PAUSE)
         lines = []
         for workers, share in OF_LIBRARY.items():
             with hubless_service(catalog, name, workers=workers) as side:
@@ -166,7 +173,8 @@ class Measuring:
 
     def million(self):
         catalog, name = build(self.catalog, "auto", self.options.large)
-        targets, about = f"{self.options.large:,}", self.described(catalog, name, self.options.large)
+        targets = f"{self.options.large:,}"
+        about = self.described(catalog, name, self.options.large)
         with_pauses = self.library(catalog, name, PAUSE)
         with hubless_service(catalog, name) as side:
             rates = {connections: self.served(side, connections)["rate"] for connections in (8, 32)}

@@ -45,7 +45,8 @@ def vectors(rows, seed, lean=0.0):
 
 def build(catalog, targets, kind):
     """Build a collection over an index of this kind, named after it."""
-    bank, rows = vectors(BANK, 2, lean=2), vectors(targets, 4)
+    bank = vectors(BANK, 2, lean=2)
+    rows = vectors(targets, 4)
     hubless.build(catalog, kind, rows, bank, correction="csls", index=kind, progress=False)
 
 
@@ -121,8 +122,12 @@ def processor_seconds(pid):
 def in_process(catalog, kind, queries, seconds, pause=0.0):
     """Return latencies of the library: one query at a time with a pause between, one OpenMP thread."""
     faiss.omp_set_num_threads(1)
-    collection, rows = hubless.open(catalog, kind), np.load(queries)
-    taken, end, i, before = [], perf_counter() + seconds, 0, process_time()
+    collection = hubless.open(catalog, kind)
+    rows = np.load(queries)
+    taken = []
+    end = perf_counter() + seconds
+    i = 0
+    before = process_time()
     while (started := perf_counter()) < end:
         collection.query(rows[i % len(rows)])
         taken.append(perf_counter() - started)

@@ -32,7 +32,8 @@ MOST_FOR_GRAPHS = 20_000
 def measured(name, data, kinds, recall):
     """Yield a row for each kind."""
     targets, bank, queries = data
-    source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
+    source = as_source(targets, "targets")
+    bank_source = as_source(bank, "bank")
     fitted = CORRECTIONS["auto"]().fit(bank_source, source)
     offsets = centre(fitted.offsets(source))
     ((_, rows),) = rankings(queries, source, K, offsets)
@@ -72,7 +73,8 @@ def ask(built, raw, queries):
         return harness.medians(harness.interleaved(sides, 3, thread_time))
 
     with openmp_threads(1):
-        single, many = timed([slice(i, i + 1) for i in range(SINGLES)]), timed([slice(BATCH)])
+        single = timed([slice(i, i + 1) for i in range(SINGLES)])
+        many = timed([slice(BATCH)])
     return {
         "parameters": parameters,
         "recall": built.setting.recall,
@@ -106,7 +108,8 @@ def open_folder(folder):
     """Return targets, bank and test queries of a folder. Without `bank.npy` half of the queries are the bank."""
     files = {path.stem: path for path in folder.glob("*.npy") if path.stem in ("targets", "queries", "bank")}
     found = {name: unit_rows(np.load(path).astype(np.float32), name) for name, path in files.items()}
-    targets, queries = found["targets"], found["queries"]
+    targets = found["targets"]
+    queries = found["queries"]
     if "bank" in found:
         return targets, found["bank"], queries[:QUERIES]
     order = np.random.default_rng(0).permutation(len(queries))

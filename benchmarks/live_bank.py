@@ -62,12 +62,14 @@ class Asked:
 
 def growing(data: Set, seed: int) -> Iterator[tuple[str, float]]:
     """Kinds of banks and their R@1."""
-    trial, rng = strict_trial(data.pairs, seed), np.random.default_rng(seed)
+    trial = strict_trial(data.pairs, seed)
+    rng = np.random.default_rng(seed)
     asked = Asked(trial.queries, trial.targets, trial.relevant)
     others = trial.query_bank if data.bank is None else np.concatenate([trial.query_bank, data.bank])
     others = others[rng.permutation(len(others))]
     count = min(MOST_LIVE, 4 * len(others) // 5)
-    live, full = others[:count], others[count:]
+    live = others[:count]
+    full = others[count:]
     yield "raw", asked.recall(np.zeros(len(trial.targets), np.float32))
     yield "full bank", asked.recall(asked.offsets(full))
     yield "all of them", asked.recall(asked.offsets(others))
@@ -77,7 +79,8 @@ def growing(data: Set, seed: int) -> Iterator[tuple[str, float]]:
             if step > len(live):
                 continue
             held = min(FRESH, step // 3)
-            fresh, rest = live[:held], live[held:step]
+            fresh = live[:held]
+            rest = live[held:step]
             kept = rest[thin(rest, asked.targets).rows]
             parts = [(ArrayVectors(topic, "old"), 1 - SHARE), (ArrayVectors(kept, "live"), SHARE)]
             offsets = asked.offsets(mix(parts, seed=seed))
@@ -92,7 +95,8 @@ def popular(data: Set, seed: int) -> Iterator[tuple[str, float]]:
     tests = order[half:]
     asked = Asked(pairs.queries[tests], pairs.targets, [pairs.relevant[row] for row in tests])
     held = min(FRESH, half // 3)
-    fresh, live = pairs.queries[order[:held]], pairs.queries[order[held:half]]
+    fresh = pairs.queries[order[:held]]
+    live = pairs.queries[order[held:half]]
     yield "raw", asked.recall(np.zeros(len(pairs.targets), np.float32))
     for same in (2.0, 0.8, 0.6, 0.4, 0.3):
         found = thin(live, asked.targets, same=same)

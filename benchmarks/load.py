@@ -61,14 +61,16 @@ async def load(url, requests, connections, seconds):
 
     Returns every (status, seconds), how many of them warm up, and the time after the warm-up.
     """
-    loop, seen = asyncio.get_running_loop(), []
+    loop = asyncio.get_running_loop()
+    seen = []
     parts = urlsplit(url)
     opened = []
     for start in range(0, len(requests), len(requests) // connections)[:connections]:
         asker = Asker(requests, start, seen)
         opened.append(await loop.create_connection(lambda asker=asker: asker, parts.hostname, parts.port))
     await asyncio.sleep(seconds / 10)
-    warm, started = len(seen), perf_counter()
+    warm = len(seen)
+    started = perf_counter()
     await asyncio.sleep(seconds)
     taken = perf_counter() - started
     for transport, _ in opened:

@@ -164,7 +164,8 @@ def measure_texts(name: str, queries: list[str], documents: list[str], seeds: in
     found: dict[str, list[list[float]]] = {}
     for seed in range(seeds):
         order = np.random.default_rng(seed).permutation(len(documents))
-        gallery, other = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
+        gallery = np.sort(order[: len(order) // 2])
+        other = np.sort(order[len(order) // 2 :])
         lists = {}
         for search, made in searches.items():
             index = made([documents[row] for row in gallery])
@@ -189,7 +190,8 @@ def fused(lists: Mapping[str, Any], corrections: Mapping[str, hubless.ScoreCorre
     """Return the first item by the sum of scores of both searches, each scaled to 0 to 1 in its list."""
     total: dict[int, float] = {}
     for search, (_, live) in lists.items():
-        ids, scores = live[0][row], live[1][row]
+        ids = live[0][row]
+        scores = live[1][row]
         ids, scores = ids[scores > 0], scores[scores > 0]
         if corrections is not None:
             ids, scores, _ = corrections[search].rerank(ids, scores)

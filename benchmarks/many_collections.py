@@ -54,9 +54,11 @@ def measure(catalog, idle):
             while httpx.get(f"{url}/readyz", timeout=60).status_code != 200:
                 assert server.poll() is None, "the server has ended"
                 sleep(0.05)
-            ready, busy = perf_counter() - started, processor(server.pid)
+            ready = perf_counter() - started
+            busy = processor(server.pid)
             sleep(SETTLING)
-            before, began = processor(server.pid), perf_counter()
+            before = processor(server.pid)
+            began = perf_counter()
             sleep(idle)
             share = (processor(server.pid) - before) / (perf_counter() - began)
         finally:

@@ -64,7 +64,8 @@ class Mixture:
 
     def right(self, domain: str, offsets: F32) -> dict[str, float]:
         """Return R@1 in percent of the test queries of a domain, of all targets and with a filter."""
-        given, here = self.trials[domain], np.flatnonzero(self.of_targets == domain)
+        given = self.trials[domain]
+        here = np.flatnonzero(self.of_targets == domain)
         scores = given.queries @ self.targets.T - offsets
         relevant = [here[rows] for rows in given.relevant]
         filtered = np.full_like(scores, -np.inf)

@@ -56,8 +56,12 @@ async def offer(url, requests, rate, seconds):
 
     Returns status -> (when due, when answered, what was answered) of each, how many there were, and how many went late.
     """
-    loop, parts = asyncio.get_running_loop(), urlsplit(url)
-    free, seen, count, late = [], defaultdict(list), 0, 0
+    loop = asyncio.get_running_loop()
+    parts = urlsplit(url)
+    free = []
+    seen = defaultdict(list)
+    count = 0
+    late = 0
 
     async def connect(request, due):
         try:
@@ -71,7 +75,8 @@ async def offer(url, requests, rate, seconds):
     start = perf_counter()
     while (now := perf_counter() - start) < seconds:
         while count < now * rate:
-            due, request = start + count / rate, requests[count % len(requests)]
+            due = start + count / rate
+            request = requests[count % len(requests)]
             late += perf_counter() - due > 0.1
             count += 1
             if free:

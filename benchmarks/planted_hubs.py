@@ -160,7 +160,8 @@ def measure(name: str, queries: F32, targets: F32, kind: str, seed: int) -> dict
     known, bank, live = (queries[part] for part in np.array_split(rng.permutation(len(queries)), 3))
     live = live[:LIVE]
     everything = np.concatenate([targets, planted(kind, known, targets, rng)[np.newaxis]])
-    count, hub = len(everything), len(targets)
+    count = len(everything)
+    hub = len(targets)
     source = ArrayVectors(everything, "targets")
 
     def found(k: int, offsets: F32 | None = None) -> I64:

@@ -38,7 +38,8 @@ def tried(
     """Yield the share of the others that is answered, and how many of these are right, NaN for none, of each draw."""
     for draw in range(DRAWS):
         order = np.random.default_rng([seed, draw]).permutation(len(numbers))
-        labelled, others = order[:LABELS], order[LABELS:]
+        labelled = order[:LABELS]
+        others = order[LABELS:]
         above = numbers[others] >= cut(numbers[labelled], right[labelled], accuracy)
         yield float(above.mean()), float(right[others][above].mean()) if above.any() else float("nan")
 

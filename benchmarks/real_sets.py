@@ -191,7 +191,8 @@ def main() -> None:
     parser.add_argument("--no-tune", action="store_true")
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
-    rows, choices = [], []
+    rows = []
+    choices = []
     for folder in given.folders:
         data = open_set(folder)
         entries = as_methods(given.correction or CORRECTIONS)

@@ -19,7 +19,8 @@ CATALOG, NAME = "catalog", "followed"
 
 def timed(job):
     """Wall and processor seconds of a run, and what it did."""
-    wall, processor = perf_counter(), process_time()
+    wall = perf_counter()
+    processor = process_time()
     done = hubless.reindex(job, catalog=job.parent / CATALOG, progress=False)
     return perf_counter() - wall, process_time() - processor, done
 

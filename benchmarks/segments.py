@@ -94,7 +94,8 @@ def copied(catalog):
 def arrow(ids, vectors):
     """Return targets as the service takes them."""
     lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
-    table, sink = pa.table([pa.array(ids), lists], ["id", "vector"]), pa.BufferOutputStream()
+    table = pa.table([pa.array(ids), lists], ["id", "vector"])
+    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue().to_pybytes()
@@ -182,7 +183,9 @@ def merged(catalog):
     """Merge; processor seconds, megabytes in new files, of write calls and for the disk. Imports are not counted."""
     if hubless.merge(catalog, TINY) is None:
         raise AssertionError("nothing was written")
-    before, bytes_before, started = files_of(catalog), io("self"), processor_seconds()
+    before = files_of(catalog)
+    bytes_before = io("self")
+    started = processor_seconds()
     assert hubless.merge(catalog, NAME) is not None
     seconds, (calls, disk) = processor_seconds() - started, io("self") - bytes_before
     new = sum(size for inode, size in files_of(catalog).items() if inode not in before)
@@ -208,7 +211,9 @@ def part_merge(folder, given):
 
 async def sent(url, bodies, flying, durability, seconds):
     """Put bodies for so long; refusals by status, bytes that were taken, and seconds. What is refused is sent again."""
-    refused, taken, waiting = Counter(), [], iter(bodies)
+    refused = Counter()
+    taken = []
+    waiting = iter(bodies)
     limits = httpx.Limits(max_connections=flying)
 
     async def send(client):
@@ -232,18 +237,21 @@ async def sent(url, bodies, flying, durability, seconds):
 
 def rested(pid):
     """Wait until a server and all below it have written nothing for a while. What they have written."""
-    last, since = written_by(pid), perf_counter()
+    last = written_by(pid)
+    since = perf_counter()
     while perf_counter() - since < QUIET:
         sleep(POLL)
         now = written_by(pid)
         if (now - last)[0] > 2**16:
-            last, since = now, perf_counter()
+            last = now
+            since = perf_counter()
     return last
 
 
 def part_upload(folder, given, points=1_000_000, dim=8):
     points = given.points or points
-    vectors, what = clustered(points, dim, 1), f"{points:,} points of {dim} over HTTP"
+    vectors = clustered(points, dim, 1)
+    what = f"{points:,} points of {dim} over HTTP"
     ids = np.arange(points)
     bodies = [arrow(ids[at : at + BATCH], vectors[at : at + BATCH]) for at in range(0, points, BATCH)]
     with tempfile.TemporaryDirectory(dir=folder) as catalog, served(catalog) as (side, client, url):
@@ -252,7 +260,8 @@ def part_upload(folder, given, points=1_000_000, dim=8):
             sleep(PAUSE)
         answer.raise_for_status()
         put(client, url, ids[:1], vectors[:1])  # the first one of all imports what writes need
-        before, worked = written_by(side.pid), busy(side.pid)
+        before = written_by(side.pid)
+        worked = busy(side.pid)
         refused, taken, seconds = asyncio.run(sent(url, bodies, given.flying, given.durability, given.seconds))
         stored = client.post(f"{url}/count", json={}).raise_for_status().json()["count"]
         assert stored == min(points, len(taken) * BATCH), f"{stored} are there, and {len(taken)} requests were answered"
@@ -275,7 +284,8 @@ def latencies(alone, other, queries):
     times = ([], [])
     for query in queries:
         for found, index in zip(times, (alone, other), strict=True):
-            started, busy = perf_counter(), process_time()
+            started = perf_counter()
+            busy = process_time()
             index.query(query)
             found.append((1e3 * (perf_counter() - started), 1e3 * (process_time() - busy)))
     return [(*np.percentile(each, (50, 99), axis=0)[:, 0], np.median(each, axis=0)[1]) for each in map(np.array, times)]
@@ -284,13 +294,15 @@ def latencies(alone, other, queries):
 def part_query(folder, given):
     for count in given.targets or (100_000, 400_000):
         dim = 512 if count <= 100_000 else 64
-        first, many = built(folder, count, dim, "auto", given.bank), WRITES.get(count, 60)
+        first = built(folder, count, dim, "auto", given.bank)
+        many = WRITES.get(count, 60)
         with copied(first) as catalog:
             with served(catalog, **ALONE) as (_, client, url):
                 for turn in range(ROUNDS):
                     write(client, url, count, dim, turn, (many // 2, many // 3, many // 6))
                     hubless.merge(catalog, NAME)
-            alone, other = hubless.open(first, NAME), hubless.open(catalog, NAME)
+            alone = hubless.open(first, NAME)
+            other = hubless.open(catalog, NAME)
             queries = clustered(SINGLES, dim, 3, LEAN)
             latencies(alone, other, queries[:100])
             runs = [latencies(alone, other, queries) for _ in range(3)]
@@ -311,8 +323,10 @@ def asked(client, url, query):
 
 
 def part_background(folder, given):
-    count, dim = (given.targets or [100_000])[0], 512
-    queries, more = clustered(ASKED, dim, 3, LEAN), clustered(int(MORE * count), dim, 4)
+    count = (given.targets or [100_000])[0]
+    dim = 512
+    queries = clustered(ASKED, dim, 3, LEAN)
+    more = clustered(int(MORE * count), dim, 4)
     with copied(built(folder, count, dim, "auto", given.bank)) as catalog:
         with served(catalog, **ALONE) as (side, client, url):
             resting = len(tree(side.pid))
@@ -320,7 +334,8 @@ def part_background(folder, given):
                 rows = more[at : at + BATCH]
                 put(client, url, count + at + np.arange(len(rows)), rows)
             before = [asked(client, url, query) for query in queries]
-        during, started = [], perf_counter()
+        during = []
+        started = perf_counter()
         # the first look for what is due comes as the service starts
         with served(catalog, merge_at=min(1000, len(more) // 2), workers=1) as (side, client, url):
             while len(tree(side.pid)) <= resting:
@@ -361,7 +376,8 @@ def prepared(home, count, dim, bank=BANK):
 def change(last, dim, some, seed):
     """Change some targets of a file."""
     with np.load(last) as held:
-        vectors, ids = held["vectors"], held["ids"]
+        vectors = held["vectors"]
+        ids = held["ids"]
     vectors[:some] = clustered(some, dim, seed)
     np.savez(last, vectors=vectors, ids=ids)
 
@@ -373,7 +389,8 @@ def bring(home, count, dim, some, seed):
 
 def jobs(folder, count, dim, bank):
     """Return processor seconds of a build by a job, and of runs for 1 % of the targets. Imports are not counted."""
-    home, some = folder / "job", int(SOME * count)
+    home = folder / "job"
+    some = int(SOME * count)
     tiny, _ = prepared(folder / "tiny", 300, dim)
     hubless.reindex(tiny, catalog=folder / "tiny-catalog", progress=False)
     bring(folder / "tiny", 300, dim, 3, 7)
@@ -412,7 +429,8 @@ def part_pull(folder, given):
     tests_support()
     from support import object_storage
 
-    count, dim = (given.targets or [20_000])[0], 64
+    count = (given.targets or [20_000])[0]
+    dim = 64
     some = int(SOME * count) // 2
     with tempfile.TemporaryDirectory(dir=folder) as temporary, object_storage.store() as store:
         store.empty()
@@ -441,7 +459,8 @@ def part_pull(folder, given):
         change(last, dim, some, 8)
         hubless.reindex(job, catalog=object_storage.ADDRESS, progress=False)
         pushed = sizes(store, object_storage.BUCKET).items() - before.items()
-        again, whole = pulled("old reader"), pulled("new reader")
+        again = pulled("old reader")
+        whole = pulled("new reader")
         wanted = clustered(1, dim, 8)
         assert hubless.open(Path(temporary) / "old reader", NAME).query(wanted[0]).ids
     what = f"pull of a version that differs by 1 %, {count:,} × {dim}"
@@ -461,7 +480,10 @@ def part_calls(folder, given):
     tests_support()
     from support.serving import serving_catalog
 
-    dim, counted, recording, fewest = 64, Counter(), [False], None
+    dim = 64
+    counted = Counter()
+    recording = [False]
+    fewest = None
 
     def profile(frame, event, argument):
         path = frame.f_code.co_filename

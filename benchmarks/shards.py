@@ -41,7 +41,8 @@ def prepare(folder, count):
         block[:] = harness.low_rank(len(block), DIM, 10 + start)
     rows.flush()
     bank, queries = (harness.low_rank(size, DIM, seed, harness.LEAN) for seed, size in ((1, BANK), (2, QUERIES)))
-    source, bank_source = opened(folder), as_source(bank, "bank")
+    source = opened(folder)
+    bank_source = as_source(bank, "bank")
     offsets = centre(CORRECTIONS["csls"]().fit(bank_source, source).offsets(source))
     ((_, best),) = rankings(queries, source, K, offsets)
     for name, array in (("bank", bank), ("queries", queries), ("offsets", offsets), ("best", best)):
@@ -59,7 +60,9 @@ def stored(folder, name):
 @contextmanager
 def measuring():
     """Measure processor time, seconds, and the most memory that this process itself holds."""
-    done, before, found = threading.Event(), harness.status("RssAnon"), {"peak": 0}
+    done = threading.Event()
+    before = harness.status("RssAnon")
+    found = {"peak": 0}
 
     def sample():
         while not done.wait(SECONDS):
@@ -67,7 +70,8 @@ def measuring():
 
     thread = threading.Thread(target=sample)
     thread.start()
-    wall, processor = perf_counter(), process_time()
+    wall = perf_counter()
+    processor = process_time()
     try:
         yield found
     finally:
@@ -78,12 +82,14 @@ def measuring():
 
 def build(folder, shards, kind):
     """Build the index of all targets in so many shards."""
-    count, path = opened(folder).shape[0], path_of(folder, shards)
+    count = opened(folder).shape[0]
+    path = path_of(folder, shards)
     wanted, bank = (
         ExactAnswers(stored(folder, "queries"), stored(folder, "best")),
         as_source(stored(folder, "bank"), "bank"),
     )
-    offsets, most = stored(folder, "offsets"), -(-count // shards // 8) * 8
+    offsets = stored(folder, "offsets")
+    most = -(-count // shards // 8) * 8
     with measuring() as found:
         order = IndexOrder(
             targets=opened(folder),
@@ -154,7 +160,8 @@ def in_child(work, *arguments):
 
 def asked(folder, kind, built):
     """Return what was built with recall and times of each number of shards; sides take turns."""
-    queries, offsets = stored(folder, "queries"), stored(folder, "offsets")
+    queries = stored(folder, "queries")
+    offsets = stored(folder, "offsets")
     sides = {each["shards"]: targets_of(folder, each["shards"], kind, each["parameters"]) for each in built}
     augmented = {shards: targets.augmented(queries, 1.0) for shards, targets in sides.items()}
     best = stored(folder, "best")
@@ -205,7 +212,8 @@ def plot(result, figure):
     """Draw times and memory beside one index."""
     axes = figure.subplots()
     built = sorted(result["built"], key=lambda each: each["shards"])
-    first, shards = result["built"][0], [each["shards"] for each in built]
+    first = result["built"][0]
+    shards = [each["shards"] for each in built]
     for key, label in (("single_ms", "query, one thread"), ("shared_ms", "query, all threads"), ("peak", "build peak")):
         if key in first:
             axes.plot(shards, [each[key] / first[key] for each in built], "o-", label=label)

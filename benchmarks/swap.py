@@ -41,7 +41,8 @@ def two_versions(source, catalog, name):
     if name in hubless.Catalog(catalog).collections():
         return
     (from_name,) = hubless.Catalog(source).collections()
-    folder, target = hubless.Catalog(source).folder(from_name), hubless.Catalog(catalog)
+    folder = hubless.Catalog(source).folder(from_name)
+    target = hubless.Catalog(catalog)
     manifest = read_manifest(folder).model_copy(update={"collection": name})
     for _ in range(2):
         with target.staging(name) as staging:
@@ -140,7 +141,9 @@ def figures(answers, moments):
     lines = []
     for name in (LARGE, SMALL):
         phases = {phase: [] for phase in PHASES}
-        swaps, firsts, alone = [], [], []  # alone: (swap, first)
+        swaps = []
+        firsts = []
+        alone = []  # alone: (swap, first)
         for each in moments:
             version, moment = each[LARGE]
             done, _ = first_of(answers[LARGE], version, moment)

@@ -60,7 +60,8 @@ def splits(data: Set, seed: int) -> Iterator[Split]:
 
 def _split(name: str, targets: F32, queries: F32, relevant: list[I64], bank: F32 | None, seed: int) -> Split:
     order = np.random.default_rng(seed).permutation(len(queries))
-    tests, asked = np.sort(order[::2]), np.sort(order[1::2])
+    tests = np.sort(order[::2])
+    asked = np.sort(order[1::2])
     prior = counted([relevant[query] for query in asked], len(targets)) + 1
     return Split(
         name,

@@ -100,7 +100,8 @@ def size_of(folder):
 
 def watched(work):
     """Return what the work returns, and time and memory of this process: of all, and of its stages."""
-    before, watch = harness.status("RssAnon"), Watch()
+    before = harness.status("RssAnon")
+    watch = Watch()
     with watch.sampling():
         found = work(watch)
     stages = {name: dict(stage) for name, stage in watch.stages.items()}
@@ -171,9 +172,11 @@ def asked(folder):
         for name, filtered in (("all", {}), ("filtered", {"filter": FILTER})):
             answers = collection.query(queries, limit=K, **filtered)
             found[f"{name}_recall"] = recall(answers.rows, wanted[name])
-            times, walls = [], []
+            times = []
+            walls = []
             for query in queries[:SINGLES]:
-                wall, before = perf_counter(), thread_time()
+                wall = perf_counter()
+                before = thread_time()
                 collection.query(query, limit=K, **filtered)
                 times.append(thread_time() - before)
                 walls.append(perf_counter() - wall)
@@ -188,14 +191,17 @@ def served(folder):
     """Return how long the service takes to start, its answers a second and its memory; write, and keep the writes."""
     queries = np.load(folder / "queries.npy").astype(np.float32)
     more = np.load(folder / "more.npy").astype(np.float32)
-    bodies, started = wrk.json_bodies(queries), perf_counter()
+    bodies = wrk.json_bodies(queries)
+    started = perf_counter()
     with hubless_service(folder / "catalog", NAME, **SERVED) as side, httpx.Client(timeout=600) as client:
         found = {"start_s": perf_counter() - started, "connections": {}}
         for count in CONNECTIONS:
             runs = [wrk.load(side, bodies, count, SECONDS) for _ in range(ROUNDS)]
             found["connections"][str(count)] = sorted(runs, key=lambda run: run["rate"])[ROUNDS // 2]
         found["memory_bytes"] = memory(side.pid)
-        url, times, first = side.url.removesuffix("/query"), [], 10**9
+        url = side.url.removesuffix("/query")
+        times = []
+        first = 10**9
         for number in range(WRITES):
             point = {"id": first + number, "vector": more[number].tolist(), "payload": {"part": 0}}
             begun = perf_counter()
@@ -304,13 +310,15 @@ def tables(result):
 def sums(result):
     """Return a table of what more targets take by the first of the measured shapes, if all grows as their number."""
     each = result["measured"][0]
-    stages, build = each["build"]["stages"], each["build"]
+    stages = each["build"]["stages"]
+    build = each["build"]
     passes = sum(stages[name]["processor_seconds"] for name in PASSES) / 3600
     index = build["processor_seconds"] / 3600 - passes
     lines = [("targets", *SUMS)]
     for count in (each["targets"], *MORE):
         times = count / each["targets"]
-        alone, shared = (passes + index) / CORES, passes / (CORES * MACHINES) + index / CORES
+        alone = (passes + index) / CORES
+        shared = passes / (CORES * MACHINES) + index / CORES
         found = passes + index, alone, shared, build["disk_bytes"] / 1e9, build["segments"], each["asked"]["all_ms"]
         lines.append((f"{count / 1e6:,g} million × {each['shape'].split('-')[0]}", *(_short(times * x) for x in found)))
     return lines
@@ -325,7 +333,8 @@ def plot(result, figure):
     axes = figure.subplots()
     every = result["measured"]
     for place, each in enumerate(every):
-        left, stages = 0.0, each["build"]["stages"]
+        left = 0.0
+        stages = each["build"]["stages"]
         for name, stage in stages.items():
             minutes = stage["seconds"] / 60
             label = name if place == 0 and minutes > 0.2 else None

@@ -45,7 +45,8 @@ def memory(pid):
 
 def serve(catalog, name, workers, bodies, seconds):
     """Start a server, load it, and return what it took."""
-    threads, started = max(1, cores() // workers), perf_counter()
+    threads = max(1, cores() // workers)
+    started = perf_counter()
     with hubless_service(catalog, name, workers=workers, search_threads=threads) as side:
         found = {"threads": threads, "ready": perf_counter() - started, "runs": {}}
         for count in CONNECTIONS:

@@ -30,7 +30,8 @@ def sqlite_alone(folder, body, seconds):
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("CREATE TABLE writes (body BLOB)")
-    count, started = 0, perf_counter()
+    count = 0
+    started = perf_counter()
     while perf_counter() - started < seconds:
         connection.execute("INSERT INTO writes VALUES (?)", [body])
         count += 1
@@ -74,8 +75,10 @@ def while_merging(folder, queries):
     home = Path(folder) / NAME
     with hubless_service(folder, NAME, merge_at=1000) as side:
         # the first look for what is due comes as the service starts, so this begins with the merge
-        url, version = side.url.removesuffix("/query"), hubless.Catalog(folder).current(NAME)
-        during, started = [], perf_counter()
+        url = side.url.removesuffix("/query")
+        version = hubless.Catalog(folder).current(NAME)
+        during = []
+        started = perf_counter()
         with httpx.Client(timeout=60) as client:
             while is_running(home) or hubless.Catalog(folder).current(NAME) == version:
                 during.append(asked(client, url, queries[len(during) % len(queries)]))

@@ -117,7 +117,8 @@ def thin_command(
     gallery = gallery_of(chosen_collection(catalog, collection))
     given, sample = _read(queries, gallery.collection)
     vectors = in_memory(gallery.queries(given, "queries"))
-    rows, others = np.arange(len(vectors)), np.arange(0)
+    rows = np.arange(len(vectors))
+    others = np.arange(0)
     if fresh is not None:
         rows, others = held_out(len(vectors), seed, sample.clients if sample else None)
     clients = [sample.clients[row] for row in rows.tolist()] if sample else None
@@ -224,7 +225,8 @@ def _save(path: Path, rows: Any) -> None:
 
 
 def _print_review(found: Review) -> None:
-    record, chosen = found.record, found.chosen
+    record = found.record
+    chosen = found.chosen
     rows = {
         "queries": f"{record.queries:,}",
         "coverage": "" if record.coverage is None else f"{100 * record.coverage:.0f} %",

@@ -157,6 +157,7 @@ def inspect_command(
 
 
 def _facts(manifest: hubless.Manifest) -> dict[str, str]:
+    """Return what a version is, by name, as the table of `build` and `inspect` shows it."""
     codes = "" if manifest.index.code_bytes is None else f"of {manifest.index.code_bytes} bytes,"
     segments = f"in {len(manifest.segments)} segments" if len(manifest.segments) > 1 else ""
     return {

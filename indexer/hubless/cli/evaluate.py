@@ -195,7 +195,8 @@ def _of_files(asked: _Asked, set_: list[str]) -> tuple[Comparison, list[str] | N
     if "candidates" in values:
         values["candidates"] = values["candidates"] or None
     sizes = values.pop("bank_size", ())
-    methods, banks = asked.methods(), _named(asked.banks)
+    methods = asked.methods()
+    banks = _named(asked.banks)
     return compare_banks(banks, given, asked.targets, asked.relevant, methods, bank_sizes=sizes, **values), measures
 
 
@@ -336,6 +337,7 @@ def _grids(given: list[str]) -> dict[str, dict[str, Sequence[Any]]]:
 
 
 def _tuned_table(tuned: Tuned) -> Table:
+    """Return the ten best candidates and the raw ranking, and above them what was chosen and why."""
     parameters = " ".join(f"{key}={value}" for key, value in tuned.parameters.items())
     gain = tuned.gain
     best = sorted(tuned.candidates, key=lambda candidate: candidate.below_best)

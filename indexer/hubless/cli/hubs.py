@@ -115,7 +115,8 @@ def scan_command(
     """
     known = parameters_of(scan, skip=(*_OF_GALLERY, "queries"))
     values = read_settings(set_, {**EXAMINED, **known, "admit": Path, "keep": bool})
-    admit, keep = values.pop("admit", None), values.pop("keep", False)
+    admit = values.pop("admit", None)
+    keep = values.pop("keep", False)
     if keep and (collection is None or admit is not None):
         raise typer.BadParameter("keep needs --collection, and no new items to admit", param_hint=SET)
     gallery = examined_from(values, targets, catalog, collection)
@@ -222,6 +223,7 @@ def _corpus_tables(corpus: Corpus) -> list[Table]:
 
 
 def _scan_table(found: Scan) -> Table:
+    """Return the targets that are found too often, the most suspicious first, and why."""
     listed = "New items" if found.admitted is not None else "Targets"
     headings = ["", "id", "score", "N_10", "offset", "why"]  # the rest is in the JSON
     title = f"{listed} that {found.queries:,} queries see too often"

@@ -138,7 +138,9 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
         setting = _SETTING.fullmatch(each)
         if setting is None:
             _refuse(f"expected NAME=VALUE, got {each}")
-        name, key, text = setting["name"].replace("-", "_"), setting["key"], setting["text"]
+        name = setting["name"].replace("-", "_")
+        key = setting["key"]
+        text = setting["text"]
         if name not in known and not (others and key is None):
             _refuse(_unknown(name, known))
         types = _members(known.get(name, Any))

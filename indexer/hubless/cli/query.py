@@ -81,7 +81,8 @@ def query_command(
     if (output := parameters.pop("output", None)) is not None:
         check_place(output)
     least = parameters.pop("min_accuracy", 0.0)
-    skip, explain = parameters.pop("skip", 0), parameters.pop("explain", False)
+    skip = parameters.pop("skip", 0)
+    explain = parameters.pop("explain", False)
     for refused, given in zip(_BESIDE_COMPARE, (least, explain, strength == 0), strict=True):
         refuse(refused, {"compare": compare and given})
     opened = hubless.open(catalog, collection, version=parameters.pop("version", None))
@@ -131,6 +132,7 @@ def _asked(
     images: list[Path] | None,
     ids: list[str] | None,
 ) -> Iterator[dict[str, Any]]:
+    """Yield what is asked, as parameters of `query`: 1,024 vectors at a time, and all else at once."""
     if ids:
         yield {"ids": [opened.parts.ids.parse(each) for each in ids]}
     elif images:
@@ -146,6 +148,7 @@ def _asked(
 
 
 def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[str, Any]]:
+    """Return the hits of each query as they are printed in JSON, with their payload."""
     answers: list[dict[str, Any]] = [
         {
             "hits": [

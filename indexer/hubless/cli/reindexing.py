@@ -118,6 +118,7 @@ def _decisions(plan: Plan) -> dict[str, str]:
 
 
 def _print_outcome(done: Outcome) -> None:
+    """Print what a job has made, why, and what its gates have measured."""
     made = done.manifest
     if done.failed and made is None:
         _print_gates(done.gates)
@@ -127,7 +128,8 @@ def _print_outcome(done: Outcome) -> None:
         for each in done.corrected:
             typer.echo(f"{each.title}: {each.written:,} rows have the offsets now")
         return
-    job, measured = made.job, made.measured
+    job = made.job
+    measured = made.measured
     rows = {
         "collection": made.collection,
         "version": f"{made.version}{'' if done.published else ', not published'}",

@@ -38,6 +38,7 @@ class FittedByGroup(Fitted):
 
     @property
     def details(self) -> Details:
+        """How the fit came about: queries, groups, and the targets whose group has no fit."""
         found: Details = {
             "bank_queries": self.bank.shape[0],
             "groups": len(rows_by_group(self.bank.groups)),
@@ -79,7 +80,8 @@ class FittedByGroup(Fitted):
         described = json.loads(state[_GROUPS].tobytes())
         groups = np.array(described["names"], object)[state[_CODES]]
         bank = GroupedVectors(np.asarray(state[_BANK], np.float32), "query bank", groups)
-        asked, kind = rows_by_group(groups), registered(described["correction"]).fitted
+        asked = rows_by_group(groups)
+        kind = registered(described["correction"]).fitted
         fits = {}
         for number, (name, its_details) in enumerate(described["fits"].items()):
             own = {key.removeprefix(f"{number}."): each for key, each in state.items() if key.startswith(f"{number}.")}

@@ -60,7 +60,8 @@ def entries_by_name(taken: Collection[str]) -> Mapping[str, list[EntryPoint]]:
 @cache
 def load(entries: tuple[EntryPoint, ...]) -> Registered:
     """Load what packages bring under one name. Raises `InputError` naming the package that cannot be used, and why."""
-    name, packages = entries[0].name, [package_of(entry) for entry in entries]
+    name = entries[0].name
+    packages = [package_of(entry) for entry in entries]
     if len(entries) > 1:
         raise InputError("correction", f"one package that brings {name!r}", " and ".join(packages))
     try:

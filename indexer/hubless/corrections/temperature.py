@@ -97,7 +97,8 @@ def temperature_by(entropy: Callable[[float], float], spread: float, count: int,
     low, high = np.log(spread / BRACKET), np.log(spread * BRACKET)
     most = np.log(count)
     lacking = most - np.log(float(wanted))
-    here, slope = float(np.clip(np.log(spread) - np.log(2 * lacking) / 2, low, high)), -2.0
+    here = float(np.clip(np.log(spread) - np.log(2 * lacking) / 2, low, high))
+    slope = -2.0
     last: tuple[float, float] | None = None
     for steps in range(1, MOST_STEPS):
         reached = entropy(float(np.exp(here)))

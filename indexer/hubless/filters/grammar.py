@@ -92,6 +92,10 @@ class _Parser:
         self._conditions = 0
 
     def node(self, document: Any, where: str, depth: int) -> Node:
+        """Read a filter: a condition, or a combination of filters. `where` names it in messages.
+
+        Raises `InputError` for what is no filter, or one that is too deep or has too many conditions.
+        """
         if depth > self._limits.depth:
             raise InputError(self._name, f"filters nested at most {self._limits.depth} deep", "deeper ones")
         members = _object(document, where)

@@ -45,6 +45,7 @@ def _column(rows: list[dict[str, Any]], field: pa.Field) -> pa.Array:
 
 
 def _value(value: Any, stored: pa.DataType, where: str) -> Any:
+    """Return a value of JSON as a column of this type stores it. Raises `InputError` for another kind of value."""
     if value is None:
         return None
     if is_list(stored):

@@ -102,6 +102,7 @@ class Chart:
     def line(
         self, x: ArrayLike, y: ArrayLike, colour: str, name: str = "", *, width: float = 2.4, dash: str = ""
     ) -> None:
+        """Draw a line through points x, y (m,). With a name it stands in the legend."""
         look = {"fill": "none", "stroke": colour, "stroke-width": width, "stroke-linejoin": "round"}
         look |= {"stroke-dasharray": dash} if dash else {}
         _add(self._plot, "path", d=_path(*self._pixels(x, y)), **look)
@@ -112,6 +113,7 @@ class Chart:
     def rule(
         self, colour: str, name: str = "", *, x: float | None = None, y: float | None = None, dash: str = ""
     ) -> None:
+        """Draw a line across the plot, upright at x or level at y."""
         across = [self.x.low, self.x.high] if x is None else [x, x]
         up = [self.y.low, self.y.high] if y is None else [y, y]
         self.line(across, up, colour, name, width=1.5, dash=dash)
@@ -119,6 +121,7 @@ class Chart:
     def point(
         self, x: float, y: float, colour: str, marker: str = "o", *, name: str = "", low: float = 0, high: float = 0
     ) -> None:
+        """Draw a marker at a position, and a bar from `low` to `high` along x."""
         [left, right, across], [up, *_] = self._pixels([low, high, x], [y, y, y])
         if high > low:
             ends = f"M{left:.1f} {up:.1f}H{right:.1f}M{left:.1f} {up - 5:.1f}v10M{right:.1f} {up - 5:.1f}v10"
@@ -129,6 +132,7 @@ class Chart:
             _add(self._sample(name), "path", d=MARKERS[marker], transform="translate(13.0 0.0)", fill=colour)
 
     def scatter(self, x: ArrayLike, y: ArrayLike, colour: str, name: str) -> None:
+        """Draw dots at x, y (m,)."""
         across, up = self._pixels(x, y)
         dots = "".join(f"M{left:.1f} {top:.1f}h0" for left, top in zip(across, up, strict=True))
         look = {"stroke": colour, "stroke-width": 4, "stroke-linecap": "round", "opacity": 0.6}
@@ -143,14 +147,18 @@ class Chart:
         _write(self._plot, words, across, height - up, "middle", fill=colour, **ground)
 
     def svg(self, ground: str = "") -> str:
-        places, across, row = [], self._left, 0
+        """Return the chart as SVG, the legend in rows below; on a ground of a colour, or on none."""
+        places = []
+        across = self._left
+        row = 0
         for name, _ in self._legend:
             wide = 50 + len(name) * FONT * WIDTH_OF_LETTER
             if across > self._left and across + wide > self._size[0]:
                 across, row = self._left, row + 1
             places.append((across, self._size[1] + 4 + row * LINE))
             across += wide
-        width, height = self._size[0], self._size[1] + LINE * (row + 1 if places else 0)
+        width = self._size[0]
+        height = self._size[1] + LINE * (row + 1 if places else 0)
         root = Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {width} {height:g}", fill=INK)
         root.attrib |= {"width": str(width), "height": f"{height:g}"}
         root.attrib |= {"font-family": "system-ui,sans-serif", "font-size": str(FONT)}

@@ -100,7 +100,8 @@ class Corpus:
 def examine_corpus(gallery: Gallery, top: int, seed: int = 0, progress: Progressing = None) -> Corpus:
     """Measure how targets find each other. Raises `InputError` for fewer than 3 targets."""
     targets = gallery.targets
-    count, dim = targets.shape[0], gallery.dim
+    count = targets.shape[0]
+    dim = gallery.dim
     if count < _FEWEST:
         raise InputError("targets", f"at least {_FEWEST}, to find each other", count)
     asking = np.sort(np.random.default_rng(seed).permutation(count)[:MOST_ASKED])
@@ -157,7 +158,8 @@ def _near_duplicates(asking: I64, nearest: I64, targets: VectorSource, metric: s
     from scipy.sparse import coo_array  # here, as it takes long to import
     from scipy.sparse.csgraph import connected_components
 
-    alike, likeness = np.zeros(len(asking), bool), Likeness.among(targets, metric)
+    alike = np.zeros(len(asking), bool)
+    likeness = Likeness.among(targets, metric)
     for start in range(0, len(asking), ASKED_AT_ONCE):
         here = slice(start, start + ASKED_AT_ONCE)
         pair = likeness.asking(targets.take(asking[here])), likeness.asked(targets.take(nearest[here]))

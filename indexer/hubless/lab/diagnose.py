@@ -131,7 +131,9 @@ def _examined(
     seed: int,
 ) -> Diagnosis:
     """Return the measures of held-out rankings of the targets, and of the bank; without a verdict."""
-    count, both, record = gallery.targets.shape[0], (held.raw, held.corrected), checked.record
+    count = gallery.targets.shape[0]
+    both = (held.raw, held.corrected)
+    record = checked.record
     counts = {k: [measures.k_occurrence(rows[:, :k], count) for rows in both] for k in DEPTHS if k <= count}
     depths = [
         Depth(k, Shape.of(one), Shape.of(other), Chance.of(len(held.raw), count, k))
@@ -254,6 +256,7 @@ def _gain(found: Comparison) -> dict[str, Any] | None:
     if "none" not in rows or "auto" not in rows or rows["auto"].change is None:
         return None
     before, after = (100 * rows[label].quality["recall_at_1"] for label in ("none", "auto"))
-    interval, splits = rows["auto"].change.interval, len(found.seeds)
+    interval = rows["auto"].change.interval
+    splits = len(found.seeds)
     how = f"on {splits} strict split{'s'[: splits > 1]}" if splits else "with this query bank"
     return {"how": how, "before": before, "after": after, "low": 100 * interval.low, "high": 100 * interval.high}

@@ -36,6 +36,7 @@ class Shape:
 
     @classmethod
     def of(cls, occurrence: I64) -> "Shape":
+        """Measure N_k (n,)."""
         return cls(
             measures.skewness(occurrence),
             int(occurrence.max()),

@@ -111,7 +111,9 @@ def open_gallery(
 ) -> Gallery:
     """Return targets of a file, an array or a source; ids and payload are by default those in the file."""
     items = open_targets(targets, ids, payload, parameter=parameter)
-    names, rows, columns = items.ids, items.payload, list(items.payload_columns)
+    names = items.ids
+    rows = items.payload
+    columns = list(items.payload_columns)
 
     def describe(wanted: Sequence[int]) -> list[NamedTarget]:
         at = to_arrow(np.array(wanted, np.int64))
@@ -119,7 +121,8 @@ def open_gallery(
         fields = [None] * len(wanted) if rows is None else rows.take(at, columns=columns).to_pylist()
         return [NamedTarget(*one) for one in zip(wanted, called, fields, strict=True)]
 
-    targets, known = under_metric(items.vectors, metric, OF_TARGETS), KnownItems(items.vectors.shape[0], names)
+    targets = under_metric(items.vectors, metric, OF_TARGETS)
+    known = KnownItems(items.vectors.shape[0], names)
     return Gallery(items.vectors.name, targets, metric, describe, known)
 
 
@@ -130,7 +133,9 @@ def gallery_of(collection: Collection) -> Gallery:
         called = collection.ids(np.asarray(wanted, np.int64))
         return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
-    targets, known, metric = collection.parts.source, known_targets(collection), collection.manifest.metric
+    targets = collection.parts.source
+    known = known_targets(collection)
+    metric = collection.manifest.metric
     return Gallery(f"collection {collection.name}", targets, metric, describe, known, collection)
 
 

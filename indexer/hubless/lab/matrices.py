@@ -58,7 +58,8 @@ class OpenMatrices:
 
     def vectors(self) -> tuple[F32, F32 | None, F32 | None]:
         """Return targets and target bank as unit vectors, and the bank queries as rows of similarities, (·, n + g)."""
-        count, bank = self.queries.shape[1], self.bank
+        count = self.queries.shape[1]
+        bank = self.bank
         if bank is None or self.target_bank is None:
             return unit_basis(count), bank, None
         basis = unit_basis(count + self.target_bank.shape[1])

@@ -126,7 +126,8 @@ def make_report(
         raise InputError("projection", "none without a query bank, which is drawn, too", projection)
     if corrections and relevant is None:
         raise InputError("corrections", "none without labels to compare them by", "some")
-    comparison, abstention = None, None
+    comparison = None
+    abstention = None
     if queries is not None:
         banks: dict[str, Any] = {}
         if query_bank is not None:

@@ -31,6 +31,7 @@ class TextTable:
     """Headings that stand first on a terminal, which may be too narrow for the others."""
 
     def rich(self) -> Table:
+        """Return the table for a terminal, with the columns of `first` first and the best cells bold."""
         order = [self.headings.index(heading) for heading in self.first if heading in self.headings]
         order += [number for number in range(len(self.headings)) if number not in order]
         table = Table(caption=self.caption)
@@ -43,6 +44,7 @@ class TextTable:
         return table
 
     def markdown(self) -> str:
+        """Return the table in Markdown, with the best cells bold and the caption below."""
         rule = ["---", *(["---:"] * (len(self.headings) - 1))]
         rows = [self.headings, rule, *self._marked("**{}**".format, str)]
         return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", self.caption, ""])

@@ -26,7 +26,8 @@ def coverage(bank: F32, targets: F32, seed: int = 0, metric: str = COSINE) -> fl
     own = comparison(metric).turned(targets[stand_in]) @ targets.T
     own[np.arange(len(stand_in)), stand_in] = -np.inf
     finds = [_finds(similarities) for similarities in (bank @ targets.T, own)]
-    shares, plain = [], comparison(metric).plain(targets)
+    shares = []
+    plain = comparison(metric).plain(targets)
     for _ in range(_DRAWS):
         cluster = _clusters(plain, rng)
         found, right = (_overlap(cluster, rows) for rows in finds)

@@ -61,6 +61,7 @@ class KnownItems:
 
     @property
     def expected(self) -> str:
+        """Words for a label that names one of these."""
         if self.ids is None:
             return f"the row number of a {self.noun}, 0 to {self.count - 1}, as none has an id"
         example = f" such as {self.ids.ids(np.zeros(1, np.int64))[0]!r}" if self.count else ""
@@ -194,7 +195,8 @@ def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) ->
     rows = []
     values = label
     if isinstance(label, Mapping):
-        values, as_text = [name for name, grade in label.items() if _is_right(grade)], True
+        values = [name for name, grade in label.items() if _is_right(grade)]
+        as_text = True
     elif hasattr(label, "tolist") and not isinstance(label, np.generic):  # an array, or a column within a column
         values = label.tolist()
     values = values if isinstance(values, list | tuple | set | frozenset) else [values]

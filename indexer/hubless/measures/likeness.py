@@ -50,7 +50,8 @@ def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
     """
     rng = np.random.default_rng(seed)
     dim = queries.shape[1]
-    centred, others = _directions(queries), _directions(targets)
+    centred = _directions(queries)
+    others = _directions(targets)
     strangers = (centred * rng.choice(np.array([-1, 1], np.float32), dim))[:, rng.permutation(dim)]
     real, chance = ((each @ others.T).max(axis=1) for each in (centred, strangers))
     return None if float(np.median(chance)) > CROWDED else _auc(real, chance)

@@ -68,7 +68,8 @@ def bootstrap_interval(
     """Return the 95 % interval of a statistic (r, m) → (r,) of values (m,), by resampling; None is the mean."""
     if statistic is None:
         return bootstrap_means(values[:, np.newaxis].astype(np.float64), seed, resamples)[0]
-    rng, count = np.random.default_rng(seed), len(values)
+    rng = np.random.default_rng(seed)
+    count = len(values)
     found = [statistic(values[rng.integers(count, size=(size, count))]) for size in _blocks(count, resamples)]
     return _percentiles(np.concatenate(found)[:, np.newaxis])[0]
 
@@ -112,7 +113,8 @@ def sign_flip_test(first: F64, second: F64) -> float:
     _check_paired(first, second)
     differences = np.asarray(second, np.float64) - np.asarray(first, np.float64)
     differences = differences[differences != 0]
-    rng, reached = np.random.default_rng(0), 1
+    rng = np.random.default_rng(0)
+    reached = 1
     for size in _blocks(len(differences), FLIPS) if len(differences) else ():
         flipped = (2.0 * rng.integers(2, size=(size, len(differences))) - 1) @ differences
         reached += int(np.count_nonzero(np.abs(flipped) >= abs(differences.sum()) - 1e-9))
@@ -131,7 +133,8 @@ def kolmogorov_smirnov(first: NDArray[np.generic], second: NDArray[np.generic]) 
 
 def _resampled_means(values: F64, seed: int, resamples: int, weights: F64 | None) -> F64:
     count = len(values)
-    rng, given = np.random.default_rng(seed), 1.0 if weights is None else weights
+    rng = np.random.default_rng(seed)
+    given = 1.0 if weights is None else weights
     found = []
     for size in _blocks(count, resamples):
         times = np.stack([np.bincount(rng.integers(count, size=count), minlength=count) for _ in range(size)]) * given

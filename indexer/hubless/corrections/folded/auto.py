@@ -67,16 +67,25 @@ class Auto(SeesVectors):
     def fitting(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
     ) -> Fitting[FittedSoftmax]:
+        """Fit Sinkhorn, then shrink its offsets to what the bank can tell. Parameters are those of `fit`.
+
+        The offsets lose the topic of the bank, and keep what the heads of a log rightly find. They shrink by
+        b/(b + 100), b being the bank queries that count, and by the part of the raw hubness that chance explains.
+        """
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         bank, source, columns = method.sides(query_bank, targets, target_bank)
         fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior)
-        few, some, seen = sample(bank, COMPARED), sample(columns, _SAMPLE), sample(source, _SAMPLE)
+        few = sample(bank, COMPARED)
+        some = sample(columns, _SAMPLE)
+        seen = sample(source, _SAMPLE)
         prior = None
         if target_prior is not None:
             prior = target_prior.taken(sampled_rows(source.shape[0], _SAMPLE)).values
         topic = find_topic(bank, seen, _offsets(fitted, seen, prior)) if self.sees_vectors else NO_TOPIC
         queries = distinct = float(bank.shape[0])
-        crowded, uneven, alike = 0.0, 1.0, np.ones(bank.shape[0])
+        crowded = 0.0
+        uneven = 1.0
+        alike = np.ones(bank.shape[0])
         if self.sees_vectors and queries >= _FEWEST:
             answered = _offsets(fitted, some).astype(np.float32)
             crowded = crowding(few, some, answered, self.metric)

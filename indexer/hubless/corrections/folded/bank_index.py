@@ -97,7 +97,8 @@ class BankIndex:
         """Return the k largest similarities that are found for each target (n, d): (n, k), best first."""
         import faiss
 
-        found, index = np.empty((len(targets), k), np.float32), self._index
+        found = np.empty((len(targets), k), np.float32)
+        index = self._index
 
         def search(rows: slice) -> None:
             faiss.omp_set_num_threads(1)

@@ -40,19 +40,23 @@ def query_weights(
     targets, or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each query is
     compared with a sample; `sampled` gives the weights of this sample only.
     """
-    count, columns = bank.shape[0], in_memory(targets).T
+    count = bank.shape[0]
+    columns = in_memory(targets).T
     if len(offsets) < 2 or not np.isfinite(offsets).all():
         return np.ones(count)
     few = sample(bank, COMPARED)
-    compared, queries = sampled_rows(count, COMPARED), in_memory(few)
+    compared = sampled_rows(count, COMPARED)
+    queries = in_memory(few)
     scores = queries @ columns - offsets
     spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
     plain = comparison(metric).plain
-    mean, known = plain(queries).mean(axis=0), _roots(scores, sharp)
+    mean = plain(queries).mean(axis=0)
+    known = _roots(scores, sharp)
     others = turned(plain(queries), mean)
     weighed = few if sampled else bank
-    alike, done = np.empty(weighed.shape[0]), 0
+    alike = np.empty(weighed.shape[0])
+    done = 0
     for block in weighed.blocks(BLOCK):
         here = slice(done, done + len(block))
         roots = known[here] if len(known) == len(alike) else _roots(block @ columns - offsets, sharp)

@@ -36,7 +36,8 @@ class FittedLocalCentres(BankKept):
 def _nearness(bank: F32, k: int, metric: str, targets: VectorSource, advance: Advance = no_progress) -> F32:
     """Return ½|t|² − ½|t − c|² of each target (n,): the distance from its centre, less what s does not have of it."""
     found = np.empty(targets.shape[0], np.float32)
-    done, made = 0, comparison(metric)
+    done = 0
+    made = comparison(metric)
     for block in targets.blocks(block_rows(targets.shape[1])):
         _, rows = top_k(block, ArrayVectors(bank, "query bank"), k)
         for part in slices(len(block), CENTRES_HELD):

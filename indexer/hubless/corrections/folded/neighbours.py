@@ -69,7 +69,8 @@ class FittedNeighbours(BankKept):
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        bank, index = held(state["bank"], "query bank"), None
+        bank = held(state["bank"], "query bank")
+        index = None
         if _INDEX in state:
             kind = details["bank_index"]
             index = BankIndex(kind, details[BANK_INDEXES[kind].parameter], details["bank_recall"], state[_INDEX])
@@ -102,6 +103,7 @@ class Nnn(SeesVectors):
             raise InputError("bank_index", f"one of {', '.join((FLAT, *BANK_INDEXES))}", self.bank_index)
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNeighbours:
+        """Take the bank, with an index of it where that is wanted. Raises `InputError` for fewer queries than k."""
         bank, source, _ = check_banks(query_bank, targets, target_bank, self.k or 1, f"as k is {self.k}")
         queries = bank.shape[0]
         k = int(self.k or min(PUBLISHED_K, queries))

@@ -139,8 +139,13 @@ class SinkhornNormalisation:
         weights: F64 | None,
         query_weights: F64 | None,
     ) -> Fitting[tuple[F64, Details]]:
+        """Return the log-potentials a (b,) of the bank, and how they came about.
+
+        With a `fit_sample` half of the iterations are over a sample of the targets, and the rest over all of them.
+        """
         count = columns.shape[0]
-        bank_sample, rows = bank, np.arange(count)
+        bank_sample = bank
+        rows = np.arange(count)
         if not isinstance(self.fit_sample, str) and self.iterations > 1:
             rows = sampled_rows(count, self._size(bank.shape[0], count, self.fit_sample))
             bank_sample = sample(bank, rows_kept(len(rows)))

@@ -75,7 +75,8 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     mean, covariance = moments(targets)
     with one_blas_thread:  # several would wait for each other: of 768 dimensions that took eight times as long
         first = np.linalg.eigh(covariance)[1][:, ::-1][:, :COMPONENTS]
-    products, centred = (rows - mean) @ first, offsets - offsets.mean()
+    products = (rows - mean) @ first
+    centred = offsets - offsets.mean()
     slopes, *_ = np.linalg.lstsq(products, centred, rcond=None)
     linearity = _adjusted(centred, centred - products @ slopes, first.shape[1])
     clumping = _clumping(rows - mean, first @ slopes, offsets)
@@ -87,7 +88,8 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
 
 def _clumping(centred: F64, direction: F64, offsets: F64) -> float:
     """Return the mean cosine between the targets with the largest offsets, without their part along a direction."""
-    count, length = round(PUSHED * len(offsets)), np.linalg.norm(direction)
+    count = round(PUSHED * len(offsets))
+    length = np.linalg.norm(direction)
     if len(offsets) < FEWEST_TARGETS or length == 0:
         return 0.0
     pushed = centred[np.argsort(-offsets, kind="stable")[:count]]
@@ -98,7 +100,8 @@ def _clumping(centred: F64, direction: F64, offsets: F64) -> float:
 
 def _adjusted(values: F64, left: F64, components: int) -> float:
     """Return the adjusted R² of a regression, from centred values (n,) and what it leaves of them."""
-    freedom, variance = len(values) - components - 1, float(values.var())
+    freedom = len(values) - components - 1
+    variance = float(values.var())
     if freedom < 1 or variance == 0:
         return 0.0
     return 1 - float(left.var()) / variance * (len(values) - 1) / freedom

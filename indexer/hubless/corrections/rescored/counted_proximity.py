@@ -55,8 +55,10 @@ class CountedProximity(SeesVectors):
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCountedProximity:
         """Raise `InputError` if rows of the bank are nearer to each other than any is to its target."""
         bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to count among")
-        source, rows = targets_beside(bank, targets), in_memory(bank)
-        some, items = in_memory(sample(bank, ASKED)), in_memory(sample(source, ASKED))
+        source = targets_beside(bank, targets)
+        rows = in_memory(bank)
+        some = in_memory(sample(bank, ASKED))
+        items = in_memory(sample(source, ASKED))
         usual = np.median(some @ comparison(self.metric).turned(rows, OF_TARGETS).T, axis=1)
         if len(some) > 1 and (usual > (some @ items.T).max(axis=1)).mean() > 1 / 2:
             expected = "items like the targets, as mp_empiric compares both with each row of the bank (mp does without)"

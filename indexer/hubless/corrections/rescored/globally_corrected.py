@@ -83,7 +83,8 @@ class FittedBank(BankKept):
     """The query bank itself."""
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> RankAmongBank:
-        bank, source = in_memory(self.bank), targets_beside(self.bank, targets)
+        bank = in_memory(self.bank)
+        source = targets_beside(self.bank, targets)
         if source.shape[0] * len(bank) > MOST_SORTED:
             return RankAmongBank(bank)
         return RankAmongBank(bank, _sorted_similarities(bank, source, advance))

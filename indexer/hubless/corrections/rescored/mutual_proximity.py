@@ -45,7 +45,8 @@ class MutualProximities(StoredFields):
         # 1 − p is what is precise near 1, p what is precise near 0
         above = [ndtr(-z) for z in near]
         below = [ndtr(z) for z in near]
-        other, p = above[0] + above[1] - above[0] * above[1], below[0] * below[1]
+        other = above[0] + above[1] - above[0] * above[1]
+        p = below[0] * below[1]
         smaller = np.clip(np.minimum(p, other), SMALLEST_PROBABILITY, 0.5)
         quantile = np.where(p < other, 1, -1) * ndtri(smaller)
         scores: F64 = mean + spread * quantile
@@ -62,7 +63,8 @@ class MutualProximities(StoredFields):
 
 def _nearness(metric: str, similarities: F32) -> F64:
     """Return similarities, or under metric euclidean negative distances."""
-    exact, made = similarities.astype(np.float64), comparison(metric)
+    exact = similarities.astype(np.float64)
+    made = comparison(metric)
     return -made.distances(exact) if made.squared else exact
 
 
@@ -74,16 +76,20 @@ class FittedMutualProximity(BankKept):
     metric: str = COSINE
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> MutualProximities:
-        source, squared = targets_beside(self.bank, targets), comparison(self.metric).squared
+        """Return mean and spread (n,) of how near each target is to the bank, and what tells those of live queries."""
+        source = targets_beside(self.bank, targets)
+        squared = comparison(self.metric).squared
         if self.k is not None:
             nearest = _nearness(self.metric, top_k_similarities(self.bank, source, self.k))
-            mean, spread = nearest.mean(axis=1), nearest.std(axis=1)
+            mean = nearest.mean(axis=1)
+            spread = nearest.std(axis=1)
         elif squared:
             mean, spread = self._over_bank(source)
         else:
             mean, spread = _projections(source, *moments(self.bank))
         of_targets = mean.astype(np.float32), np.maximum(spread, SMALLEST_SPREAD).astype(np.float32)
-        seen, of_all = np.empty((0, source.shape[1]), np.float32), (np.empty(0), np.empty((0, 0)))
+        seen = np.empty((0, source.shape[1]), np.float32)
+        of_all = (np.empty(0), np.empty((0, 0)))
         if squared:
             seen = in_memory(sample(source, SAMPLED))
             advance(source.shape[0])
@@ -94,7 +100,8 @@ class FittedMutualProximity(BankKept):
 
     def _over_bank(self, targets: VectorSource) -> tuple[F64, F64]:
         """Mean and spread (n,) of how near each target is to the queries of the bank."""
-        bank, found = in_memory(self.bank), []
+        bank = in_memory(self.bank)
+        found = []
         for block in targets.blocks(block_rows(len(bank))):
             near = _nearness(self.metric, block @ bank.T)
             found.append((near.mean(axis=1), near.std(axis=1)))

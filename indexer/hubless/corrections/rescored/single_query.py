@@ -116,7 +116,8 @@ class FittedSingleQuery(FittedSoftmax):
     steps: F64 = field(default_factory=lambda: np.empty((0, 0)))
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> JoinedSinkhorn:
-        bank, temperature = self.bank, self.temperature
+        bank = self.bank
+        temperature = self.temperature
         source = targets_beside(bank, targets)
         over_bank = [Softmax(bank, temperature, potentials) for potentials in (None, *self.steps)]
         columns = -np.stack(log_sum_exp_each(over_bank, source, advance))

@@ -146,8 +146,10 @@ class Abstention:
     def of(
         cls, label: str, accuracy: float, sure: float, outcomes: Sequence[Outcomes], notes: Sequence[str] = ()
     ) -> "Abstention":
+        """Measure answers to queries of all folds. Those of one query in several folds make one promise only."""
         whole = Outcomes(*map(np.concatenate, zip(*outcomes, strict=True)))
-        calibrated, once = bool(whole.pairs.all()), np.unique(whole.asked, return_index=True)[1]
+        calibrated = bool(whole.pairs.all())
+        once = np.unique(whole.asked, return_index=True)[1]
         return cls(
             correction=label,
             accuracy=accuracy,
@@ -165,6 +167,7 @@ class Abstention:
         )
 
     def table(self) -> TextTable:
+        """Return a line for the cut at the best cosine, and one for confidence."""
         headings = [
             "cut at",
             "AUROC",
@@ -207,6 +210,7 @@ class Abstention:
         )
 
     def plot(self, measure: str = "") -> Chart:
+        """Draw the share of right answers over the share of queries that are answered."""
         tenths = {tenth / 10: f"{10 * tenth}" for tenth in range(0, 11, 2)}
         least = min([*self.cosine.accuracies, *self.confidence.accuracies, self.accuracy - 0.1])
         x = Axis("queries answered, in %", 0, 1.02, tenths, grid=True)
@@ -220,6 +224,7 @@ class Abstention:
         return asdict(self)
 
     def records(self) -> list[dict[str, Any]]:
+        """Return the points of both curves: cut, share answered, share of these right."""
         cuts = {"best cosine": self.cosine, "confidence": self.confidence}
         return [
             {"cut": name, "answered": share, "right": right}
@@ -280,7 +285,8 @@ def abstain_collection(
     """
     check_chance("accuracy", accuracy)
     check_chance("sure", sure)
-    model, strength = collection.parts.confidence, collection.strength
+    model = collection.parts.confidence
+    strength = collection.strength
     if model is None:
         raise InputError("collection", "one with a model of confidence; build it with a query bank", "one without")
     items = as_items(queries, "queries")
@@ -299,7 +305,8 @@ def abstain_collection(
 
 def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialAnswers:
     """Return the answers to the test queries of a trial, and the model of confidence that its bank gives."""
-    scorer, bank = method.fit(trial), trial.query_bank[:_FITTED]
+    scorer = method.fit(trial)
+    bank = trial.query_bank[:_FITTED]
     best = partial(_best, trial, scorer)
     model = fit_confidence(bank, best(bank, DEPTH, 0.0)[0], best(bank, DEPTH, 1.0)[0])
     depth = DEPTH + min(_MOST_RELEVANT, max(map(len, trial.relevant)))

@@ -150,7 +150,8 @@ def compare(
 
 def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels, **options: Any) -> Comparison:
     """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`."""
-    record, prior = collection.manifest.correction, _stored_prior(collection)
+    record = collection.manifest.correction
+    prior = _stored_prior(collection)
     if is_given(record.name):
         expected = "one that is fitted on queries; --correction offsets:FILE compares offsets that are given"
         raise InputError("correction", expected, record.name)
@@ -247,7 +248,8 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 
 def _stored_prior(collection: Collection) -> F64 | None:
-    record, table = collection.manifest.target_prior, collection.parts.payload_table
+    record = collection.manifest.target_prior
+    table = collection.parts.payload_table
     if record is None or record.column is None or table is None:
         return None
     values = prior_of(table, record.column)

@@ -129,7 +129,8 @@ class Comparison:
             raise InputError("measure", f"a single one, such as {', '.join(shown)}", measure)
         if measure == "bias":
             return self._bias()
-        column, rows = shown[measure], self.rows[::-1]
+        column = shown[measure]
+        rows = self.rows[::-1]
         points = np.array([[value_of(row, measure)] * 3 for row in rows]) * column.scale
         for point, row in zip(points, rows, strict=True):
             if measure in row.intervals:
@@ -187,7 +188,8 @@ def _measured(comparison: Comparison) -> dict[str, MeasureColumn]:
 
 def comparison_table(comparison: Comparison, measures: Measures = None) -> TextTable:
     """Return the table that all formats show. The change of R@1 stands beside R@1 only."""
-    shown, rows = columns(comparison, measures), comparison.rows
+    shown = columns(comparison, measures)
+    rows = comparison.rows
     found = {column.heading: _cells(rows, name, column, measures) for name, column in shown.items()}
     best = {
         (row, place)
@@ -248,7 +250,8 @@ def _best_rows(rows: Sequence[Row], name: str, column: MeasureColumn) -> list[in
 
 def _with_spread(row: Row, name: str, column: MeasureColumn, halves: bool = False) -> str:
     """Return a measure ± its spread over splits or draws, or half its 95 % interval over the queries."""
-    text, spread = column.written(value_of(row, name)), (row.spread or {}).get(name)
+    text = column.written(value_of(row, name))
+    spread = (row.spread or {}).get(name)
     if halves and name in row.intervals:
         spread = (row.intervals[name].high - row.intervals[name].low) / 2
     return text if spread is None else f"{text} ± {column.written(spread)}"

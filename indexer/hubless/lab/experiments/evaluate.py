@@ -103,7 +103,8 @@ def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I
     if bank is None:
         return []
     chosen = np.random.default_rng(0).permutation(np.unique(np.concatenate(right)))[:LOOKED_UP]
-    held, metric = ArrayVectors(bank, "query bank"), collection.manifest.metric
+    held = ArrayVectors(bank, "query bank")
+    metric = collection.manifest.metric
     found = {
         "test queries": share_among(in_memory(sample(queries, LOOKED_UP)), held, metric),
         "right targets": share_among(collection.parts.targets.vectors(np.sort(chosen)), held, metric),

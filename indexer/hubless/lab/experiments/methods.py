@@ -46,6 +46,7 @@ class Method:
         return make_correction(self.name, self.parameters)
 
     def check(self) -> None:
+        """Raise `InputError` for an unknown name or parameter."""
         if is_given(self.name) and ":" in self.name:
             return
         if self.name not in known_names():
@@ -56,6 +57,7 @@ class Method:
             self._function()
 
     def fit(self, trial: Trial) -> Scorer:
+        """Fit the method to the banks of a trial. Raises `InputError` if these are not what it needs."""
         if is_given(self.name):
             return trial.with_offsets(self.name.removeprefix(f"{GIVEN}:"))
         if self.name in PLAN_NAMES:

@@ -98,6 +98,7 @@ class Tally:
         """Number of queries that show 0, 1, … targets of each group among their first, (g, top + 1)."""
 
     def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
+        """Add scores (m, n) of queries, and the rows of the right targets of each."""
         self._relevant += measures.relevant_ranks(scores, relevant)
         self._zeros += int(np.count_nonzero(scores == 0))
         self._scores += scores.size
@@ -119,7 +120,9 @@ class Tally:
         return next(iter(self._occurrences.values()))
 
     def per_query(self) -> dict[str, F64]:
-        ranks, found = self.ranks, self._relevant
+        """Return the measures that each query has, (m,) by name."""
+        ranks = self.ranks
+        found = self._relevant
         return {
             **{f"recall_at_{k}": (ranks <= k).astype(np.float64) for k in self._recalls},
             "mean_rank": ranks,
@@ -130,6 +133,7 @@ class Tally:
         }
 
     def quality(self, per_query: dict[str, F64]) -> Quality:
+        """Return the measures of all queries, those of `per_query` as their means."""
         quality = {name: float(values.mean()) for name, values in per_query.items()}
         quality["median_rank"] = measures.median_rank(self.ranks)
         quality["sparsity"] = self._zeros / self._scores
@@ -142,6 +146,7 @@ class Tally:
         return quality
 
     def group_shares(self) -> dict[str, float]:
+        """Return the share of each group among the first targets; nothing without an attribute."""
         if self._attribute is None:
             return {}
         top = self.histogram.shape[1] - 1
@@ -172,6 +177,7 @@ class Result:
     def add(
         self, rows: I64, tally: Tally, details: Details, seconds: float = 0.0, of_bank: Quality | None = None
     ) -> None:
+        """Add a trial: its test queries `rows`, their tally, how the method was fitted, and in how many seconds."""
         self._seconds.append(seconds)
         self._occurrences.append(tally.occurrence)
         self._details = self._details or details
@@ -186,6 +192,10 @@ class Result:
             np.add.at(self._sums.setdefault(name, np.zeros(len(self._tested))), rows, values)
 
     def row(self, baseline: "Result") -> Row:
+        """Return the means over the trials, with intervals over the queries, and tests against the baseline.
+
+        Of one trial the test is McNemar's; of several, which share queries, sign flips of the means of each query.
+        """
         several = len(self._qualities) > 1
         columns, weights = self._per_query(*self._sums)
         intervals = dict(zip(self._sums, measures.bootstrap_means(columns, weights=weights), strict=True))
@@ -197,7 +207,9 @@ class Result:
         if not several:
             median: Callable[[F64], F64] = lambda drawn: np.median(drawn, axis=1)  # noqa: E731
             intervals["median_rank"] = measures.bootstrap_interval(self._ranks, median)
-        change, test, p_value = None, None, None
+        change = None
+        test = None
+        p_value = None
         quality = _over(self._qualities, np.mean)
         found = [np.concatenate(result._occurrences) for result in (baseline, self)]
         quality["ks"], quality["ks_p"] = measures.kolmogorov_smirnov(found[0], found[1])

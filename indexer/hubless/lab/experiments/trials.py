@@ -123,7 +123,9 @@ class Labelled:
 
     def notes(self) -> list[str]:
         """Return what there is to know of pairs and banks: what is left out, repeats, or tells too much."""
-        pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
+        pairs = self.pairs
+        bank = self.query_bank
+        extra = self.target_bank
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
             bank, extra = pairs.matrices.bank, None
@@ -193,6 +195,7 @@ class Trial:
         return places
 
     def fit(self, correction: Correction) -> Scorer:
+        """Fit a correction on the query bank, and on the target bank if there is one, and return the offsets (n,)."""
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         known = under(correction, self.pairs.metric)
@@ -211,6 +214,7 @@ class Trial:
         return Scorer((given - given.mean()).astype(np.float32), None, {})
 
     def similarities(self, block: slice) -> F32:
+        """Return the similarities (m, n) of a block of the test queries to the searched targets."""
         if self.pairs.matrices is None:
             return self.queries[block] @ self.targets.T
         return np.ascontiguousarray(self.queries[block][:, self.target_rows])
@@ -246,7 +250,8 @@ def open_pairs(
     queries: Vectors, targets: Vectors, relevant: Labels | None, metric: Metric = "cosine", ids: Ids | None = None
 ) -> Pairs:
     """Read labelled queries (m, d) and targets (n, d)."""
-    asked, found = as_items(queries, "queries"), open_targets(targets, ids, None)
+    asked = as_items(queries, "queries")
+    found = open_targets(targets, ids, None)
     sides = (asked, OF_QUERIES), (found, OF_TARGETS)
     vectors, of_targets = (in_memory(under_metric(each.vectors, metric, side)) for each, side in sides)
     check_dim(vectors.shape[1], of_targets.shape[1], "queries", "targets")
@@ -271,7 +276,8 @@ def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids:
 
 def without_self(pairs: Pairs) -> Pairs:
     """Return pairs in which query i is target i, and no answer to itself."""
-    m, n = len(pairs.queries), len(pairs.targets)
+    m = len(pairs.queries)
+    n = len(pairs.targets)
     if m != n:
         raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
     others = [rows[rows != query] for query, rows in enumerate(pairs.relevant)]
@@ -372,11 +378,13 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     """Split the targets at random: one half is searched, the other is the target bank, its queries the query bank."""
     count = len(pairs.targets)
     order = np.random.default_rng(seed).permutation(count)
-    gallery, other = np.sort(order[: count // 2]), np.sort(order[count // 2 :])
+    gallery = np.sort(order[: count // 2])
+    other = np.sort(order[count // 2 :])
     searched = np.zeros(count, bool)
     searched[gallery] = True
     tested = np.array([searched[rows].any() for rows in pairs.relevant])
-    tests, bank = np.flatnonzero(tested), np.setdiff1d(pairs.answerable, np.flatnonzero(tested))
+    tests = np.flatnonzero(tested)
+    bank = np.setdiff1d(pairs.answerable, np.flatnonzero(tested))
     if pairs.same_items:
         bank = bank[~searched[bank]]
     if not len(tests) or not len(bank):

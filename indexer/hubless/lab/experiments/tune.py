@@ -134,7 +134,8 @@ def tune(
             hits[:, trial.rows] += _hits(trial, methods)
             advance(len(methods))
     tested = np.flatnonzero(times)
-    means, weights = hits[:, tested] / times[tested], times[tested]
+    means = hits[:, tested] / times[tested]
+    weights = times[tested]
     chosen, gain, why = _choose(means, weights, fold_of[tested], folds)
     numbers = np.stack(_below_best(means, weights), axis=1).tolist()
     candidates = [Candidate(method.label, *row) for method, row in zip(methods, numbers, strict=True)]

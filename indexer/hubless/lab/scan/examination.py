@@ -42,7 +42,8 @@ class Examination:
 
     def suspects(self, budget: int) -> tuple[list[Suspect], F64]:
         """Return the first places of the list, taken from three lists in turn, and the scores of all targets (n,)."""
-        found, centrality = self._measured, self._centrality.of_targets
+        found = self._measured
+        centrality = self._centrality.of_targets
         central = np.where(centrality >= CENTRAL, centrality, 0.0)
         places = np.min([_dense_places(values) for values in (found.overall, found.topical, central)], axis=0)
         order = np.lexsort((np.arange(self._count), -found.score, places))[:budget]
@@ -92,6 +93,7 @@ class Examination:
         columns: dict[str, NDArray[np.floating]],
         copies: list[list[int]],
     ) -> list[Suspect]:
+        """Return the suspects in an order of rows, each with its evidence, and why it is one."""
         listed = []
         for place, (row, name, alike_rows) in enumerate(zip(order.tolist(), names, copies, strict=True), start=1):
             more = {column: float(values[row]) for column, values in columns.items()}
@@ -111,7 +113,8 @@ class Examination:
 
     def _correct(self) -> tuple[str, CentredCorrection, F32]:
         """Return the collection's correction, or else one that is fitted on the queries; its name, and the offsets."""
-        targets, collection = self._gallery.targets, self._gallery.collection
+        targets = self._gallery.targets
+        collection = self._gallery.collection
         if collection is not None:
             name = f"{collection.manifest.correction.name}, of the collection"
             return name, collection.correction(), collection.offsets

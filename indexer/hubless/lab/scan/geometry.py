@@ -33,6 +33,7 @@ class Likeness:
 
     @classmethod
     def among(cls, targets: VectorSource, metric: str) -> "Likeness":
+        """Return the likeness of targets (n, d) as they are compared. By distance a sample tells their spread."""
         made = comparison(metric)
         if not made.lifted:
             return cls(metric, targets.name, NEAR_DUPLICATE)
@@ -62,7 +63,8 @@ def near_duplicates(targets: VectorSource, leaders: list[int]) -> I64:
         start += len(block)
     pairs = np.concatenate(near)
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    group, taken = np.arange(count), np.zeros(count, bool)
+    group = np.arange(count)
+    taken = np.zeros(count, bool)
     around = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(leaders))))
     for leader, members in zip(leaders, around, strict=True):
         if not taken[leader]:

@@ -66,7 +66,8 @@ def scan(
         raise InputError("queries", f"at least {FEWEST_QUERIES}, to tell a hub from chance", len(real))
     count = gallery.targets.shape[0]
     with progress_bars(progress) as steps:
-        advance, parts = steps.step("ranking the targets for each query", len(real)), []
+        advance = steps.step("ranking the targets for each query", len(real))
+        parts = []
         for start in range(0, len(real), QUERY_ROWS):
             block = real[start : start + QUERY_ROWS]
             parts.append(top_k(block, gallery.targets, SCAN_DEPTH))

@@ -92,8 +92,11 @@ def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Se
     For a rate r of queries that have an item among their first k, it is D(r ‖ k/n): the logarithm of the binomial tail
     is −m times it. r is the lower end of its Wilson interval; the highest over k counts.
     """
-    overall, counted = np.zeros(items), []
-    topical, topic, rate = np.zeros(items), np.full((items, 3), -1), np.zeros(items)
+    overall = np.zeros(items)
+    counted = []
+    topical = np.zeros(items)
+    topic = np.full((items, 3), -1)
+    rate = np.zeros(items)
     for k in SCAN_DEPTHS:
         near = seen.within(k)
         counted.append(np.bincount(near.items, minlength=items).astype(np.int64))

@@ -99,7 +99,8 @@ class Cut:
         right answers above a threshold is as high as asked for, with a chance of `sure`. Raises `InputError` for fewer
         than 20 lists.
         """
-        read, known = score_lists(lists, self.distance), np.asarray(right)
+        read = score_lists(lists, self.distance)
+        known = np.asarray(right)
         if known.dtype != np.bool_ or known.shape != (len(read),):
             expected = f"true or false for each of the {len(read)} lists"
             raise InputError("right", expected, f"{known.dtype} of shape {known.shape}")
@@ -156,12 +157,15 @@ class Cut:
             numbers = [level.temperature, level.second, *curve, *(cut for cut in cuts if cut is not None)]
             if not np.isfinite(numbers).all() or level.temperature <= 0 or not 1 < level.depth <= DEPTH:
                 raise ValueError("has numbers that no cut has")
-            pairs, sure, distance = int(given["pairs"]), float(given["sure"]), bool(given["distance"])
+            pairs = int(given["pairs"])
+            sure = float(given["sure"])
+            distance = bool(given["distance"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError("cut", "the JSON of a hubless.Cut", str(error)) from error
         return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=distance)
 
     def level(self, strength: float) -> Level:
+        """Return the model at a strength, between that of the raw and that of the corrected scores."""
         if strength in self._known:
             return self._known[strength]
         raw, full = self.levels
@@ -180,11 +184,14 @@ class Cut:
         """Return how sure answers are, by scores (m, b) best first and the scores (m, k) of the hits, at a strength."""
         if not best.shape[1]:
             return Assessment(np.zeros((len(best), 2 + scores.shape[1]), np.float32), self.pairs > 0)
-        level, calibrated = self.level(strength), self.pairs > 0 and strength == self.strength
+        level = self.level(strength)
+        calibrated = self.pairs > 0 and strength == self.strength
         if len(best) == 1:
             seen = best[0, :DEPTH].tolist()
             x, z = level.numbers_of_one(queries[0], seen)
-            one, first, per = self.curve.of_one(x), seen[0], 1 / level.temperature
+            one = self.curve.of_one(x)
+            first = seen[0]
+            per = 1 / level.temperature
             share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
             return Assessment(np.array([[one, self.presence.of_one(z), *share]], np.float32), calibrated)
         of_all, height = level.numbers(queries, best[:, :DEPTH])
@@ -214,6 +221,7 @@ class Cut:
         return replace(self, **{name: getattr(other, name) for name in names})
 
     def state(self) -> dict[str, NDArray[Any]]:
+        """Return the model as arrays, from which `from_state` makes it again."""
         return {
             "temperature": np.array([level.temperature for level in self.levels]),
             "weights": np.stack([level.weights for level in self.levels]),
@@ -229,6 +237,7 @@ class Cut:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
+        """Return the model of `state` for d dimensions. Raises `ValueError` for arrays of other shapes."""
         names = ("temperature", "weights", "constant", "second", "confidence", "presence", "cuts")
         shapes = tuple(state[name].shape for name in names)
         if (

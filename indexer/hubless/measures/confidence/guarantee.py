@@ -52,20 +52,24 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
     """
     check_chance("accuracy", accuracy)
     check_chance("sure", sure)
-    values, known = np.asarray(confidence, np.float64).ravel(), np.asarray(right, np.bool_).ravel()
+    values = np.asarray(confidence, np.float64).ravel()
+    known = np.asarray(right, np.bool_).ravel()
     if len(values) != len(known):
         raise InputError("right", f"one for each of the {len(values)} answers", len(known))
     if not np.isfinite(values).all():
         raise InputError("confidence", "finite numbers", "others")
     order = np.argsort(-values, kind="stable")
-    ordered, wrong = values[order], np.cumsum(~known[order])
+    ordered = values[order]
+    wrong = np.cumsum(~known[order])
     ends = last_of_equals(ordered)  # equals go together
-    found, count = None, first_test(accuracy, sure, len(values))
+    found = None
+    count = first_test(accuracy, sure, len(values))
     while count <= len(values):
         end = int(ends[np.searchsorted(ends, count - 1)])
         if not _passes(int(wrong[end]), end + 1, accuracy, sure):
             break
-        found, count = end, max(end + 2, ceil((end + 1) * (1 + _GROWTH)))
+        found = end
+        count = max(end + 2, ceil((end + 1) * (1 + _GROWTH)))
     if found is None:
         return GuaranteedCut(None, 0.0, max(0, labels_needed(accuracy, sure) - len(values)))
     return GuaranteedCut(float(ordered[found]), (found + 1) / len(values))

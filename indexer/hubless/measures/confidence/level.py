@@ -39,7 +39,8 @@ class Level(NamedTuple):
         second = scores[:, min(1, scores.shape[1] - 1)].astype(np.float64)
         spread = scores[:, 1:DEPTH].astype(np.float64).std(axis=1) if scores.shape[1] > 2 else np.zeros(len(scores))
         temperature = _temperature(spread, scores.ravel())
-        mean, usual = queries.mean(axis=0, dtype=np.float64), float(second.mean())
+        mean = queries.mean(axis=0, dtype=np.float64)
+        usual = float(second.mean())
         weights = _ridge(queries - mean, second - usual)
         return cls(temperature, weights.astype(np.float32), usual - float(mean @ weights), usual)
 
@@ -62,7 +63,8 @@ class Level(NamedTuple):
         A missing score counts as a tenth of that of a usual second hit. Each query has a product of its own in float64,
         so that it gets the same answer alone and in a batch.
         """
-        scores, per = best.astype(np.float64), 1 / self.temperature
+        scores = best.astype(np.float64)
+        per = 1 / self.temperature
         over = (scores - scores[:, :1]) * per
         copies = np.abs(over) <= COPIES
         products = np.array([query.dot(self.weights) for query in queries], np.float64)
@@ -75,7 +77,8 @@ class Level(NamedTuple):
 
     def numbers_of_one(self, query: F32 | None, best: Sequence[float]) -> tuple[float, float]:
         """Return the same of one query (d,): numpy would take five times as long for so few numbers."""
-        first, per = best[0], 1 / self.temperature
+        first = best[0]
+        per = 1 / self.temperature
         usual = self.second if query is None else float(query.dot(self.weights)) + self.constant
         z = (first - usual) * per
         others = 0.0
@@ -104,7 +107,8 @@ def _ridge(rows: F64, values: F64) -> F64:
     left, singular, right = np.linalg.svd(rows, full_matrices=False)
     if not singular.any():
         return np.zeros(rows.shape[1])
-    along, squares = left.T @ values, singular**2
+    along = left.T @ values
+    squares = singular**2
     shrinkages = [squares / (squares + penalty * squares.mean()) for penalty in PENALTIES]
     # the mean counts as a column, too
     errors = [(values - left @ (s * along)) / (1 - 1 / len(rows) - left**2 @ s) for s in shrinkages]
