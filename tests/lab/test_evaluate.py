@@ -63,6 +63,14 @@ def test_evaluation_is_that_by_brute_force(collection, relevant, strength, held,
     assert found.targets == 60
 
 
+def test_recalls_without_1_are_measured_beside_r_at_1(collection):
+    found = evaluate(collection, PROBLEM.queries, RELEVANT, recalls=[3])
+    assert found.row("corrected").change is not None
+    assert {"recall_at_1", "recall_at_3"} <= found.raw.keys()
+    with pytest.raises(InputError, match="recall at: expected a whole number of at least 1, got 0"):
+        evaluate(collection, PROBLEM.queries, RELEVANT, recalls=[0])
+
+
 def test_queries_without_relevant_targets_are_counted_and_left_out(collection):
     found = evaluate(collection, PROBLEM.queries, SEVERAL)
     assert (found.queries, found.left_out) == (48, [2, 49])
