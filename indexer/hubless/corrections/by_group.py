@@ -38,7 +38,7 @@ class FittedByGroup(Fitted):
 
     @property
     def details(self) -> Details:
-        """How the fit came about: queries, groups, and the targets whose group has no fit."""
+        """Queries and groups of the fit, and the targets whose group has none."""
         found: Details = {
             "bank_queries": self.bank.shape[0],
             "groups": len(rows_by_group(self.bank.groups)),

@@ -169,7 +169,7 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
 
 @dataclass(frozen=True)
 class _Measured:
-    """What is measured of the methods on a trial. Parameters are as for `compare`."""
+    """Measures that the methods get on a trial. Parameters are as for `compare`."""
 
     recalls: Sequence[int]
     depths: Sequence[int]
