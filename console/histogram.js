@@ -29,6 +29,8 @@ export function bins(histogram, most) {
 // like a logarithm from 10 on, but with a zero, where bars stand and empty bins lie
 const TENS = [0, ...Array.from({ length: 10 }, (_, power) => 10 ** power)];
 const label = ([first, last]) => (first === last ? `${first}` : `${first}–${last}`);
+const shorter = ([first, last]) => (first === last ? `${first}` : `${first}…`);
+const ROOM = 56; // pixels of a bin that all of its label takes
 
 export function Histogram({ raw, corrected }) {
   const box = useRef(null);
@@ -73,7 +75,7 @@ export function optionsOf(Plot, before, box) {
     height: 240,
     scales: { x: { time: false, range: [-0.6, before.length - 0.4] }, y: { distr: 4, asinh: 1, range: (plot, low, high) => [0, Math.max(10, high) * 1.3] } },
     axes: [
-      { ...axis, grid: { show: false }, splits: () => before.map((_, i) => i), values: (plot, at) => at.map((i) => (before[i] ? label(before[i]) : "")), label: "queries that find the target (N₁₀)", labelSize: 22, labelFont: axis.font, size: 28 },
+      { ...axis, grid: { show: false }, splits: () => before.map((_, i) => i), values: (plot, at) => at.map((i) => (before[i] ? (plot.width < ROOM * before.length ? shorter : label)(before[i]) : "")), label: "queries that find the target (N₁₀)", labelSize: 22, labelFont: axis.font, size: 28 },
       { ...axis, splits: (plot, axis, low, high) => TENS.filter((n) => n < high * 0.8), values: (plot, at) => at.map(count), label: "targets", labelSize: 22, labelFont: axis.font, size: 56 },
     ],
     cursor: { show: false },

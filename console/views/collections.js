@@ -31,7 +31,7 @@ const largest = (served) => served.reduce((best, one) => (best && best.count >= 
 /** What hubs are, and what to do next. */
 const Intro = ({ first }) =>
   html`<div class="intro">
-    <p class="lead">In vector search a few targets, the <strong>hubs</strong>, are found by far too many queries, and many targets by none. hubless measures how far each target is a hub, and ranks without it.</p>
+    <p class="lead">In vector search a few targets, the <strong>hubs</strong>, are found by far too many queries, and many targets by none. hubless measures how far each target is a hub, and takes that off its score.</p>
     ${first
       ? html`<p>Next: <a href=${link(first, "search")}>search ${first}</a> and see both rankings side by side, raw and corrected. <a href=${link(first, "hubs")}>Hubs</a> shows which targets are found too often, <a href=${link(first, "report")}>Report</a> what the correction changes.</p>`
       : html`<p>Next: build a collection in the catalog of this server, from vectors and example queries. It is served as soon as it is there.</p>

@@ -19,7 +19,7 @@ COLOURS = 128
 SEARCH = "#/stdlib/search?q=Which%20operating%20system%20is%20this%3F&fields=[%22name%22,%22module%22]"
 # image, address, width, height, colour scheme, what must be there first
 SHOTS = (
-    ("console-collections.png", "", 1200, 260, "light", "tbody tr"),
+    ("console-collections.png", "", 1200, 300, "light", "tbody tr"),
     (
         "console-search.png",
         SEARCH,
@@ -32,7 +32,7 @@ SHOTS = (
     ("console-map.png", "#/stdlib/map", 1200, 840, "dark", ".map canvas"),
     ("console-versions.png", "#/stdlib/versions", 1200, 620, "light", ".columns"),
     ("console-writes.png", "#/stdlib/writes", 1200, 760, "light", ".regions"),
-    ("console-report.png", "#/stdlib/report", 900, 1000, "light", ".uplot canvas"),
+    ("console-report.png", "#/stdlib/report", 1200, 900, "light", ".uplot canvas"),
 )
 
 
