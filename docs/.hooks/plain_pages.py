@@ -1,14 +1,16 @@
 """Pages for programs that read: each page as Markdown beside it, and llms.txt, which lists them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+_MARKS = re.compile(r"(?s)<!--= .*? -->|<!--/-->")  # of benchmarks/figures.py
 _pages: dict[str, str] = {}
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> None:
     """Keep the text of a page."""
-    _pages[page.file.src_uri] = markdown
+    _pages[page.file.src_uri] = _MARKS.sub("", markdown)
 
 
 def on_post_build(config: Any) -> None:
