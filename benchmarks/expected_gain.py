@@ -4,7 +4,7 @@ Folders are those of `benchmarks.real_sets`; six made-up sets, with and without 
 the strict protocol, or with its own bank, for banks of many kinds: all of it, random 30, 100, 300 and 1,000 queries,
 one topic, a query and its nearest fifth, and queries whose right targets *are* in the gallery, as logged ones.
 
-For each bank it takes the signs that `lab.cross_fit` reads off held-out bank queries, and the change of R@1 that
+For each bank it takes the signs that `lab.held_out` reads off held-out bank queries, and the change of R@1 that
 `auto` brings to labelled test queries. Then it fits the line and its interval, and tests both on sets that were left
 out of the fit:
 
@@ -12,7 +12,7 @@ out of the fit:
 - the interval holds the middle 90 % of the errors of left-out sets, in units of (1 + moved in % / 10);
 - banks of one topic, and of a query and its nearest, are measured and not fitted: `diagnose` is silent on their gain.
 
-Prints the constants of `hubless.lab.cross_fit` and tables in Markdown: of each set, with constants that were fitted
+Prints the constants of `hubless.lab.held_out` and tables in Markdown: of each set, with constants that were fitted
 without it, and of each kind of bank, with those that ship. Writes all to
 `benchmarks/results/expected_gain.json`. `--refit` reads that file instead of measuring.
 """
@@ -31,9 +31,9 @@ from benchmarks.real_sets import Set, cut, hits, open_set, trial
 from benchmarks.wrong_banks import nearest_fifth, one_topic
 from hubless.builder.banks.bank_checks import LOW_COVERAGE
 from hubless.corrections import CORRECTIONS
-from hubless.lab.cross_fit import ABOVE, BELOW, CROSS_FIT_DEPTH, PER_MOVED, SLOPE, Signs, held_out_rankings, signs
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial, open_pairs
+from hubless.lab.held_out import ABOVE, BELOW, PER_MOVED, SIGN_DEPTH, SLOPE, Signs, held_out_rankings, signs
 from hubless.measures.coverage import coverage
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import ArrayVectors
@@ -116,7 +116,7 @@ def seen(given: Trial, bank: F32, seed: int) -> Signs:
         CORRECTIONS["auto"](),
         ArrayVectors(bank, "bank"),
         ArrayVectors(given.targets, "targets"),
-        CROSS_FIT_DEPTH,
+        SIGN_DEPTH,
         seed=seed,
     )
     return signs(held, len(given.targets))

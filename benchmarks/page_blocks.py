@@ -1,4 +1,4 @@
-"""What the Python blocks of pages print: `python -m benchmarks.page_blocks [PAGE ...]`, such as `semantic-cache`.
+"""Print what the Python blocks of pages print: `python -m benchmarks.page_blocks [PAGE ...]`, such as `semantic-cache`.
 
 The blocks of a page run as one script. The lines that they print are kept in `docs/performance/page_blocks.json`.
 """

@@ -5,13 +5,13 @@ from support.labelled import compare
 
 import hubless
 from hubless.builder.banks.bank_checks import is_unusable
-from hubless.builder.banks.folds import FOLDS
+from hubless.builder.banks.bank_split import split_bank
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
-from hubless.lab.cross_fit import held_out_rankings
 from hubless.lab.diagnose import SPLITS, diagnose
 from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
+from hubless.lab.held_out import held_out_rankings
 from hubless.measures import k_occurrence, skewness
 from hubless.vectors.sources import ArrayVectors
 
@@ -28,11 +28,10 @@ def test_query_is_ranked_for_by_a_fit_without_it():
             return CORRECTIONS["auto"]().fit(query_bank, targets)
 
     held = held_out_rankings(Watched(), ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), 10)
-    assert len(banks) == FOLDS
-    assert sorted(held.rows.tolist()) == list(range(60))
-    for fold, fitted_on in zip(np.array_split(held.queries, FOLDS), banks, strict=True):
-        together = np.concatenate([fold, fitted_on])
-        assert len(np.unique(together, axis=0)) == len(together) == 60
+    (fitted_on,) = banks
+    assert len(held.rows) == 30
+    together = np.concatenate([held.queries, fitted_on])
+    assert len(np.unique(together, axis=0)) == len(together) == 60
     np.testing.assert_array_equal(held.queries, bank[held.rows])
 
 
@@ -42,7 +41,7 @@ def test_hubs_are_found_named_and_evened_out():
     diagnosis = diagnose(open_gallery(everything), bank)
     worst = diagnosis.hubs[0]
     assert worst.target.row == COUNT
-    assert worst.raw > 0.8 * COUNT
+    assert worst.raw > 0.8 * COUNT / 2
     assert worst.corrected < worst.raw / 3
     assert worst.offset == diagnosis.offsets.max()
     assert diagnosis.level == "severe"
@@ -50,12 +49,12 @@ def test_hubs_are_found_named_and_evened_out():
     assert "`auto` evens it out" in diagnosis.verdict[1]
 
 
-@pytest.mark.parametrize("size", [COUNT, 1300])
+@pytest.mark.parametrize("size", [COUNT, 2600])
 def test_build_and_diagnosis_give_the_same_figures(tmp_path, size):
     bank, targets, _ = pairs(size)
     measured = hubless.build(tmp_path, "things", targets, bank).measured
     diagnosis = hubless.diagnose(targets, bank, metric="cosine")
-    assert measured.queries == diagnosis.held_out == min(size, 1000)
+    assert measured.queries == diagnosis.held_out == min(size // 2, 1000)
     main = diagnosis.main
     for stored, told in (
         (measured.hubness_raw, main.raw),
@@ -65,10 +64,11 @@ def test_build_and_diagnosis_give_the_same_figures(tmp_path, size):
         assert (stored.skewness, stored.most, stored.antihubs) == (told.skewness, told.most, told.antihubs)
 
 
-def test_measures_are_those_of_the_raw_ranking_over_all_bank_queries():
+def test_measures_are_those_of_the_raw_ranking_over_held_out_queries():
     bank, targets, _ = pairs(COUNT)
     diagnosis = diagnose(open_gallery(targets), bank)
-    by_hand = k_occurrence(np.argsort(-bank @ targets.T, axis=1)[:, :10], COUNT)
+    asked = bank[split_bank(ArrayVectors(bank, "query bank"), 0).rows]
+    by_hand = k_occurrence(np.argsort(-asked @ targets.T, axis=1)[:, :10], COUNT)
     depth = diagnosis.depth(10)
     assert depth.raw.skewness == pytest.approx(skewness(by_hand), abs=1e-6)
     assert depth.raw.most == by_hand.max()
@@ -127,14 +127,14 @@ def test_with_labels_the_verdict_begins_with_the_measured_gain_and_its_interval(
         diagnose(open_gallery(targets), queries=bank)
 
 
-def test_few_queries_whose_skewness_is_well_above_chance_are_too_few_to_tell():
-    """All queries lean towards one direction, so targets there are found more often: up to 7 times, 4 by chance."""
+def test_few_queries_without_clear_hubs_are_too_few_to_tell():
+    """All queries lean towards one direction, so targets there are found more often; 30 queries hardly show it."""
     rng = np.random.default_rng(0)
     bank, targets = (rng.normal(size=(rows, 8)).astype(np.float32) for rows in (60, 1000))
     bank[:, 0] += 0.4 * np.sqrt(8)
     diagnosis = diagnose(open_gallery(targets), bank)
     main = diagnosis.main
-    assert main.raw.skewness > main.chance.skewness + 0.7
+    assert main.raw.skewness > main.chance.skewness
     assert main.raw.most <= 2 * main.chance.most
     assert diagnosis.level == "unclear"
     assert diagnosis.verdict[0].startswith("There are too few queries to tell")
@@ -203,7 +203,7 @@ def test_log_is_diagnosed_by_its_different_queries_and_promises_nothing():
     once, often = diagnose(gallery, bank), diagnose(gallery, log)
     assert once.expected is not None
     assert often.expected is None
-    assert often.held_out == COUNT
+    assert often.held_out == COUNT / 2
     assert often.main.raw == once.main.raw
     assert any(f"query bank of {COUNT} different queries" in sentence for sentence in often.verdict)
     assert any(sentence.startswith("In such a log the few things") for sentence in often.verdict)

@@ -94,7 +94,7 @@ def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
     assert hubs[1:] == [
         [hub.target.id, str(hub.raw), str(hub.corrected), f"{hub.offset:+.4f}"] for hub in diagnosis.hubs
     ]
-    assert repr(diagnosis) == f"<Diagnosis of 120 targets with 150 queries, hubness: {diagnosis.level}>"
+    assert repr(diagnosis) == f"<Diagnosis of 120 targets with 75 queries, hubness: {diagnosis.level}>"
 
 
 def test_comparison_shows_what_its_markdown_says(comparison):

@@ -120,7 +120,7 @@ def test_page_without_labels_leaves_out_what_needs_them(plain):
     assert not [name for name in page.images if "R@1" in name]
     assert page.from_elsewhere == []
     said = plain.headline()
-    assert re.search(r"comes up in \d+ of 120 searches, and with auto in \d+; chance would give \d+", said)
+    assert re.search(r"comes up in \d+ of 60 searches, and with auto in \d+; chance would give \d+", said)
     assert "right first answers in 100 searches" in said
     assert "Next: build with auto" in said
 

@@ -65,9 +65,9 @@ def build(
 ) -> Manifest:
     """Build a new version of a collection and make it the current one.
 
-    The correction is fitted twice. A fit without a tenth of the query bank, at most 1,000 queries, serves to measure
-    hubness with these; a bank of fewer than 10 serves for both. The offsets of the version are fitted on all of the
-    bank. The held-out queries also choose the index and measure its recall. Return the manifest of the new version.
+    The correction is fitted twice. A fit without half of the query bank, at most 1,000 queries, measures hubness with
+    these; a bank of fewer than 10 serves for both. The offsets of the version are fitted on all of the bank. A tenth of
+    the bank chooses the search parameters of the index. Return the manifest of the new version.
     Raises `InputError` naming the input that is wrong, or the file that changed while it was read; if the memory is too
     small; if the executor does not answer; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds;
     `StorageError` if an input is missing, or the catalog cannot be written; `EngineError` if the engine does not

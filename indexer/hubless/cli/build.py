@@ -200,7 +200,7 @@ def _measured(manifest: hubless.Manifest) -> dict[str, str]:
         return {"measured with": "nothing, as there was no query bank"}
     queries = f"{measured.queries:,} bank queries"
     if measured.held_out and measured.fitted_queries is not None:
-        queries += f", each held out from a fit on {measured.fitted_queries:,}"
+        queries += f", held out from a fit on {measured.fitted_queries:,}"
     coverage = None if manifest.bank is None else manifest.bank.coverage
     return {
         "measured with": queries,

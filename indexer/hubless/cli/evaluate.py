@@ -275,7 +275,7 @@ def _attribute(payload: Path | None, column: str | None, groups: Path | None, to
     if column not in opened.schema.names:
         known = ", ".join(opened.schema.names)
         raise typer.BadParameter(f"attribute: {column!r} is not one of the columns {known}", param_hint="--set")
-    return Attribute(as_groups(opened.comparison_table(columns=[column]).column(0).to_pylist(), column), first)
+    return Attribute(as_groups(opened.to_table(columns=[column]).column(0).to_pylist(), column), first)
 
 
 _SHOWN = 10

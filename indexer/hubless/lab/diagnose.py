@@ -20,11 +20,11 @@ from hubless.corrections import correction as correction_named
 from hubless.errors import InputError
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
-from hubless.lab.cross_fit import HeldOut, expected_gain, held_out_rankings, signs
-from hubless.lab.diagnosis import CLEAR, DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
+from hubless.lab.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.gallery import Gallery, as_gallery
+from hubless.lab.held_out import HeldOut, expected_gain, held_out_rankings, signs
 from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
@@ -67,7 +67,7 @@ def diagnose(
     live_queries: Vectors | None = None,
     progress: Progressing = None,
 ) -> Diagnosis | Corpus:
-    """Measure hubness with bank queries that are held out from the fit of `auto`, in turn. Needs no labels.
+    """Measure hubness with bank queries that are held out from the fit of `auto`. Needs no labels.
 
     Without any queries, a `Corpus` tells how targets find each other, which says nothing of what queries find.
     `verdict` says in sentences what it means, `symptoms` what speaks for broken vectors. Raises `InputError` if inputs
@@ -106,7 +106,7 @@ def diagnose(
     checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
     count = gallery.targets.shape[0]
     with progress_bars(progress) as steps:
-        advance = steps.step("holding out bank queries in turn", count)
+        advance = steps.step("holding out half of the bank", count)
         k = min(max(DEPTHS), count)
         held = held_out_rankings(auto, checked.once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
     if measured is None and queries is not None:
@@ -247,8 +247,7 @@ def _why_unknown(bank: BankRecord) -> str | None:
 
 def _level(depth: Depth, bank: int) -> str:
     level = level_of(depth.raw, depth.chance)
-    uncertain = level == "none" and depth.raw.skewness - depth.chance.skewness >= CLEAR / 2
-    return "unclear" if uncertain and bank < FEW else level
+    return "unclear" if level == "none" and bank < FEW else level
 
 
 def _gain(found: Comparison) -> dict[str, Any] | None:

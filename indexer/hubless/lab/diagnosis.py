@@ -6,8 +6,8 @@ from typing import Any
 from hubless import measures
 from hubless.corrections import Details
 from hubless.lab.charts import Chart, occurrence_chart
-from hubless.lab.cross_fit import ExpectedGain
 from hubless.lab.gallery import NamedTarget
+from hubless.lab.held_out import ExpectedGain
 from hubless.lab.pages import render
 from hubless.lab.symptoms import Symptom
 from hubless.lab.table import TextTable

@@ -14,8 +14,8 @@ from hubless.builder.banks.bank_checks import (
     naming_held_out,
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
+from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.far_away import check_near
-from hubless.builder.banks.folds import folds_of
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
@@ -28,7 +28,7 @@ from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
-from hubless.progress import Steps
+from hubless.progress import Silent, Steps
 from hubless.search import canaries
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
@@ -46,8 +46,8 @@ def fit_version(
 ) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
-    Hubness is measured with bank queries that are held out in turn, by fits that have not seen them. These fits are
-    then dropped: the offsets of the version are fitted on all of the bank. The logger `hubless.banks` warns of what is
+    Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the
+    version are fitted on all of the bank. The logger `hubless.banks` warns of what is
     noticed. A part of the queries with labels is left out of the bank: these calibrate the model of confidence.
     `hold_back`: offsets that stand alone are held back, as people who may be against others have put queries into the
     bank.
@@ -64,22 +64,29 @@ def fit_version(
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
         record, notes, bank = checked.record, checked.logged().notes, checked.once
     _check_live(vectors, recipe.metric)
-    folds, (fitting, tuning) = folds_of(bank, recipe.seed), hold_out(bank, recipe.seed)
-    banks = [*(fold.rest for fold in folds), bank]
+    split, (fitting, tuning) = split_bank(bank, recipe.seed), hold_out(bank, recipe.seed)
+    banks = [split.others, bank]
     steps.step("fitting the correction")
-    with naming_held_out(bank, folds[0].rest):
-        *measured, shipped = kept.fits(
+    with naming_held_out(bank, split.others):
+        measured, shipped = kept.fits(
             recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, traits)
         )
     advance = steps.step("computing offsets", targets.shape[0])
-    queries = [*(fold.queries for fold in folds), tuning]
-    found = survey(targets, [*measured, shipped], queries, traits, kept, advance)
+    queries = [split.queries, tuning]
+    found = survey(targets, [measured, shipped], queries, traits, kept, advance)
     if hold_back:
         found = found.held_back(targets, queries)
     steps.step("measuring hubness")
-    hubness = HubnessCounts.of_folds(folds, measured, targets, found)
-    corrected = CorrectedTargets.by(shipped, targets, found.offsets[-1], steps, found.alone[-1])
-    draft = index_version(corrected, found.found(len(folds))[1], hubness, fitting, tuning, bench)
+    without, corrected = (
+        CorrectedTargets.by(fit, targets, h, told, alone)
+        for fit, h, told, alone in zip((measured, shipped), found.offsets, (Silent(), steps), found.alone, strict=True)
+    )
+    hubness = replace(
+        HubnessCounts.of(without, split.queries, found.found(0)),
+        held_out=split.held_out,
+        fitted_queries=split.others.shape[0],
+    )
+    draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
     if vectors.bank_given:
         draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed))
     else:
@@ -106,7 +113,7 @@ def fit_version(
         "notes": [
             *notes,
             *of_given,
-            *_notes(measured[0], shipped),
+            *_notes(measured, shipped),
             *warnings(chosen),
         ],
     }

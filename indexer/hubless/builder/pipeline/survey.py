@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.builder.banks.folds import Fold
+from hubless.builder.banks.bank_split import BankSplit
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.corrections import Correction, FittedCorrection, Gate, QueryTime
 from hubless.corrections.alone import StandingAlone, find_alone
@@ -25,7 +25,7 @@ from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts
 from hubless.knn.augment import centre
 from hubless.measures.chance import Chance
-from hubless.progress import Advance, Silent, Steps
+from hubless.progress import Advance, Steps
 from hubless.search.ranker import Ranker
 from hubless.search.scanned import ScannedTargets
 from hubless.store.bundle import Hubness, Measured
@@ -117,20 +117,20 @@ def survey(
     return Survey(**made, counts=tuple(map(len, queries)), alone=(None,) * len(fits))
 
 
-def cross_fitted(
+def held_out_survey(
     method: Correction,
-    folds: Sequence[Fold],
+    split: BankSplit,
     targets: VectorSource,
     target_bank: VectorSource | None,
     k: int,
     advance: Advance,
-) -> tuple[list[FittedCorrection], Survey]:
-    """Return the fits on the others of each fold, and the k best of all targets (n, d) for the queries of each.
+) -> tuple[FittedCorrection, Survey]:
+    """Return the fit without the held-out queries, and their k best of all targets (n, d).
 
     A build does the same, beside the fit on all of the bank that it ships.
     """
-    fits = fit_each(method, [fold.rest for fold in folds], targets, target_bank, TargetTraits())
-    return fits, survey(targets, fits, [fold.queries for fold in folds], TargetTraits(), Checkpoints(), advance, k)
+    (fitted,) = fit_each(method, [split.others], targets, target_bank, TargetTraits())
+    return fitted, survey(targets, [fitted], [split.queries], TargetTraits(), Checkpoints(), advance, k)
 
 
 def _survey_parts(
@@ -185,8 +185,7 @@ def _joined(parts: Iterable[Arrays], k: int) -> Arrays:
 class HubnessCounts:
     """N_10 (2, n) uint16, raw and corrected, of exact answers to some queries.
 
-    `fitted_queries`: how many bank queries the fit of each has seen; None if that is not known. `held_out`: it has not
-    seen the query.
+    `fitted_queries`: how many bank queries the fit has seen; None if that is not known. `held_out`: none of these.
     """
 
     queries: int
@@ -195,32 +194,17 @@ class HubnessCounts:
     fitted_queries: int | None = None
 
     @classmethod
-    def of(
-        cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64], most_rescored: int = MOST_RESCORED
-    ) -> "HubnessCounts":
+    def of(cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64]) -> "HubnessCounts":
         """Count the answers, `found` raw and with the offsets, or by the gate or rescorer of the correction."""
         query_time, (raw, rows) = corrected.query_time, found
         if query_time is not None:
             if not isinstance(query_time, Gate):
-                every = -(-len(queries) // most_rescored)
+                every = -(-len(queries) // MOST_RESCORED)
                 queries, raw = queries[::every], raw[::every]
             targets = ScannedTargets(corrected.targets, corrected.offsets)
             rows = Ranker(targets, query_time).rank(queries, raw.shape[1], 1.0, {}).rows
         occurrence = [measures.k_occurrence(each, len(corrected.offsets)) for each in (raw, rows)]
         return cls(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
-
-    @classmethod
-    def of_folds(
-        cls, folds: Sequence[Fold], fits: Sequence[FittedCorrection], targets: VectorSource, found: Survey
-    ) -> "HubnessCounts":
-        """Count the answers to all folds of a bank, each by the fit on the other folds."""
-        each = []
-        for number, (fold, fitted) in enumerate(zip(folds, fits, strict=True)):
-            offsets = found.offsets[number]
-            corrected = CorrectedTargets.by(fitted, targets, offsets, Silent(), found.alone[number])
-            each.append(cls.of(corrected, fold.queries, found.found(number), MOST_RESCORED // len(folds)))
-        occurrence = np.stack([one.occurrence for one in each]).sum(axis=0).astype(np.uint16)
-        return cls(sum(one.queries for one in each), occurrence, len(folds) > 1, folds[0].rest.shape[0])
 
     def record(self, recall: float) -> Measured:
         raw, corrected = self.occurrence.astype(np.int64)
