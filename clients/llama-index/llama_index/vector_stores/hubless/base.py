@@ -17,6 +17,7 @@ from hubless_client import ApiCollectionNotFound, BankInfo, CannotSend, Client
 from hubless_client.connection import DEFAULT_URL
 from hubless_client.diversity import diverse_hits
 from hubless_client.documents import WAIT, Documents
+from hubless_client.hits import Hit
 from hubless_client.points import Point
 from hubless_client.steps import BothClients, Program, arun, run
 from llama_index.vector_stores.hubless.errors import translated
@@ -268,8 +269,11 @@ class HublessVectorStore(BasePydanticVectorStore):
             yield from self._refuse_texts(query.filters)
         weight = next((one for one in (mmr_threshold, query.mmr_threshold) if one is not None), 0.5)
         chosen = diverse_hits(hits, count, weight) if diverse else list(hits)
-        nodes = [node_of(hit.id, hit.payload, self.text_key) for hit in chosen]
-        scores = self._documents.shares(chosen) if scale_score else [hit.score for hit in chosen]
+        return self._result(chosen, scale_score)
+
+    def _result(self, hits: list[Hit], scale_score: bool) -> VectorStoreQueryResult:
+        nodes = [node_of(hit.id, hit.payload, self.text_key) for hit in hits]
+        scores = self._documents.shares(hits) if scale_score else [hit.score for hit in hits]
         return VectorStoreQueryResult(nodes=nodes, similarities=scores, ids=[node.node_id for node in nodes])
 
     def _node(self, point: Point) -> BaseNode:
