@@ -58,8 +58,18 @@ SERVERS: list[dict[str, Any]] = [
     {"url": f"http://{_HOST}:{_PORT}", "description": "Where `hubless serve` listens by default."},
 ]
 ROUTERS = (
-    *(searches.router, catalogs.router, analysis.router, bank.router, points.router, points.writes),
-    *(thumbnails.router, versions.router, catalogs.aliases, scores.router, reranking.router, health.router),
+    searches.query_routes,
+    catalogs.collection_routes,
+    analysis.hubness_routes,
+    bank.bank_routes,
+    points.point_routes,
+    points.write_routes,
+    thumbnails.picture_routes,
+    versions.version_routes,
+    catalogs.alias_routes,
+    scores.score_routes,
+    reranking.rerank_routes,
+    health.health_routes,
 )
 _LOOK_SECONDS = 0.05
 _THREADS = 8
@@ -73,7 +83,7 @@ CORS_HEADERS = (
 )
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 
-log = logging.getLogger("hubless")
+_log = logging.getLogger("hubless")
 
 
 class App(FastAPI):
@@ -201,4 +211,4 @@ async def _join(threads: Iterable[threading.Thread]) -> None:
         await asyncio.sleep(_LOOK_SECONDS / 5)
         left = [thread for thread in left if thread.is_alive()]
     if left:
-        log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))
+        _log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))

@@ -29,13 +29,13 @@ TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."
 ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": TAG}}}
 """The headers of an answer that can be changed on condition."""
 _ABOUT = "One of the API keys of the server, where it has any."
-KEYS = [
+KEY_SCHEMES = [
     Security(HTTPBearer(scheme_name="bearer", description=_ABOUT, auto_error=False)),
     Security(APIKeyHeader(name="X-API-Key", scheme_name="header", description=_ABOUT, auto_error=False)),
 ]
 
 
-def about(
+def route(
     summary: str, answer: Any, *codes: str, also: dict[int | str, Json] | None = None, public: bool = False
 ) -> Json:
     """Document a route: its answer, and the problems that it and any route may have. `also`: other responses."""

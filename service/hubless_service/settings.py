@@ -20,9 +20,9 @@ KIB, MIB = 2**10, 2**20
 Role = Literal["read", "write", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 """Each may do what those before it may."""
-KEYS = [f"{role}_keys" for role in ROLES]
+KEY_SETTINGS = [f"{role}_keys" for role in ROLES]
 """Settings with the API keys of each role."""
-SECRETS = [*KEYS, "encoders"]
+SECRETS = [*KEY_SETTINGS, "encoders"]
 """Settings that no message shows."""
 SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
@@ -172,7 +172,7 @@ class Settings(BaseSettings):
     @property
     def keys(self) -> list[tuple[Role, str]]:
         """API keys with their roles, without those of `keys_file`."""
-        given: list[SecretStr | None] = [getattr(self, name) for name in KEYS]
+        given: list[SecretStr | None] = [getattr(self, name) for name in KEY_SETTINGS]
         return [(role, key) for role, keys in zip(ROLES, given, strict=True) if keys for key in _listed(keys)]
 
     @property
@@ -190,7 +190,7 @@ class Settings(BaseSettings):
     def _absolute(cls, catalog: Path) -> Path:
         return catalog if address_of(catalog) else Catalog(catalog).path
 
-    @field_validator(*KEYS)
+    @field_validator(*KEY_SETTINGS)
     @classmethod
     def _long_enough(cls, keys: SecretStr | None) -> SecretStr | None:
         for key in _listed(keys) if keys else []:

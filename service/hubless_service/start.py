@@ -24,12 +24,12 @@ from hubless_service.observing.logs import configure
 from hubless_service.processes.shared import Shared
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
-from hubless_service.settings import KEYS, SECRETS, Settings, is_loopback
+from hubless_service.settings import KEY_SETTINGS, SECRETS, Settings, is_loopback
 from hubless_service.variables import gone, misspelt
 
 FAILED, WRONG_USAGE = 1, 2
 _PORT_SECONDS, _PORT_LOOK_SECONDS = 10.0, 0.05
-log = logging.getLogger("hubless")
+_log = logging.getLogger("hubless")
 
 
 def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
@@ -43,7 +43,7 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
         open_to_all = _is_open_to_all(settings)
         configure(settings.log_level, settings.log_format)
         for line in misspelt(os.environ):
-            log.warning(line)
+            _log.warning(line)
         if settings.address is None:
             _make_catalog(settings.catalog)
         if settings.encoders:
@@ -92,7 +92,7 @@ def _make_catalog(folder: Path) -> None:
     with storage_errors(folder):
         if folder.parent.is_dir() and not folder.exists():
             make_folder(folder)
-            log.info("made an empty catalog, %s", folder)
+            _log.info("made an empty catalog, %s", folder)
     Catalog(folder).check_exists()
 
 
@@ -105,7 +105,7 @@ def _is_open_to_all(settings: Settings) -> bool:
     except OSError as error:  # before advice that opens doors
         _fail(f"--host (HUBLESS_HOST): no machine is called {settings.host}: {error.strerror}", WRONG_USAGE)
     if not settings.insecure:
-        keys = " or ".join(f"HUBLESS_{name.upper()}" for name in [*KEYS, "keys_file"])
+        keys = " or ".join(f"HUBLESS_{name.upper()}" for name in [*KEY_SETTINGS, "keys_file"])
         _fail(f"host {settings.host} lets other machines in: set {keys}, or HUBLESS_INSECURE=1", WRONG_USAGE)
     return True
 
@@ -113,11 +113,11 @@ def _is_open_to_all(settings: Settings) -> bool:
 def _announce(settings: Settings, listener: socket.socket, *, open_to_all: bool, as_json: bool) -> None:
     """Log where the server listens, and print it for the program that started it. Warn if anyone may ask."""
     if open_to_all:
-        log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
+        _log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     pages = "console at /console, documentation at /docs" if settings.console else "documentation at /docs"
-    log.info("listening on %s, %s", url, pages)
+    _log.info("listening on %s, %s", url, pages)
     if as_json:
         said = {"url": url, "host": host, "port": port, "pid": os.getpid(), "workers": settings.workers}
         typer.echo(json.dumps(said | {"catalog": settings.address or str(settings.catalog)}))
@@ -149,7 +149,7 @@ def _listen(host: str, port: int) -> socket.socket:
                 reason = str(error.strerror).partition(" (while")[0]
                 _fail(f"cannot listen on {host}, port {port}: {reason}", FAILED)
         if not told:
-            log.warning("port %d is in use; waiting up to %g s for it", port, _PORT_SECONDS)
+            _log.warning("port %d is in use; waiting up to %g s for it", port, _PORT_SECONDS)
             told = True
         sleep(_PORT_LOOK_SECONDS)
 

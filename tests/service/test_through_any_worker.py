@@ -98,7 +98,7 @@ def test_write_is_read_also_after_the_files_that_note_it_were_deleted(http, cata
 
 
 def test_write_is_read_by_a_worker_whose_log_a_merge_has_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(catalog_follower, "SECONDS", SELDOM)
+    monkeypatch.setattr(catalog_follower, "FOLLOW_SECONDS", SELDOM)
     writing.build(tmp_path)
     with (
         writing.writable(tmp_path, poll_seconds=SELDOM, merge_at=0) as one,

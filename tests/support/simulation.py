@@ -61,7 +61,7 @@ from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import SCOPE_KEY
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.log_follower import follow
+from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings
@@ -179,7 +179,7 @@ class Worker:
 
     def follow(self):
         for living in self.shelf.living():
-            if follow(living):
+            if catch_up(living):
                 self.look()
 
     def end(self):

@@ -12,7 +12,7 @@ from hubless.corrections.query_time import Gate, Rescorer
 from hubless.errors import InputError, one_line
 
 ENTRY_POINTS = "hubless.corrections"
-log = logging.getLogger(ENTRY_POINTS)
+_log = logging.getLogger(ENTRY_POINTS)
 _ASKED = {"": ("fit", "fitted"), "fitted": ("offsets", "query_time", "state", "from_state"), "live": ("from_arrays",)}
 """What a class, its `fitted` and its `live` have to have."""
 
@@ -51,7 +51,7 @@ def entries_by_name(taken: Collection[str]) -> Mapping[str, list[EntryPoint]]:
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name in taken or not entry.name.isidentifier():
             reason = "hubless has one of this name" if entry.name in taken else "its name is no identifier"
-            log.warning("correction %r of package %s is left out: %s", entry.name, package_of(entry), reason)
+            _log.warning("correction %r of package %s is left out: %s", entry.name, package_of(entry), reason)
         elif entry not in found.setdefault(entry.name, []):
             found[entry.name].append(entry)
     return found

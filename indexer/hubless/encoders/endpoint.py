@@ -26,7 +26,7 @@ from hubless.vectors.readers.pictures import media_type_of, read_picture
 if TYPE_CHECKING:
     import httpx
 
-log = logging.getLogger("hubless.encoders")
+_log = logging.getLogger("hubless.encoders")
 
 _AGAIN = (429, 500, 502, 503, 504)
 _OURS = "HUBLESS_"
@@ -214,10 +214,10 @@ class Endpoint(DescribedEncoder):
             raise
         except EncoderFailed as error:
             if self._breaker.failed():
-                log.warning("encoder %s is left alone for a while: %s", self.description.url, error)
+                _log.warning("encoder %s is left alone for a while: %s", self.description.url, error)
             raise
         if self._breaker.succeeded():
-            log.info("encoder %s answers again", self.description.url)
+            _log.info("encoder %s answers again", self.description.url)
         return vectors
 
     def _vectors(self, asked: dict[str, Any], count: int, noun: str, ends: float | None) -> F32:

@@ -17,7 +17,7 @@ from hubless.vectors.arrays import F32
 
 _T = TypeVar("_T")
 TOKENISER_FILE = "tokenizer.json"
-log = logging.getLogger("hubless.encoders")
+_log = logging.getLogger("hubless.encoders")
 
 
 class FolderDescription(EncoderDescription):
@@ -107,7 +107,7 @@ class FolderModel(DescribedEncoder):
         except NoEncoder:
             raise
         except Exception as error:
-            log.exception("encoder %s failed", self.description.path)
+            _log.exception("encoder %s failed", self.description.path)
             # no more than that: a client may read it
             why = "the log of the server says why" if isinstance(error, InputError) else type(error).__name__
             raise EncoderFailed(f"model {Path(self.description.path).name}: {why}") from error

@@ -13,7 +13,7 @@ from hubless.errors import EncoderFailed, InputError, how_to_install
 from hubless.vectors.arrays import F32
 
 PACKAGE = "sentence_transformers"
-log = logging.getLogger("hubless.encoders")
+_log = logging.getLogger("hubless.encoders")
 
 
 class SentenceModelDescription(EncoderDescription):
@@ -53,7 +53,7 @@ class SentenceModel(DescribedEncoder):
                 encode = getattr(self._model, "encode_query", self._model.encode)
                 answer = encode(list(texts), prompt=wanted.prompt, batch_size=wanted.batch, show_progress_bar=False)
             except Exception as error:
-                log.exception("encoder %s failed", wanted.model)
+                _log.exception("encoder %s failed", wanted.model)
                 # no more than that: a client may read it
                 missing = isinstance(error, ImportError)
                 why = "sentence-transformers cannot be imported" if missing else f"it raised {type(error).__name__}"

@@ -25,7 +25,7 @@ Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any
 _FORMS = "for each query the id of its right target, or a list of ids"
 _NAMED, _MATRIX, _FEW = 5, 2, 2
 _NO_ROWS: I64 = np.empty(0, np.int64)
-log = logging.getLogger("hubless.labels")
+_log = logging.getLogger("hubless.labels")
 
 
 class KnownIds(Protocol):
@@ -140,7 +140,7 @@ def known_rows(
     if wrong:
         raise _together(wrong, column, targets)
     if targets.in_another_order and _could_be_rows(column.values, targets.count):
-        log.warning(
+        _log.warning(
             "%s: whole numbers are ids of targets. If they are row numbers, write the ids of these rows.", column.name
         )
     return found

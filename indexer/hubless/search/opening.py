@@ -42,7 +42,7 @@ from hubless.vectors.ids import IdTable
 from hubless.vectors.npy import open_npz, read_npy
 from hubless.vectors.payload import Payload
 
-log = logging.getLogger("hubless.encoders")
+_log = logging.getLogger("hubless.encoders")
 of_corrections = logging.getLogger("hubless.corrections")
 TAKES_NOTHING = "gives no offset to a target that is written, and is not fitted anew"
 
@@ -307,7 +307,7 @@ def _usable_encoder(
         if not lenient:
             raise
         told = "collection %s: texts cannot be encoded, vectors are answered: %s"
-        log.warning(told, manifest.collection, error)
+        _log.warning(told, manifest.collection, error)
         return encoder or Unusable(manifest.dim)
     return encoder
 

@@ -49,7 +49,7 @@ _COLUMNS = ["vector", "draw", "count", "client", "text"]
 
 _Row = tuple[F32, int, int, str, str | None]
 
-log = logging.getLogger("hubless.sample")
+_log = logging.getLogger("hubless.sample")
 
 
 @dataclass(frozen=True)
@@ -311,10 +311,10 @@ def _before(path: Path, metric: str, dim: int) -> tuple[_Header, pa.Table] | Non
     try:
         header, table = _read(path)
     except InputError as error:
-        log.warning("the query sample %s is begun anew: it is %s", path, error.received)
+        _log.warning("the query sample %s is begun anew: it is %s", path, error.received)
         return None
     if (header.dim, header.metric) != (dim, metric):
-        log.warning("the query sample %s is begun anew: its queries have %d dimensions", path, header.dim)
+        _log.warning("the query sample %s is begun anew: its queries have %d dimensions", path, header.dim)
         return None
     return header, table
 

@@ -5,9 +5,9 @@ import logging
 from collections.abc import Callable
 from time import monotonic
 
-log = logging.getLogger("hubless.keys")
+_log = logging.getLogger("hubless.keys")
 
-SECONDS = 60.0
+REMEMBERED_SECONDS = 60.0
 """Time that wrong keys are remembered, from the first one of an address on."""
 
 ADDRESSES = 4096
@@ -26,7 +26,7 @@ class Attempts:
 
     def seconds_left(self, host: str) -> float:
         """Return how long no key of an address is looked at; 0 if it may try."""
-        if not self._tried or not (found := self._tried.get(address_of(host))):
+        if not self._tried or not (found := self._tried.get(client_address(host))):
             return 0.0
         ends, keys = found
         return max(0.0, ends - self._clock()) if len(keys) >= self._most else 0.0
@@ -35,15 +35,15 @@ class Attempts:
         """Count a key that turned out to be wrong."""
         if not self._most:
             return
-        now, address = self._clock(), address_of(host)
+        now, address = self._clock(), client_address(host)
         while self._tried and (oldest := next(iter(self._tried.items())))[1][0] <= now:
             del self._tried[oldest[0]]
         if address not in self._tried and len(self._tried) >= ADDRESSES:
             del self._tried[next(iter(self._tried))]
-        _, keys = self._tried.setdefault(address, (now + SECONDS, set()))
+        _, keys = self._tried.setdefault(address, (now + REMEMBERED_SECONDS, set()))
         keys.add(hash(key))
         if len(keys) == self._most:
-            log.warning(
+            _log.warning(
                 "address %s has tried %d wrong API keys and is refused for a minute; "
                 "if it is that of a proxy, name it in HUBLESS_TRUSTED_PROXIES",
                 address,
@@ -51,7 +51,7 @@ class Attempts:
             )
 
 
-def address_of(host: str) -> str:
+def client_address(host: str) -> str:
     """An IPv4 address, or the network of an IPv6 one; what else a proxy may have said of its client, made printable."""
     try:
         address = ipaddress.ip_address(host)

@@ -14,7 +14,7 @@ from hubless_service.http.problems import HttpProblem, respond
 from hubless_service.http.trace import SCOPE_KEY
 from hubless_service.settings import ROLES, Role, Settings, is_loopback
 
-log = logging.getLogger("hubless.keys")
+_log = logging.getLogger("hubless.keys")
 
 ACCESS = "hubless.access"
 # probes have no keys, and what the documentation says stands in the source code too

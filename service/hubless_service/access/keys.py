@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 from hubless.errors import HublessError, InputError, storage_errors
 from hubless_service.settings import ROLES, Role, Settings, check_key
 
-log = logging.getLogger("hubless.keys")
+_log = logging.getLogger("hubless.keys")
 
 _LOOK_SECONDS = 1.0
 
@@ -102,11 +102,11 @@ class Keys:
         """Read the file if it has changed; a file that cannot be read changes nothing."""
         try:
             if self._path and self._read(self._path):
-                log.info("API keys were read anew: %d", len(self._keys))
+                _log.info("API keys were read anew: %d", len(self._keys))
             self._trouble = ""
         except HublessError as error:
             if str(error) != self._trouble:
-                log.warning("API keys stay as they were: %s", error)
+                _log.warning("API keys stay as they were: %s", error)
             self._trouble = str(error)
 
     def _read(self, path: Path) -> bool:

@@ -19,10 +19,10 @@ from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.settings import Settings
 
-R = TypeVar("R", bound=RequestModel)
+_R = TypeVar("_R", bound=RequestModel)
 
 
-async def read_body(request: Request, model: type[R], subject: Subject, *, required: bool) -> R:
+async def read_body(request: Request, model: type[_R], subject: Subject, *, required: bool) -> _R:
     """Receive and check a body, in the thread for heavy work if it is large."""
     trace: Trace = request.scope[SCOPE_KEY]
     kind = media_type(request, *model.kinds) if required else ""
@@ -44,7 +44,7 @@ async def read_body(request: Request, model: type[R], subject: Subject, *, requi
         trace.add("parse", perf_counter() - started)
 
 
-def read_url(request: Request, model: type[R], subject: Subject) -> R:
+def read_url(request: Request, model: type[_R], subject: Subject) -> _R:
     """Check the fields of a URL."""
     return read(model, url_fields(request, model.texts), subject)
 

@@ -30,7 +30,8 @@ Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
 Text = Annotated[str, values.text("max_text")]
 _LONGEST_VERSION = 200
 _RELEVANT, _GROUPS = "relevant", "groups"
-Column = Annotated[str, values.text(1000)]  # a longer one would not fit into a head that is as large as heads may be
+ColumnName = Annotated[str, values.text(1000)]
+"""A longer one would not fit into a head that is as large as heads may be."""
 _EXPECTED = {
     "model_type": "an object",
     "dict_type": "an object",
@@ -51,7 +52,7 @@ _MEANT = {
 """Fields by the names that other databases give them."""
 
 
-def about(description: str, **options: Any) -> Any:
+def needed(description: str, **options: Any) -> Any:
     """Describe a field."""
     return Field(description=description, **options)
 
@@ -75,7 +76,7 @@ class RequestModel(BaseModel):
         raise NotImplementedError
 
 
-R = TypeVar("R", bound=RequestModel)
+_R = TypeVar("_R", bound=RequestModel)
 
 
 class QueryOptions(RequestModel):
@@ -91,7 +92,7 @@ class QueryOptions(RequestModel):
     )
     with_: values.Sent | None = maybe("What each hit is sent with beside id and scores.", alias="with")
     score_threshold: float | None = maybe("Hits with a lower score are left out.")
-    group_by: Column | None = maybe("A payload column: only the best hit of each of its values is sent.")
+    group_by: ColumnName | None = maybe("A payload column: only the best hit of each of its values is sent.")
     diversity: values.Share | None = maybe(
         "How much hits are to differ from those before them; 0, the default, keeps the ranking."
     )
@@ -146,7 +147,7 @@ class BatchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = about("At most 1,000.")
+    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = needed("At most 1,000.")
     _field: str = PrivateAttr("queries")
 
     @property
@@ -235,7 +236,7 @@ class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = about(
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = needed(
         "At most 1,000, of the type of the collection's ids."
     )
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
@@ -262,7 +263,7 @@ class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
     texts = frozenset({"id"})
-    id: Annotated[str, values.text("max_text", "the id of a target")] = about(
+    id: Annotated[str, values.text("max_text", "the id of a target")] = needed(
         "Of the target. A number stands as its digits."
     )
 
@@ -271,7 +272,7 @@ class ProjectionRequest(RequestModel):
     """The URL of the projection."""
 
     texts = frozenset({"column"})
-    column: Column | None = maybe("A payload column whose values are sent too.")
+    column: ColumnName | None = maybe("A payload column whose values are sent too.")
 
 
 class DiffRequest(RequestModel):
@@ -314,7 +315,7 @@ class PutPointsRequest(PutOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = about("At most 1,000.")
+    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = needed("At most 1,000.")
     _table: pa.Table | None = PrivateAttr(None)
 
     @property
@@ -338,14 +339,14 @@ class PointToPatch(RequestModel):
     """A change of the payload of a target."""
 
     id: values.StoredId
-    payload: values.PayloadRow = about("The columns to change. Columns that are not given stay.")
+    payload: values.PayloadRow = needed("The columns to change. Columns that are not given stay.")
 
 
 class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = about("At most 1,000.")
+    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = needed("At most 1,000.")
 
 
 class DeletePointsRequest(WriteOptions):
@@ -489,8 +490,8 @@ class CreateCollectionRequest(RequestModel):
         }
     )
     dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Metric = about("cosine compares directions, dot takes lengths into account, euclidean ranks by distance.")
-    id_type: Literal["string", "int64"] = about("The type of its ids.")
+    metric: Metric = needed("cosine compares directions, dot takes lengths into account, euclidean ranks by distance.")
+    id_type: Literal["string", "int64"] = needed("The type of its ids.")
     payload_schema: dict[str, str] | None = maybe(
         "Names of types by column. If not given payload is free: JSON objects with any keys."
     )
@@ -512,7 +513,7 @@ class AliasRequest(RequestModel):
     """The target of an alias."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"collection": "stdlib"}]})
-    collection: str = about("The name of a collection, not an alias.")
+    collection: str = needed("The name of a collection, not an alias.")
 
 
 PARTS_OF_REQUESTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
@@ -529,7 +530,7 @@ def fields_of(model: type[RequestModel]) -> frozenset[str]:
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
-def read(model: type[R], document: Any, subject: Subject | None = None) -> R:
+def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
     """Check a JSON value."""
     try:
         return model.model_validate(document, context=subject)

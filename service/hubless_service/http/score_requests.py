@@ -24,8 +24,8 @@ from hubless_service.http.requests import (
     Milliseconds,
     RequestModel,
     Text,
-    about,
     maybe,
+    needed,
     read,
 )
 from hubless_service.http.values import Checked, Info, Json, Subject
@@ -98,7 +98,7 @@ class PutScoresRequest(ScoresOptions):
         }
     )
     kinds = (JSON, ARROW, ARROW_FILE)
-    lists: LoggedLists = about("One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits.")
+    lists: LoggedLists = needed("One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits.")
     labelled: LabelledLists | None = maybe(
         "Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability."
     )
@@ -305,7 +305,7 @@ class RerankRequest(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10}]}
     )
-    lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")] = about("At most 10.")
+    lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")] = needed("At most 10.")
     fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
         "deviations above its last; rrf 1/(60 + rank). Equal scores of a list count 1 each. Of one list: its corrected "

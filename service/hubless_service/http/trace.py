@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect
 
 from hubless_service.http.cycle import Cycle
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 SCOPE_KEY = "hubless.trace"
 EXCHANGE = "hubless.exchange"
 """The key in the scope of our own server's `Cycle`."""
@@ -45,7 +45,7 @@ class Trace:
             self.intervals.append((stage, now - seconds, now))
 
 
-async def unless_gone(trace: Trace, future: "asyncio.Future[T]") -> T:
+async def unless_gone(trace: Trace, future: "asyncio.Future[_T]") -> _T:
     """Return the result of a future, which is cancelled when the client hangs up."""
     exchange = trace.exchange
     if exchange is None:

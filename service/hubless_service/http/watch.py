@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hubless_service.settings import Settings
 
-log = logging.getLogger("hubless.connections")
+_log = logging.getLogger("hubless.connections")
 
 _OTHER_DESCRIPTORS = 64  # that connections leave to the process: its listener, its log, files while they are opened
 _LOOKS = 10  # in the shortest of the times that are watched
@@ -44,7 +44,7 @@ class Watch:
         if len(self._connections) >= self._most:
             if (now := loop.time()) >= self._warned + _SECONDS_BETWEEN_WARNINGS:
                 self._warned = now
-                log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
+                _log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
             longest = next(iter(self.waiting), connection)
             self.remove(longest)
             longest.transport.abort()

@@ -24,7 +24,7 @@ from hubless.store.query_sample import CountedQueries, counted
 from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, flush_here, read_status
 from hubless_service.settings import Settings
 
-log = logging.getLogger("hubless.maintenance")
+_log = logging.getLogger("hubless.maintenance")
 
 LOOK_SECONDS = 5.0
 """Between two looks for work: a service that was killed, or another worker, may have left some."""
@@ -110,7 +110,7 @@ class Maintainer:
             if self._given[name] != given:
                 self._begin_anew(name)
         except Exception:
-            log.exception('collection "%s": %s could not be started', name, work)
+            _log.exception('collection "%s": %s could not be started', name, work)
             self._not_before[name, work] = monotonic() + _AFTER_FAILURE
 
     def _waiting(self) -> list[tuple[str, Chore]]:
@@ -127,11 +127,11 @@ class Maintainer:
                 elif self._limits[0] > 0 and living.log is not None and needs_training(living.base.parts):
                     waiting.append((name, "merge"))
             except HublessError as error:
-                log.error('collection "%s": %s', name, error)  # noqa: TRY400
+                _log.error('collection "%s": %s', name, error)
         try:
             waiting += [(name, "scores") for name in self._scores.due(time())]
         except (HublessError, ValueError) as error:
-            log.error("corrections of scores: %s", error)  # noqa: TRY400
+            _log.error("corrections of scores: %s", error)
         return waiting
 
     def _flush_meanwhile(self) -> None:
@@ -174,7 +174,7 @@ class Maintainer:
             command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
             # nobody waits for a merge: it leaves the other processors to the searches
             few = {} if work == "bank" else dict.fromkeys(_THREADS, "1")
-            log.info("%s begins", _about(name, work))
+            _log.info("%s begins", _about(name, work))
             with subprocess.Popen(  # noqa: S603
                 command,
                 stdin=subprocess.PIPE,  # its end is ours
@@ -201,19 +201,19 @@ class Maintainer:
             return
         status = read_status(self._scores.learned(name).home) if work == "scores" else self.status(name)
         if code == 0 and work == "scores":
-            log.info("%s are fitted", _about(name, work))
+            _log.info("%s are fitted", _about(name, work))
         elif code == 0:
             self._failures.pop(name, None)
             made = f"version {status.version}" if status and status.version else "nothing to do"
-            log.info('collection "%s": %s is done: %s', name, work, made)
+            _log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
             if work == "bank":
-                log.info('collection "%s": %s waits for another job', name, work)
+                _log.info('collection "%s": %s waits for another job', name, work)
             self._not_before[name, work] = monotonic() + _BUSY_SECONDS
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
-            log.error("%s failed: %s", _about(name, work), detail)
+            _log.error("%s failed: %s", _about(name, work), detail)
             self._not_before[name, work] = monotonic() + (_HOUR if work == "scores" else _AFTER_FAILURE)
             if work == "bank":
                 self._failures[name] += 1

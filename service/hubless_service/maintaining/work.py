@@ -9,7 +9,6 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Literal, NamedTuple
@@ -28,7 +27,7 @@ from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
 from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
-from hubless.store.durable import is_locked, replaced
+from hubless.store.durable import is_locked, now, replaced
 from hubless.store.query_sample import counted, most_of_a_client, read_sample
 from hubless_service.http.answers import WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
@@ -48,9 +47,9 @@ class Status(WorkAnswer):
     number: int
 
 
-def now() -> str:
+def _stamp() -> str:
     """The time as it stands in a status."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return now().isoformat(timespec="milliseconds")
 
 
 def read_status(home: Path) -> Status | None:
@@ -60,7 +59,7 @@ def read_status(home: Path) -> Status | None:
         status = _written(home)  # it may have ended between the two looks
         if status is not None and status.state == "running":
             problem = {"code": "internal_error", "detail": "The process that did it ended before it was finished."}
-            return status.model_copy(update={"state": "failed", "ended": now(), "problem": problem})
+            return status.model_copy(update={"state": "failed", "ended": _stamp(), "problem": problem})
     return status
 
 
@@ -102,7 +101,7 @@ class _Reporter:
     def __init__(self, task: MaintenanceTask, number: int) -> None:
         self._home = task.home
         unknown = dict.fromkeys(("step", "total", "ended", "version", "problem"))
-        self._status = Status(work=task.work, state="running", done=0, began=now(), number=number, **unknown)
+        self._status = Status(work=task.work, state="running", done=0, began=_stamp(), number=number, **unknown)
         self._written = 0.0
 
     def step(self, description: str, total: int | None = None) -> Advance:
@@ -112,7 +111,7 @@ class _Reporter:
 
     def end(self, made: Manifest | None, error: Exception | None = None) -> None:
         """Say what came of it."""
-        ended = {"state": "failed" if error else "done", "ended": now(), "version": made and made.version}
+        ended = {"state": "failed" if error else "done", "ended": _stamp(), "version": made and made.version}
         self._status = self._status.model_copy(update=ended | {"problem": _problem(error) if error else None})
         self._write()
 
@@ -144,7 +143,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
         method = make_correction(order.correction or "auto", order.parameters, parts.manifest.metric)
         queries = sampled_bank(parts, sample, method)
         counts = f"{len(queries):,} of {len(sample.vectors):,} sampled live queries"
-        note = f"Corrected by itself on {now()[:10]}, with {counts}."
+        note = f"Corrected by itself on {_stamp()[:10]}, with {counts}."
     if read_manifest(Catalog(task.catalog).folder(task.collection)).bank_order != order.number:
         made = refit(
             task.catalog,
@@ -164,7 +163,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     return made
 
 
-def run(task: MaintenanceTask) -> int:
+def do_task(task: MaintenanceTask) -> int:
     """Do some work, and return the exit code."""
     order = read_order(task.home) if task.work == "bank" else None
     reporter = _Reporter(task, order.number if order else 0)
@@ -215,13 +214,13 @@ def _end_with_service() -> None:
     os._exit(FAILED)
 
 
-def main(argument: str) -> None:
+def begin(argument: str) -> None:
     """Do the work that an argument names."""
     task = MaintenanceTask(**json.loads(argument))
     os.nice(NICER)  # searches go first
     threading.Thread(target=_end_with_service, name="alive", daemon=True).start()
-    sys.exit(run(task))
+    sys.exit(do_task(task))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    begin(sys.argv[1])

@@ -10,7 +10,7 @@ import numpy as np
 
 from hubless.vectors.arrays import F64
 
-log = logging.getLogger("hubless.live")
+_log = logging.getLogger("hubless.live")
 
 COMPARED, FEWEST_ANSWERS = 512, 50
 """Answers that are compared with as many of the first ones, and the fewest for which a drift is given."""
@@ -60,7 +60,7 @@ class LiveConfidence:
             self._is_stale = stale
             told = 'collection "%s": answers are %s sure as at first: confidence is %.2f, and %.0f %% are left out'
             level, as_sure = (logging.WARNING, "not as") if stale else (logging.INFO, "again as")
-            log.log(level, told, collection, as_sure, found.confidence, 100 * found.unanswered_share)
+            _log.log(level, told, collection, as_sure, found.confidence, 100 * found.unanswered_share)
 
 
 def _drift(first: F64, last: F64) -> float:

@@ -13,7 +13,7 @@ from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.scores.learned_lists import AskedList
 from hubless_service.observing.sampling import NO_SAMPLE, client_of
 
-log = logging.getLogger("hubless.sample")
+_log = logging.getLogger("hubless.sample")
 
 _WRITE_SECONDS = 15.0
 _MOST_WAITING = 2000
@@ -43,9 +43,9 @@ class ListSampler:
             try:
                 self._scores.add(name, [each for _, each in some], now)
             except StorageError as error:
-                log.warning('lists of scores "%s" cannot be kept: %s', name, error)
+                _log.warning('lists of scores "%s" cannot be kept: %s', name, error)
             except Exception:
-                log.exception('lists of scores "%s" cannot be kept', name)
+                _log.exception('lists of scores "%s" cannot be kept', name)
 
 
 def _name(asked: tuple[str, AskedList]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 import hubless
 from hubless import measures
+from hubless.builder.pipeline.survey import K_OCCURRENCE
 from hubless.errors import EngineError
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
@@ -23,10 +24,8 @@ from hubless_service.observing.learning import ListSampler
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.settings import Settings
 
-log = logging.getLogger("hubless.live")
+_log = logging.getLogger("hubless.live")
 
-K = 10
-"""Places of each answer that count."""
 WINDOW = 2048
 """Answers that are kept."""
 RANKINGS = ("served", "corrected", "raw")
@@ -74,7 +73,7 @@ class LiveVersion:
     ) -> None:
         """Keep answers to vectors, all with the same options; those that failed are left out."""
         asked = {"prepared": True} | {name: options[name] for name in _SEARCHED_AGAIN if name in options}
-        queries, sure, places = list[LiveQuery](), list[tuple[float, bool]](), min(K, options["limit"])
+        queries, sure, places = list[LiveQuery](), list[tuple[float, bool]](), min(K_OCCURRENCE, options["limit"])
         found: I64 | None = None  # rows of the results that line 0 was the first of
         for vector, (results, line) in zip(vectors, lines, strict=True):
             if isinstance(results, Exception):
@@ -106,7 +105,7 @@ class LiveVersion:
             same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
             if chosen.state == "enough" and not same:
                 told = 'collection "%s": %d different live queries speak for strength %g, served is %g'
-                log.info(told, collection.name, chosen.different, chosen.strength, served)
+                _log.info(told, collection.name, chosen.different, chosen.strength, served)
         self.drift(collection)
         self.certainty.look(collection.name)
         self._looked_at = seen
@@ -114,8 +113,8 @@ class LiveVersion:
     def compare(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
         """Search drawn queries again at each strength, until none is left or others wait."""
         while alike := self._alike():
-            vectors, options = np.stack([query.vector for query in alike]), alike[0].options | {"limit": K}
-            answers = np.full((len(alike), len(STRENGTHS), K), -1)
+            vectors, options = np.stack([query.vector for query in alike]), alike[0].options | {"limit": K_OCCURRENCE}
+            answers = np.full((len(alike), len(STRENGTHS), K_OCCURRENCE), -1)
             for place, strength in enumerate(STRENGTHS):
                 rows = collection.query(vectors, **(options | {"strength": strength})).rows
                 answers[:, place, : rows.shape[1]] = _rows_of_origin(collection, rows)
@@ -153,7 +152,7 @@ class LiveVersion:
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return the answer to `GET .../hubness`."""
         rankings, drift = self.rankings(collection), self.drift(collection)
-        return {"k": K, "window": WINDOW, "seen": self.seen, **rankings, "drift": drift}
+        return {"k": K_OCCURRENCE, "window": WINDOW, "seen": self.seen, **rankings, "drift": drift}
 
     def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
@@ -210,9 +209,9 @@ class LiveVersion:
             if self._drift and (self._drift["advice"] is not None) != self._is_stale:
                 self._is_stale = not self._is_stale
                 if advice := self._drift["advice"]:
-                    log.warning('collection "%s", version %s: %s', collection.name, collection.version, advice)
+                    _log.warning('collection "%s", version %s: %s', collection.name, collection.version, advice)
                 else:
-                    log.info('collection "%s": the queries are like those of the query bank again', collection.name)
+                    _log.info('collection "%s": the queries are like those of the query bank again', collection.name)
             return self._drift
 
 
@@ -303,9 +302,9 @@ class LiveHubness:
             try:
                 version.look(collection, self._others_wait)
             except EngineError as error:
-                log.warning('collection "%s": queries were not ranked raw: %s', collection.name, error)
+                _log.warning('collection "%s": queries were not ranked raw: %s', collection.name, error)
             except Exception:
-                log.exception('the live queries of collection "%s" could not be compared', collection.name)
+                _log.exception('the live queries of collection "%s" could not be compared', collection.name)
 
     def _others_wait(self) -> bool:
         return self._stopping.is_set() or bool(self._noted) or self._busy()

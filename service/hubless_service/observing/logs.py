@@ -21,7 +21,7 @@ _ATOMIC = 4096  # bytes that one write to a pipe keeps together, among those of 
 _PAUSE = 0.05  # seconds in which lines come together: each write takes Python from the event loop, and gives it back
 _LAST_SECONDS = 1.0  # for what still waits when the process ends
 
-log = logging.getLogger("hubless.logs")
+_log = logging.getLogger("hubless.logs")
 
 
 def configure(level: str, format_: str) -> "LineHandler":
@@ -40,7 +40,7 @@ def configure(level: str, format_: str) -> "LineHandler":
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # what would be written to standard error elsewhere would wait for its reader
     logging.captureWarnings(True)
-    sys.excepthook = lambda kind, error, where: log.critical("the process ends", exc_info=(kind, error, where))
+    sys.excepthook = lambda kind, error, where: _log.critical("the process ends", exc_info=(kind, error, where))
     threading.excepthook = _log_end_of_thread
     return handler
 
@@ -157,10 +157,10 @@ class LineHandler(QueueHandler):
 
 
 def _record(level: int, message: str, argument: object) -> logging.LogRecord:
-    return logging.LogRecord(log.name, level, __file__, 0, message, (argument,), None)
+    return logging.LogRecord(_log.name, level, __file__, 0, message, (argument,), None)
 
 
 def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
     if not issubclass(end.exc_type, SystemExit) and end.exc_value:
         name = end.thread.name if end.thread else "unknown"
-        log.error("thread %s has ended", name, exc_info=(end.exc_type, end.exc_value, end.exc_traceback))
+        _log.error("thread %s has ended", name, exc_info=(end.exc_type, end.exc_value, end.exc_traceback))

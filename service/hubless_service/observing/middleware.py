@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import CONSOLE, DOCS
+from hubless_service.http.cycle import Headers
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error, respond
 from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
@@ -20,9 +21,7 @@ from hubless_service.observing.metrics import Metrics
 if TYPE_CHECKING:
     from hubless_service.observing.tracing import Tracing
 
-log = logging.getLogger("hubless.requests")
-
-Headers = list[tuple[bytes, bytes]]
+_log = logging.getLogger("hubless.requests")
 
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -67,7 +66,7 @@ class Observer:
         if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited as long as it may
             detail = "The server has stopped before it could answer."
             return respond(HttpProblem("not_ready", detail, headers=RETRY_AFTER), trace)
-        log.error("request %s failed", trace.request_id, exc_info=error)
+        _log.error("request %s failed", trace.request_id, exc_info=error)
         return respond(internal_error(), trace)
 
     def end(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
@@ -77,9 +76,9 @@ class Observer:
         self.metrics.observe(route, method, status, seconds, trace)
         if self.tracing:
             self.tracing.export(scope["headers"], method, route, status, trace)
-        if log.isEnabledFor(logging.INFO):
+        if _log.isEnabledFor(logging.INFO):
             path = scope["raw_path"].decode("ascii", "backslashreplace")
-            log.info(RequestLine(method, path, route, status, seconds, trace))
+            _log.info(RequestLine(method, path, route, status, seconds, trace))
 
 
 class RequestLine(NamedTuple):

@@ -13,7 +13,7 @@ from hubless.errors import StorageError
 from hubless.store.query_sample import SampleSummary, SampleWriter, summary_of
 from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import comparison
-from hubless_service.access.attempts import address_of
+from hubless_service.access.attempts import client_address
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import Access
 from hubless_service.http.requests import Query
@@ -21,7 +21,7 @@ from hubless_service.http.requests import Query
 NO_SAMPLE = "x-no-sample"
 """The header of a request whose queries are not to be kept."""
 
-log = logging.getLogger("hubless.sample")
+_log = logging.getLogger("hubless.sample")
 
 _FLUSH_SECONDS = 15.0
 _OLD_SECONDS = 3600.0  # between two looks for files that are too old
@@ -71,17 +71,17 @@ class QuerySampler:
                 self._writer.forget_old(now, self._days)
                 self.summaries.clear()
         except StorageError as error:
-            log.warning("old queries cannot be removed: %s", error)
+            _log.warning("old queries cannot be removed: %s", error)
         except Exception:
-            log.exception("queries could not be sampled")
+            _log.exception("queries could not be sampled")
 
     def _flush(self) -> None:
         for name, failure in self._writer.flush().items():
             before = self.failures.get(name)
             if failure and (before is None or before.problem != failure.problem):
-                log.warning('queries of collection "%s" cannot be kept: %s', name, failure)
+                _log.warning('queries of collection "%s" cannot be kept: %s', name, failure)
             if before and not failure:
-                log.info('queries of collection "%s" are kept again', name)
+                _log.info('queries of collection "%s" are kept again', name)
             self.failures[name] = failure
             self.summaries[name] = summary_of(self._folder / name)
 
@@ -91,4 +91,4 @@ def client_of(request: Request) -> str | bytes:
     access: Access | None = request.scope.get(ACCESS)
     if access is not None:
         return access.name or access.digest
-    return address_of((request.scope.get("client") or [""])[0]).encode()
+    return client_address((request.scope.get("client") or [""])[0]).encode()

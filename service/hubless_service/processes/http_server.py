@@ -18,7 +18,7 @@ from hubless_service.http.edge import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
-log = logging.getLogger("hubless")
+_log = logging.getLogger("hubless")
 
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
@@ -76,7 +76,7 @@ class HttpServer(uvicorn.Server):
         if not come or (self._engine.draining and seconds):
             return
         self._engine.draining = True
-        log.info("stopping: not ready any more, no new connections in %g s", seconds)
+        _log.info("stopping: not ready any more, no new connections in %g s", seconds)
         asyncio.get_running_loop().call_later(seconds, setattr, self, "should_exit", True)
 
 

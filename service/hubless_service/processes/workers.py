@@ -23,7 +23,7 @@ from hubless_service.processes.shared import Shared, SharedMemory, memory_to_sen
 from hubless_service.processes.signals import ENDING, Signals
 from hubless_service.settings import MIB, Settings
 
-log = logging.getLogger("hubless.workers")
+_log = logging.getLogger("hubless.workers")
 
 WORKER_BYTES = 150 * MIB
 """Memory of a worker without collections."""
@@ -32,7 +32,7 @@ MOST_THREADS = 256
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
 _END_SECONDS = 10.0  # that a worker without a supervisor has to end, beside those for its requests
 _MOST_FAILURES = 10  # workers in a row that end while none answers
-Work = Callable[[Settings, socket.socket, Signals, Shared, bool], None]
+ServeWorker = Callable[[Settings, socket.socket, Signals, Shared, bool], None]
 """Serves a listener in a worker until a signal comes; told whether it is the first, which answers from the start."""
 
 
@@ -48,7 +48,7 @@ def with_workers(settings: Settings) -> Settings:
             held += sum(file.size for file in read_manifest(catalog.folder(name)).files.values())
     each, memory, processors = WORKER_BYTES + held, memory_limit(), own_cores()
     count = max(1, min(processors, memory // 2 // each if memory else 1))
-    log.info(
+    _log.info(
         "workers: %d, for %d processors and %d MiB of memory, of which each takes about %d; HUBLESS_WORKERS changes it",
         *(count, processors, memory // MIB, each // MIB),
     )
@@ -56,7 +56,7 @@ def with_workers(settings: Settings) -> Settings:
     return settings.model_copy(update={"workers": count, "search_threads": threads})
 
 
-def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: Work) -> None:
+def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: ServeWorker) -> None:
     """Run processes that serve the listener; the first signal ends them in order, the second at once."""
     memory = memory_to_send(settings.workers)
     supervisor = Supervisor(memory, partial(_spawn, settings, listener, work), signals)
@@ -98,7 +98,7 @@ class Supervisor:
             if self._bury_dead() and not self._stopping:
                 failures = 0 if any(self._loaded) else failures + 1
                 if failures == _MOST_FAILURES:
-                    log.critical("%d workers ended before one could answer; the log says why", failures)
+                    _log.critical("%d workers ended before one could answer; the log says why", failures)
                     self.failed = True
                     self._signals.note(signal.SIGTERM)
                 elif perf_counter() - started < _SHORT_LIFE:
@@ -125,7 +125,7 @@ class Supervisor:
             worker = self.forget(slot)
             worker.join()
             if not self._stopping:
-                log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
+                _log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
         return bool(dead)
 
     def forget(self, slot: int) -> BaseProcess:
@@ -144,7 +144,7 @@ class Supervisor:
             self._stopping = True
 
 
-def _spawn(settings: Settings, listener: socket.socket, work: Work, shared: Shared, first: bool) -> BaseProcess:
+def _spawn(settings: Settings, listener: socket.socket, work: ServeWorker, shared: Shared, first: bool) -> BaseProcess:
     """Start one worker. A signal that comes before it can note signals waits for it."""
     context = multiprocessing.get_context("spawn")
     worker = context.Process(target=_begin, args=(settings, listener, work, shared, first), name="hubless-worker")
@@ -157,7 +157,7 @@ def _spawn(settings: Settings, listener: socket.socket, work: Work, shared: Shar
     return worker
 
 
-def _begin(settings: Settings, listener: socket.socket, work: Work, shared: Shared, first: bool) -> None:
+def _begin(settings: Settings, listener: socket.socket, work: ServeWorker, shared: Shared, first: bool) -> None:
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     signals = Signals()
     signals.install(once=False)  # a second signal is the supervisor's to give

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import hubless
 from hubless import measures
+from hubless.builder.pipeline.survey import K_OCCURRENCE
 from hubless.errors import UnknownField
 from hubless.measures import k_occurrence
 from hubless.measures.chance import Chance
@@ -32,13 +33,11 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import clip
 from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
-from hubless_service.routes.route import Call, Held, Place, UrlOf
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Call, Held, ShelfPlace, UrlOf, routes_of
 
-router = make_router("collections")
+hubness_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}"
 _PROBLEMS = ("collection_not_found", *openapi.FIELDS, *openapi.SEARCHED)
-K = 10
 _TOGETHER = 32
 # what takes a while is computed once a version, in a search thread
 _computing = threading.Lock()
@@ -51,9 +50,9 @@ _EMPTY = np.empty((0, 2), np.float32)
 _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 
 
-@router.get(
+@hubness_routes.get(
     f"{_PATH}/hubness",
-    **openapi.about(
+    **openapi.route(
         "How hubby the answers are that a collection gives", HubnessAnswer, "collection_not_found", *openapi.SEARCHED
     ),
 )
@@ -64,9 +63,9 @@ async def get_hubness(call: Call, held: Held) -> Response:
     return responses.send({**document, "collection": held.name, "version": held.version})
 
 
-@router.get(
+@hubness_routes.get(
     f"{_PATH}/occurrence",
-    **openapi.about("How often targets are found by bank queries, and the hubs", OccurrenceAnswer, *_PROBLEMS),
+    **openapi.route("How often targets are found by bank queries, and the hubs", OccurrenceAnswer, *_PROBLEMS),
 )
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
@@ -74,9 +73,9 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
     return responses.send(await call.service.engine.run(call.trace, work, held))
 
 
-@router.get(
+@hubness_routes.get(
     f"{_PATH}/occurrence/queries",
-    **openapi.about("Which bank queries find a target", FindingsAnswer, *_PROBLEMS, "point_not_found"),
+    **openapi.route("Which bank queries find a target", FindingsAnswer, *_PROBLEMS, "point_not_found"),
 )
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
     """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
@@ -84,20 +83,20 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
     return responses.send(await call.service.engine.run(call.trace, work, held))
 
 
-@router.get(
+@hubness_routes.get(
     f"{_PATH}/scan",
-    **openapi.about("The last scan for planted hubs that was kept", ScanAnswer, *openapi.READ),
+    **openapi.route("The last scan for planted hubs that was kept", ScanAnswer, *openapi.READ),
 )
-async def get_scan(call: Call, place: Place) -> Response:
+async def get_scan(call: Call, place: ShelfPlace) -> Response:
     """`hubless scan --set keep=true` keeps it."""
     name, _ = place
     kept = await asyncio.to_thread(kept_scan, call.service.engine.catalog.home(name))
     return responses.send({"scan": kept, "collection": name})
 
 
-@router.get(
+@hubness_routes.get(
     f"{_PATH}/projection",
-    **openapi.about("Targets and bank queries on their first two principal components", ProjectionAnswer, *_PROBLEMS),
+    **openapi.route("Targets and bank queries on their first two principal components", ProjectionAnswer, *_PROBLEMS),
 )
 async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
     """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""
@@ -114,13 +113,13 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
     if counts is None:
         nobody_counted = dict.fromkeys(("source", "raw", "corrected", "chance", "never"))
         served = {"collection": version.name, "version": version.version}
-        return cast(OccurrenceAnswer, {"k": K, "queries": 0, "held_out": False, **nobody_counted, **served})
+        return cast(OccurrenceAnswer, {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **served})
     found = counts.occurrence.astype(np.int64)
     never = found == 0
     both = np.flatnonzero(never.all(axis=0))
-    chance = Chance.of(counts.queries, found.shape[1], K)
+    chance = Chance.of(counts.queries, found.shape[1], K_OCCURRENCE)
     return {
-        "k": K,
+        "k": K_OCCURRENCE,
         "queries": counts.queries,
         "held_out": counts.stored and measured is not None and measured.held_out,
         "source": "build" if counts.stored else "sample",
@@ -230,7 +229,7 @@ def _finds(version: hubless.Collection) -> I64 | None:
 
 def _ranked(version: hubless.Collection, sample: F32, strength: float) -> I64:
     parts = [sample[start : start + _TOGETHER] for start in range(0, len(sample), _TOGETHER)]
-    return np.concatenate([version.query(part, K, strength, prepared=True).rows for part in parts])
+    return np.concatenate([version.query(part, K_OCCURRENCE, strength, prepared=True).rows for part in parts])
 
 
 def _counts(version: hubless.Collection) -> Counts | None:

@@ -21,17 +21,16 @@ from hubless_service.http import responses
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
-from hubless_service.routes.route import Administered, AppState, Call, Held
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Administered, AppState, Call, Held, routes_of
 
-router = make_router("collections")
+bank_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}/bank"
 _LONGEST = 9
 """Digits of a number that is worth reading."""
 _LOOK_SECONDS = 0.05
 
 
-@router.put(
+@bank_routes.put(
     _PATH,
     **openapi.other_bodies(
         BinaryBankRequest,
@@ -39,7 +38,7 @@ _LOOK_SECONDS = 0.05
         "A stream with the column `vector`: fixed_size_list<float32>, and perhaps `relevant`: ids, or lists of ids, "
         "and `groups`; other fields stand in the URL.",
     ),
-    **openapi.about(
+    **openapi.route(
         "Fit the correction on a query bank",
         BankAnswer,
         *(*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "forbidden", "collection_not_found", "log_damaged"),
@@ -70,9 +69,9 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     return responses.send(answer, None if fitted else place, 200 if fitted else 202)
 
 
-@router.get(
+@bank_routes.get(
     _PATH,
-    **openapi.about("The query bank that the correction was fitted on", BankAnswer, *openapi.READ),
+    **openapi.route("The query bank that the correction was fitted on", BankAnswer, *openapi.READ),
 )
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
@@ -83,9 +82,9 @@ async def get_bank(call: Call, held: Held) -> Response:
     return responses.send(await _describe(call.service, held, waiting))
 
 
-@router.get(
+@bank_routes.get(
     f"{_PATH}/{{number}}",
-    **openapi.about(
+    **openapi.route(
         "One of the bank queries that are stored", BankQueryAnswer, *("forbidden", "invalid_input", *openapi.READ)
     ),
 )

@@ -29,46 +29,49 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
-from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import AdminAccess, AppState, Call, Held, ShelfPlace, UrlOf, WriteAccess, routes_of
 from hubless_service.searching.encoding import VARIABLE
 
-log = logging.getLogger("hubless.catalog")
+_log = logging.getLogger("hubless.catalog")
 administration = logging.getLogger("hubless.administration")
-router, aliases = make_router("collections"), make_router("aliases")
+collection_routes, alias_routes = routes_of("collections"), routes_of("aliases")
 _PATH = "/v1/collections/{collection}"
 _ENDPOINT = Endpoint.described.model_fields["type"].default
 _ALIAS = "/v1/aliases/{alias}"
 _TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,18})"')
 _PRECONDITIONS = ("precondition_failed", "precondition_required")
-IfMatch = Annotated[str | None, Header(description="The ETag that the alias must still have, or * for any.")]
+AliasIfMatch = Annotated[str | None, Header(description="The ETag that the alias must still have, or * for any.")]
 IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not be there yet.")]
 
 
-@router.get("/v1/collections", **openapi.about("All collections that are served", CollectionsAnswer, *openapi.UNSERVED))
+@collection_routes.get(
+    "/v1/collections", **openapi.route("All collections that are served", CollectionsAnswer, *openapi.UNSERVED)
+)
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.service.engine.up_to_date(call.trace)
     served = call.service.engine.shelf.collections(call.access)
-    return responses.send({"collections": [describe(call.service, collection) for collection in served]})
+    return responses.send({"collections": [_described(call.service, collection) for collection in served]})
 
 
-@router.get(_PATH, **openapi.about("One collection", CollectionAnswer, *openapi.READ))
+@collection_routes.get(_PATH, **openapi.route("One collection", CollectionAnswer, *openapi.READ))
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    return responses.send(describe(call.service, held))
+    return responses.send(_described(call.service, held))
 
 
-@router.put(
+@collection_routes.put(
     _PATH,
-    **openapi.about(
+    **openapi.route(
         "Create an empty collection",
         CollectionAnswer,
         *(*openapi.CHANGE, "collection_exists", *openapi.UNSERVED),
         also={201: {"model": CollectionAnswer, "description": "It was created."}},
     ),
 )
-async def create_collection(call: Call, collection: str, access: Writer, body: CreateCollectionRequest) -> Response:
+async def create_collection(
+    call: Call, collection: str, access: WriteAccess, body: CreateCollectionRequest
+) -> Response:
     """It can be written to at once. Until a query bank is given its offsets are 0.
 
     If it is there with these settings, the answer is 200, and nothing changes.
@@ -83,25 +86,25 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
     settings = body.model_dump() | {"keep_full": bool(body.keep_full), "encoder": encoder}
     created = await asyncio.to_thread(create, service.engine.catalog.path, collection, **settings)
     if created:
-        log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
+        _log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
         service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
     if created or encoder:
         await service.engine.serves_current(call.trace, collection)
         await service.engine.answers_change(collection)
     served = await call.find(service.engine.shelf.collection, collection)
-    return responses.send(describe(service, served), status=201 if created else 200)
+    return responses.send(_described(service, served), status=201 if created else 200)
 
 
-@router.delete(
+@collection_routes.delete(
     _PATH,
-    **openapi.about(
+    **openapi.route(
         "Delete a collection, with all its versions and writes",
         DeletedCollectionAnswer,
         *(*openapi.FIELDS, "forbidden", "collection_aliased", *openapi.READ),
     ),
 )
 async def delete_collection(
-    call: Call, collection: str, access: Admin, place: Place, url: UrlOf[DeleteCollectionRequest]
+    call: Call, collection: str, access: AdminAccess, place: ShelfPlace, url: UrlOf[DeleteCollectionRequest]
 ) -> Response:
     """Nothing of it can be had back. Needs its own name, not an alias, and a key of role admin.
 
@@ -109,7 +112,7 @@ async def delete_collection(
     """
     engine = call.service.engine
     await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
-    log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
+    _log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
     await engine.answers_change()
     return responses.send({"collection": collection, "deleted": True})
@@ -132,7 +135,7 @@ def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint
     return encoder
 
 
-def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
+def _described(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
     """Return the document of a collection."""
     manifest, live = collection.manifest, state.engine.live.of(collection)
     chosen, sampling = live.chosen, state.engine.sampling
@@ -174,24 +177,24 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
     }
 
 
-@aliases.get("/v1/aliases", **openapi.about("All aliases", AliasesAnswer, "storage"))
+@alias_routes.get("/v1/aliases", **openapi.route("All aliases", AliasesAnswer, "storage"))
 async def list_aliases(call: Call) -> Response:
     """The aliases of all collections that the key may see."""
     found = await _visible(call, call.access)
     return responses.send({"aliases": [_document(name, alias) for name, alias in found.items()]})
 
 
-@aliases.get(
-    _ALIAS, **openapi.about("What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG)
+@alias_routes.get(
+    _ALIAS, **openapi.route("What an alias stands for", AliasAnswer, "alias_not_found", "storage", also=openapi.ETAG)
 )
 async def get_alias(call: Call, alias: str) -> Response:
     """The answer has the ETag that you need to change the alias."""
     return _alias_answer(alias, await _alias(call, alias, call.access))
 
 
-@aliases.put(
+@alias_routes.put(
     _ALIAS,
-    **openapi.about(
+    **openapi.route(
         "Set an alias, or move it to another collection",
         AliasAnswer,
         *(*openapi.CHANGE, "collection_not_found", *_PRECONDITIONS, "storage"),
@@ -201,9 +204,9 @@ async def get_alias(call: Call, alias: str) -> Response:
 async def put_alias(
     call: Call,
     alias: str,
-    access: Admin,
+    access: AdminAccess,
     body: AliasRequest,
-    if_match: IfMatch = None,
+    if_match: AliasIfMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """To move an existing alias send If-Match. So nobody undoes the change of somebody else by accident.
@@ -229,10 +232,10 @@ async def put_alias(
     return _alias_answer(alias, changed)
 
 
-@aliases.delete(
-    _ALIAS, **openapi.about("Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage")
+@alias_routes.delete(
+    _ALIAS, **openapi.route("Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage")
 )
-async def delete_alias(call: Call, alias: str, access: Admin, if_match: IfMatch = None) -> Response:
+async def delete_alias(call: Call, alias: str, access: AdminAccess, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""
     engine = call.service.engine
 

@@ -13,15 +13,14 @@ from hubless_service.access.keys import NOTHING
 from hubless_service.http import responses
 from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
-from hubless_service.routes.route import Call
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Call, routes_of
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
 
-router = make_router("health")
+health_routes = routes_of("health")
 
 
-@router.get("/v1/access", **openapi.about("What your key may do", AccessAnswer))
+@health_routes.get("/v1/access", **openapi.route("What your key may do", AccessAnswer))
 async def get_access(call: Call) -> Response:
     """Works with any key that the server knows."""
     access, limit = call.access, call.access.collections
@@ -34,13 +33,13 @@ async def get_access(call: Call) -> Response:
     return responses.send(answer)
 
 
-@router.get("/livez", **openapi.about("Whether the process answers", AliveAnswer, public=True))
+@health_routes.get("/livez", **openapi.route("Whether the process answers", AliveAnswer, public=True))
 async def livez(call: Call) -> Response:
     """Reads nothing. Restart the process if there is no answer."""
     return responses.send({"status": "ok"})
 
 
-@router.get("/readyz", **openapi.about("Whether queries are answered", ReadyAnswer, "not_ready", public=True))
+@health_routes.get("/readyz", **openapi.route("Whether queries are answered", ReadyAnswer, "not_ready", public=True))
 async def readyz(call: Call) -> Response:
     """Ready once every collection is loaded and gives the right answers to its canary queries.
 
@@ -73,7 +72,9 @@ def _store(store: CatalogSource) -> dict[str, object]:
     return {"store": {"address": store.address, "synced": synced, "trouble": found.trouble or None}}
 
 
-@router.get("/metrics", response_class=PlainTextResponse, **openapi.about("Metrics for Prometheus", None, "forbidden"))
+@health_routes.get(
+    "/metrics", response_class=PlainTextResponse, **openapi.route("Metrics for Prometheus", None, "forbidden")
+)
 async def metrics(call: Call) -> Response:
     """Requests, errors, latency by stage, collections by state, memory of the process.
 

@@ -27,13 +27,12 @@ from hubless_service.http.requests import (
 )
 from hubless_service.http.responses import LoadedTargets, targets_of, weight_of_targets
 from hubless_service.http.values import NO_EXTRAS, Extras
-from hubless_service.routes.route import Call, Held, UrlOf, Writable
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Call, Held, UrlOf, Writable, routes_of
 from hubless_service.searching import edits
 from hubless_service.searching.search import find_targets, matches_of, read_targets, scroll_targets
-from hubless_service.searching.writer import Plan
+from hubless_service.searching.writer import WritePlan
 
-router, writes = make_router("collections"), make_router("points")
+point_routes, write_routes = routes_of("collections"), routes_of("points")
 _COLLECTION = "/v1/collections/{collection}"
 _POINTS = f"{_COLLECTION}/points"
 _SEARCH = (*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
@@ -43,14 +42,14 @@ _ALL, _FIRST_PAGE = CountRequest(), ScrollRequest()
 _OF_ONE = (*_SEARCH, "forbidden", "precondition_failed", "log_damaged")
 _OF_WRITES = (*openapi.BODY, *_OF_ONE)
 _OF_PUTS = (*_OF_WRITES, *openapi.VECTORS, *openapi.TEXTS, "point_not_found", "point_exists", "merge_needed")
-IfMatch = Annotated[
+PointIfMatch = Annotated[
     str | None, Header(description="The seq that the one target of the request must still have, or * for any.")
 ]
 
 
-@router.post(
+@point_routes.post(
     f"{_COLLECTION}/count",
-    **openapi.about("How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS),
+    **openapi.route("How many targets a collection has, or meet a filter", CountAnswer, *_PROBLEMS),
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
@@ -62,7 +61,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     return responses.send({"count": counted, "collection": held.name, "version": held.version})
 
 
-@router.post(_POINTS, **openapi.about("Several targets by their ids", PointsAnswer, *_PROBLEMS))
+@point_routes.post(_POINTS, **openapi.route("Several targets by their ids", PointsAnswer, *_PROBLEMS))
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
     engine = call.service.engine
@@ -76,9 +75,9 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     return await responses.send_heavy(weight_of_targets(found), answer)
 
 
-@router.post(
+@point_routes.post(
     f"{_COLLECTION}/scroll",
-    **openapi.about(
+    **openapi.route(
         "All targets, or those that meet a filter, page by page", ScrollAnswer, *_PROBLEMS, "cursor_expired"
     ),
 )
@@ -101,9 +100,9 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     return await responses.send_heavy(weight_of_targets(found), answer)
 
 
-@router.get(
+@point_routes.get(
     f"{_POINTS}/{{id:path}}",
-    **openapi.about("One target by its id", PointAnswer, *_SEARCH, "point_not_found", also=openapi.ETAG),
+    **openapi.route("One target by its id", PointAnswer, *_SEARCH, "point_not_found", also=openapi.ETAG),
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
@@ -125,16 +124,16 @@ def _usual(collection: hubless.Collection) -> Extras:
     return Extras(payload=collection.parts.payload_kind is not None)
 
 
-@writes.put(
+@write_routes.put(
     _POINTS,
     **openapi.other_bodies(
         PutOptions,
         arrow="A stream with the columns `id` and `vector`, fixed_size_list<float32>; all others are payload. "
         "Other fields stand in the URL.",
     ),
-    **openapi.about("Store targets, or replace those of the same ids", PutAnswer, *_OF_PUTS),
+    **openapi.route("Store targets, or replace those of the same ids", PutAnswer, *_OF_PUTS),
 )
-async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_match: IfMatch = None) -> Response:
+async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_match: PointIfMatch = None) -> Response:
     """All or none. When this is answered they are on the disk, and the next query finds them, hubness taken out."""
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
@@ -144,30 +143,32 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
 
 
-@writes.patch(
+@write_routes.patch(
     _POINTS,
-    **openapi.about("Change the payload of targets", PutAnswer, *_OF_WRITES, "point_not_found", "merge_needed"),
+    **openapi.route("Change the payload of targets", PutAnswer, *_OF_WRITES, "point_not_found", "merge_needed"),
 )
-async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: IfMatch = None) -> Response:
+async def patch_points(call: Call, held: Writable, body: PatchPointsRequest, if_match: PointIfMatch = None) -> Response:
     """All or none. Columns that are not given stay, null empties one."""
     return await _write(call, held, body, edits.plan_patch(body, held), [point.id for point in body.points], if_match)
 
 
-@writes.post(
+@write_routes.post(
     f"{_POINTS}/delete",
-    **openapi.about("Delete targets by their ids, or those that meet a filter", DeleteAnswer, *_OF_WRITES),
+    **openapi.route("Delete targets by their ids, or those that meet a filter", DeleteAnswer, *_OF_WRITES),
 )
-async def delete_points(call: Call, held: Writable, body: DeletePointsRequest, if_match: IfMatch = None) -> Response:
+async def delete_points(
+    call: Call, held: Writable, body: DeletePointsRequest, if_match: PointIfMatch = None
+) -> Response:
     """When this is answered no query finds them any more."""
     return await _write(call, held, body, edits.plan_delete(body, held), body.ids or (), if_match, adds=False)
 
 
-@writes.delete(
+@write_routes.delete(
     f"{_POINTS}/{{id:path}}",
-    **openapi.about("Delete one target by its id", DeleteAnswer, *_OF_ONE, "point_not_found"),
+    **openapi.route("Delete one target by its id", DeleteAnswer, *_OF_ONE, "point_not_found"),
 )
 async def delete_point(
-    call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: IfMatch = None
+    call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: PointIfMatch = None
 ) -> Response:
     """When this is answered no query finds it any more. 404 if no target has the id."""
     wanted = held.parts.ids.parse(id)
@@ -178,7 +179,7 @@ async def _write(
     call: Call,
     held: hubless.Collection,
     wanted: WriteOptions,
-    plan: Plan,
+    plan: WritePlan,
     ids: Sequence[str | int],
     if_match: str | None,
     *,

@@ -13,7 +13,8 @@ from hubless_service.observing.middleware import CLIENT_CLOSED, Observer
 from hubless_service.routes import reranking, searches
 from hubless_service.routes.route import Call, DirectRoute, route_at
 
-_QUERY, _RERANK = route_at(searches.router, searches.PATH), route_at(reranking.router, reranking.RERANK_PATH)
+_QUERY = route_at(searches.query_routes, searches.PATH)
+_RERANK = route_at(reranking.rerank_routes, reranking.RERANK_PATH)
 _BEFORE, _AFTER = searches.PATH.split("{collection}")
 
 

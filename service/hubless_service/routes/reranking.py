@@ -16,12 +16,11 @@ from hubless_service.http.requests import QueryRequest, read
 from hubless_service.http.score_answers import RerankAnswer
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
 from hubless_service.http.values import Json, Subject
-from hubless_service.routes.route import Call, readable_collection
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Call, readable_collection, routes_of
 from hubless_service.routes.scores import kept
 from hubless_service.routes.searches import query_of
 
-router = make_router("scores")
+rerank_routes = routes_of("scores")
 RERANK_PATH = "/v1/rerank"
 _USUAL_HITS = 50
 _VALUES = 20
@@ -39,9 +38,9 @@ class ListOfOne(NamedTuple):
     payload: Sequence[Json | None] | None = None
 
 
-@router.post(
+@rerank_routes.post(
     RERANK_PATH,
-    **openapi.about(
+    **openapi.route(
         "Correct lists of any search, each by its own correction, and fuse them",
         RerankAnswer,
         *(*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED),

@@ -27,10 +27,10 @@ from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
 from hubless_service.settings import Role, Settings
 
-log = logging.getLogger("hubless.requests")
+_log = logging.getLogger("hubless.requests")
 
-T = TypeVar("T")
-UrlOf: TypeAlias = Annotated[T, Query()]
+_T = TypeVar("_T")
+UrlOf: TypeAlias = Annotated[_T, Query()]
 """A model of the fields of the URL."""
 
 
@@ -52,7 +52,7 @@ class Call(Request):
         self.trace: Trace = scope[SCOPE_KEY]
         self.access: Access = scope.get(ACCESS, EVERYTHING)
 
-    async def find(self, look: Callable[[str, Access], T], name: str) -> T:
+    async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created."""
         access, engine = self.access, self.service.engine
         await engine.up_to_date(self.trace, name)
@@ -105,11 +105,11 @@ Writable = Annotated[hubless.Collection, Depends(_writable)]
 """The same, for requests that may write."""
 Administered = Annotated[hubless.Collection, Depends(_administered)]
 """The same, for requests that may administer."""
-Place = Annotated[tuple[str, Slot], Depends(_slot)]
+ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
-Writer = Annotated[Access, Depends(_rights_of("write"))]
+WriteAccess = Annotated[Access, Depends(_rights_of("write"))]
 """The rights of a request that may write."""
-Admin = Annotated[Access, Depends(_rights_of("admin"))]
+AdminAccess = Annotated[Access, Depends(_rights_of("admin"))]
 """The rights of a request that may administer."""
 
 
@@ -144,7 +144,7 @@ class DirectRoute(APIRoute):
         except HublessError as error:
             return respond(from_library(error), call.trace)
         except MemoryError:
-            log.warning("memory did not suffice for a request, id=%s", call.trace.request_id)
+            _log.warning("memory did not suffice for a request, id=%s", call.trace.request_id)
             return respond(out_of_memory(), call.trace)
         return response
 
@@ -167,12 +167,12 @@ class DirectRoute(APIRoute):
         return given
 
 
-def router(tag: str) -> APIRouter:
+def routes_of(tag: str) -> APIRouter:
     """Return a router for the endpoints of a tag, whose names are the ids of their operations."""
     return APIRouter(
         route_class=DirectRoute,
         tags=[tag],
-        dependencies=openapi.KEYS,
+        dependencies=openapi.KEY_SCHEMES,
         generate_unique_id_function=lambda route: route.name,
     )
 

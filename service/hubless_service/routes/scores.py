@@ -16,11 +16,10 @@ from hubless_service.http.problems import HttpProblem
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
 from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
 from hubless_service.maintaining.work import read_status
-from hubless_service.routes.route import Admin, Call
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import AdminAccess, Call, routes_of
 
 _log = logging.getLogger("hubless.administration")
-router = make_router("scores")
+score_routes = routes_of("scores")
 _PATH = "/v1/scores/{name}"
 _ARROW = (
     "The columns `id` and `offset`, as `hubless log --output NAME.arrow` writes them; or `ids` and `scores`, a row a "
@@ -37,7 +36,7 @@ async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
     return await asyncio.to_thread(scores.get, name) if loaded is None else loaded
 
 
-@router.get("/v1/scores", **openapi.about("All corrections of scores", AllScoresAnswer, "storage"))
+@score_routes.get("/v1/scores", **openapi.route("All corrections of scores", AllScoresAnswer, "storage"))
 async def list_scores(call: Call) -> Response:
     """Lists those that the key may see: a key for some collections sees corrections of the same names."""
     scores = call.service.engine.scores
@@ -49,16 +48,16 @@ async def list_scores(call: Call) -> Response:
     return responses.send(await asyncio.to_thread(found))
 
 
-@router.get(_PATH, **openapi.about("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
+@score_routes.get(_PATH, **openapi.route("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
 async def get_scores(call: Call, name: str) -> Response:
     """Says what it was learned from, and how far its confidence can be trusted."""
     correction = await kept(call, name)
     return responses.send(await asyncio.to_thread(_describe, call.service.engine.scores, name, correction))
 
 
-@router.put(
+@score_routes.put(
     _PATH,
-    **openapi.about(
+    **openapi.route(
         "Keep a correction of scores, and replace that of the same name",
         ScoresAnswer,
         *(*openapi.CHANGE, "storage"),
@@ -66,7 +65,7 @@ async def get_scores(call: Call, name: str) -> Response:
     ),
     **openapi.other_bodies(ScoresOptions, arrow=f"A stream. {_ARROW}", file=f"A file. {_ARROW}"),
 )
-async def put_scores(call: Call, name: str, access: Admin, body: PutScoresRequest) -> Response:
+async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScoresRequest) -> Response:
     """It is learned from past lists of any search, or comes as a file of `hubless log`.
 
     All workers use it from the answer on. Lists are read for seconds at most; learn from more by `hubless log`.
@@ -83,11 +82,11 @@ async def put_scores(call: Call, name: str, access: Admin, body: PutScoresReques
     return responses.send(answer, status=201 if new else 200)
 
 
-@router.delete(
+@score_routes.delete(
     _PATH,
-    **openapi.about("Delete a correction of scores", DeletedScoresAnswer, "forbidden", "scores_not_found", "storage"),
+    **openapi.route("Delete a correction of scores", DeletedScoresAnswer, "forbidden", "scores_not_found", "storage"),
 )
-async def delete_scores(call: Call, name: str, access: Admin) -> Response:
+async def delete_scores(call: Call, name: str, access: AdminAccess) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""
     if not access.sees(name):
         raise ScoresNotFound(f'There is no correction of scores "{name}".')

@@ -17,12 +17,11 @@ from hubless_service.http.answers import BatchAnswer, QueryAnswer
 from hubless_service.http.requests import Asked, BatchRequest, BinaryRequest, LikeTarget, Picture, Query, QueryRequest
 from hubless_service.http.responses import hits_of, weight_of
 from hubless_service.http.values import NO_EXTRAS, Subject
-from hubless_service.routes.route import Call, Held
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Call, Held, routes_of
 from hubless_service.settings import Settings
 
 PATH = "/v1/collections/{collection}/query"
-router = make_router("query")
+query_routes = routes_of("query")
 _PROBLEMS = (*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "collection_not_found", "point_not_found")
 _TIME = b"timeout_ms"
 _BYTES_A_HIT, _BYTES_A_NUMBER = 2_000, 40
@@ -55,9 +54,9 @@ async def _room(call: Call) -> None:
     call.service.engine.check_room(perf_counter(), call.trace.late, seconds)
 
 
-@router.post(
+@query_routes.post(
     PATH,
-    **openapi.about(
+    **openapi.route(
         "The targets nearest to a vector, a text, a picture or another target, hubness taken out",
         QueryAnswer,
         *_PROBLEMS,
@@ -81,9 +80,9 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     return await responses.send_heavy(weight_of(found), answer, call.trace)
 
 
-@router.post(
+@query_routes.post(
     f"{PATH}/batch",
-    **openapi.about("Several queries at once", BatchAnswer, *_PROBLEMS),
+    **openapi.route("Several queries at once", BatchAnswer, *_PROBLEMS),
     **openapi.other_bodies(
         BinaryRequest,
         "m · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",

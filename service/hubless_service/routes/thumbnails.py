@@ -17,12 +17,11 @@ from hubless_service import openapi
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import PictureRequest
 from hubless_service.http.values import Json
-from hubless_service.routes.route import Call, Held, UrlOf
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import Call, Held, UrlOf, routes_of
 
-log = logging.getLogger("hubless.pictures")
+_log = logging.getLogger("hubless.pictures")
 
-router = make_router("collections")
+picture_routes = routes_of("collections")
 PATH_COLUMN = "path"
 """The payload column with the path of a picture below the folder. Without it the id is the path."""
 _JPEG = "image/jpeg"
@@ -36,10 +35,10 @@ _KnownTag = Annotated[str | None, Header(description="The ETag of a picture that
 _thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 
 
-@router.get(
+@picture_routes.get(
     "/v1/collections/{collection}/pictures/{id:path}",
     response_class=Response,
-    **openapi.about(
+    **openapi.route(
         "A thumbnail of a target's picture",
         None,
         *(*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found", "point_not_found", "picture_not_found"),
@@ -67,7 +66,7 @@ async def get_picture(
     except TimeoutError as error:
         raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
     except InputError as error:
-        log.warning('no picture of "%s" in %s: %s', id, held.name, error)
+        _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
         raise HttpProblem(
             "picture_not_found", "The file of the target is no picture that can be read; the log says why."
         ) from error

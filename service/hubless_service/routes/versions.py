@@ -28,32 +28,30 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.requests import DiffRequest
-from hubless_service.routes.analysis import K
-from hubless_service.routes.route import Admin, AppState, Call, Place, UrlOf
-from hubless_service.routes.route import router as make_router
+from hubless_service.routes.route import AdminAccess, AppState, Call, ShelfPlace, UrlOf, routes_of
 from hubless_service.searching.shelf import Slot, as_problem
 
-log = logging.getLogger("hubless.administration")
-router = make_router("versions")
+_log = logging.getLogger("hubless.administration")
+version_routes = routes_of("versions")
 _PATH = "/v1/collections/{collection}/versions"
 _PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)
-_IDS = 20
+_IDS, _CANARY_HITS = 20, 10
 # of a manifest: what differs always, or says nothing to people
 _LEFT_OUT = {"version", "created", "files", "collection", "format_version", "index.curve", "provenance.inputs"}
 _comparing = threading.Lock()
 """Opening two versions takes memory and disk, so one pair at a time."""
 
 
-@router.get(_PATH, **openapi.about("All versions of a collection", VersionsAnswer, *openapi.READ))
-async def list_versions(call: Call, place: Place) -> Response:
+@version_routes.get(_PATH, **openapi.route("All versions of a collection", VersionsAnswer, *openapi.READ))
+async def list_versions(call: Call, place: ShelfPlace) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
     return responses.send(await _versions(call.service, place[0], call.access))
 
 
-@router.post(
-    f"{_PATH}/{{version}}/activate", **openapi.about("Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS)
+@version_routes.post(
+    f"{_PATH}/{{version}}/activate", **openapi.route("Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS)
 )
-async def activate(call: Call, access: Admin, place: Place, version: str) -> Response:
+async def activate(call: Call, access: AdminAccess, place: ShelfPlace, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
 
     The server then opens and proves it beside the version that it serves, as after a build. It serves or refuses it.
@@ -62,14 +60,14 @@ async def activate(call: Call, access: Admin, place: Place, version: str) -> Res
     """
     engine, (name, _) = call.service.engine, place
     await asyncio.to_thread(engine.catalog.rollback, name, version)
-    log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
+    _log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
     if await engine.serves_current(call.trace, name):  # else the version before is served on, and nobody waits
         await engine.answers_change(name)
     return responses.send(await _versions(call.service, name, access))
 
 
-@router.get(f"{_PATH}/{{version}}", **openapi.about("One stored version", VersionAnswer, *_PROBLEMS))
-async def get_version(call: Call, place: Place, version: str) -> Response:
+@version_routes.get(f"{_PATH}/{{version}}", **openapi.route("One stored version", VersionAnswer, *_PROBLEMS))
+async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     """The inputs of the version, and its measurements."""
     folder = call.service.engine.catalog.folder
     manifest = await asyncio.to_thread(lambda: read_manifest(folder(place[0], version)))
@@ -85,11 +83,11 @@ async def get_version(call: Call, place: Place, version: str) -> Response:
     )
 
 
-@router.get(
+@version_routes.get(
     f"{_PATH}/{{version}}/diff",
-    **openapi.about("What differs between two versions", DiffAnswer, *openapi.FIELDS, "too_many_requests", *_PROBLEMS),
+    **openapi.route("What differs between two versions", DiffAnswer, *openapi.FIELDS, "too_many_requests", *_PROBLEMS),
 )
-async def get_diff(call: Call, place: Place, version: str, url: UrlOf[DiffRequest]) -> Response:
+async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""
     return responses.send(await asyncio.to_thread(_diff, call.service, place[0], version, url.since))
 
@@ -183,7 +181,7 @@ def _canaries(catalog: hubless.Catalog, old: hubless.Collection, new: hubless.Co
     if not len(queries):
         return []
     asked = comparison(old.manifest.metric).plain(queries)
-    answers = [opened.query(asked, K).ids for opened in (old, new)]
+    answers = [opened.query(asked, _CANARY_HITS).ids for opened in (old, new)]
     return [
         {"before": before, "after": after, "kept": len(set(before) & set(after))}
         for before, after in zip(*answers, strict=True)

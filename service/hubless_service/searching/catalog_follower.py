@@ -25,13 +25,13 @@ from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.catalog import Marks
 from hubless_service.searching.collection_sources import CatalogSource
-from hubless_service.searching.log_follower import LogFollower, follow, stamp_of
+from hubless_service.searching.log_follower import LogFollower, catch_up, stamp_of
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
 
-log = logging.getLogger("hubless.catalog")
+_log = logging.getLogger("hubless.catalog")
 
-SECONDS = 0.1
+FOLLOW_SECONDS = 0.1
 """Between two looks at the numbers that tell of changes and writes."""
 LOADING_SECONDS = 0.01
 """Between two looks whether all collections were opened."""
@@ -120,16 +120,16 @@ class CatalogFollower:
                 self._look()
                 next_look, seen = monotonic() + self._seconds, changes
             if not self._shelf.loading or monotonic() >= next_follow:
-                next_follow = monotonic() + SECONDS
+                next_follow = monotonic() + FOLLOW_SECONDS
                 if self._logs.look():
                     next_look = monotonic()
-            self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else SECONDS, self._seconds))
+            self._wanted.wait(min(LOADING_SECONDS if self._shelf.loading else FOLLOW_SECONDS, self._seconds))
 
     def _finish_loading(self) -> None:
         self._openers.submit(self._check_hashes, self._shelf.served())
         self._shelf.loading = False
         if self._shelf.empty:
-            log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
+            _log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
         self._on_loaded()
 
     # the catalog
@@ -154,7 +154,7 @@ class CatalogFollower:
         shelf.failure = None
         self._read_aliases()
         for gone in shelf.keep(names):
-            log.info('collection "%s" is gone', gone)
+            _log.info('collection "%s" is gone', gone)
             self._told.pop(gone, None)
             self._marks.pop(gone, None)
         for name in names:
@@ -171,7 +171,7 @@ class CatalogFollower:
             self._alias_error = ""
         except Exception as error:
             if str(error) != self._alias_error:
-                log.warning("aliases stay as they were: %s", error)
+                _log.warning("aliases stay as they were: %s", error)
             self._alias_error = str(error)
 
     def _ask_engines(self) -> None:
@@ -186,9 +186,9 @@ class CatalogFollower:
                 dead = error
             name, before = collection.name, self._shelf.known(collection.name).silent
             if error and not before:
-                log.error('collection "%s": %s', name, error)
+                _log.error('collection "%s": %s', name, error)
             elif before and not error:
-                log.info('collection "%s": its engine answers again', name)
+                _log.info('collection "%s": its engine answers again', name)
             if error or before:
                 self._shelf.note(name, error)
 
@@ -250,7 +250,7 @@ class CatalogFollower:
         else:
             # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
             with before.living.changing:
-                follow(renewed.living)
+                catch_up(renewed.living)
                 self._shelf.put(name, renewed)
         if renewed.living is not before.living:
             self._logs.forget()
@@ -277,10 +277,10 @@ class CatalogFollower:
             collection.check_canaries()
             collection.payload([0][: collection.count])  # Arrow's first look-up in a process takes 20 ms
         living = WritableCollection(collection, written)
-        if follow(living):
-            log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.error)
+        if catch_up(living):
+            _log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.error)
         seconds = perf_counter() - started
-        log.info(
+        _log.info(
             'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
             name,
             collection.version,
@@ -304,9 +304,9 @@ class CatalogFollower:
                     self.wake()
             except Exception as error:
                 # what the disk refuses to read now says nothing about what is read already
-                log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
+                _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
             else:
-                log.info('collection "%s": the files are as they were written', collection.name)
+                _log.info('collection "%s": the files are as they were written', collection.name)
 
     def _is_current(self, collection: hubless.Collection) -> bool:
         """Return whether its files ought to be there: not if it was deleted, or the catalog is out of reach."""
@@ -314,7 +314,7 @@ class CatalogFollower:
         try:
             return self._source.current(name) == version and version in self._source.version_ids(name)
         except HublessError as error:
-            log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
+            _log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
             return False
 
 
@@ -325,10 +325,10 @@ def _engine_error(collection: hubless.Collection) -> EngineError | None:
     except EngineError as error:
         return error.with_traceback(None)
     except Exception:
-        log.exception('the engine of collection "%s" could not be asked', collection.name)
+        _log.exception('the engine of collection "%s" could not be asked', collection.name)
     return None
 
 
 def _log_failure(what: str, error: Exception) -> None:
     # an error that the library foresaw says all in one line; any other needs its traceback
-    log.error("%s cannot be served: %s", what, error, exc_info=not isinstance(error, HublessError))
+    _log.error("%s cannot be served: %s", what, error, exc_info=not isinstance(error, HublessError))

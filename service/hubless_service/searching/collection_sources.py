@@ -39,7 +39,7 @@ class CatalogSource(hubless.Catalog):
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
 _KEPT = 2  # versions: the one before may still be served
-log = logging.getLogger("hubless.catalog")
+_log = logging.getLogger("hubless.catalog")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class RemoteSource(CatalogSource):
         try:
             return super().open(name, hashes=hashes, known=known)
         except BundleDamaged as error:
-            log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
+            _log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
             self._remote.forget(name, self.current(name))
             self._remote.pull(name)
             return super().open(name, hashes=hashes)
@@ -149,8 +149,8 @@ class RemoteSource(CatalogSource):
                 self.prune(name, _KEPT)
         trouble = "; ".join(troubles)
         if trouble and trouble != before.trouble:
-            log.error("%s: what is here is served: %s", self.address, trouble)
+            _log.error("%s: what is here is served: %s", self.address, trouble)
         elif before.trouble and not trouble:
-            log.info("%s can be reached again", self.address)
+            _log.info("%s can be reached again", self.address)
         state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
         replace_text(self.path / _STATE, json.dumps(state))

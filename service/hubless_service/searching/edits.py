@@ -19,7 +19,7 @@ from hubless.vectors.ids import id_array
 from hubless_service.http.arrow import check_distinct, put_of
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
-from hubless_service.searching.writer import Plan
+from hubless_service.searching.writer import WritePlan
 
 _TAG = re.compile(r'(?<!W/)"?\b([0-9]{1,19})\b"?')
 Planned = tuple[Write | None, dict[str, Any]]
@@ -36,7 +36,7 @@ def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
     return texts
 
 
-def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> Plan:
+def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> WritePlan:
     """Store targets."""
     ids = _distinct([point.id for point in wanted.points])
     vectors = np.zeros((len(ids), collection.manifest.compared_dim), np.float32)
@@ -58,12 +58,12 @@ def _check_meant(row: int, payload: Mapping[str, Any], dim: int) -> None:
             raise InputError(f"points[{row}].vector", expected, "none")
 
 
-def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> Plan:
+def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> WritePlan:
     """Store the targets of an Arrow table: columns `id` and `vector`, and the payload."""
     return partial(_put, put_of(table, collection), mode or "upsert")
 
 
-def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
+def expecting(plan: WritePlan, wanted: str | int, header: str) -> WritePlan:
     """A plan that is refused unless a target is still as an If-Match header says."""
     tags = _TAG.findall(header)
     if header.strip() != "*" and not tags:
@@ -79,7 +79,7 @@ def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
     return checked
 
 
-def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
+def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> WritePlan:
     """Change the payload of targets. Raises `InputError` if an id stands twice, or the collection has no payload."""
     if collection.parts.payload_schema is None:
         raise InputError("points", "none, as the collection has no payload", f"{len(wanted.points)} points")
@@ -87,7 +87,7 @@ def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
     return partial(_patch, wanted.points, ids)
 
 
-def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
+def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> WritePlan:
     """Delete the targets of some ids, or those that meet a filter."""
     if (wanted.ids is None) == (wanted.filter is None):
         raise InputError("ids", "either ids or filter", "neither" if wanted.ids is None else "both")

@@ -18,11 +18,11 @@ from hubless_service.searching.listener import Listener, OnlyFailures
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
 
-log = logging.getLogger("hubless.encoders")
+_log = logging.getLogger("hubless.encoders")
 
 VARIABLE = "HUBLESS_ENCODERS"
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Encoded: TypeAlias = str | Picture
 """What an encoder makes a vector of."""
 
@@ -35,7 +35,7 @@ def check_encoders(settings: Settings) -> None:
     there = catalog.collections()
     for name, changes in settings.encoders.items():
         if name not in there:
-            log.warning('%s describes the encoder of "%s": there is no such collection', VARIABLE, name)
+            _log.warning('%s describes the encoder of "%s": there is no such collection', VARIABLE, name)
             continue
         try:
             folder = catalog.folder(name)
@@ -119,8 +119,8 @@ class Encoding:
 
 def _encode(
     collection: hubless.Collection,
-    encode: Callable[[list[T], float], F32],
-    asked: dict[int, T],
+    encode: Callable[[list[_T], float], F32],
+    asked: dict[int, _T],
     field: Callable[[int], str],
     deadline: float,
 ) -> dict[int, F32]:

@@ -9,7 +9,7 @@ from hubless.search.transaction import WritableCollection
 from hubless.store.notes import Note
 from hubless_service.searching.shelf import REPLACED, Shelf
 
-log = logging.getLogger("hubless.writes")
+_log = logging.getLogger("hubless.writes")
 
 _RESTS = 500
 """Times as long as a look at all logs took of a processor. It finds what no number tells, such as a damaged log."""
@@ -38,7 +38,7 @@ class LogFollower:
         self._seen = seen  # before the shelf is read: a version that is put on it from now on has this forgotten
         started = thread_time()
         living = [each for each in self._shelf.living() if every or each.has_news]
-        replaced = [follow(each) for each in living]
+        replaced = [catch_up(each) for each in living]
         if every:
             self._next_all = monotonic() + min(_RESTS * (thread_time() - started), _MOST_SECONDS)
         if any(each.has_news for each in living):  # it was being written to here, or cannot be followed
@@ -53,7 +53,7 @@ def stamp_of(note: Note) -> tuple[int, int]:
     return 0, 0
 
 
-def follow(living: WritableCollection, *, wait: bool = False) -> bool:
+def catch_up(living: WritableCollection, *, wait: bool = False) -> bool:
     """Bring a collection up to date with its log. Return whether only a newer version can go on from here."""
     name, before = living.base.name, living.error
     try:
@@ -63,11 +63,11 @@ def follow(living: WritableCollection, *, wait: bool = False) -> bool:
             replaced, unforeseen = isinstance(error, REPLACED), not isinstance(error, HublessError)
             told = "a newer version is to be served" if replaced else "writes cannot be followed"
             level = logging.INFO if replaced else logging.ERROR
-            log.log(level, 'collection "%s": %s: %s', name, told, error, exc_info=unforeseen)
+            _log.log(level, 'collection "%s": %s: %s', name, told, error, exc_info=unforeseen)
         # its traceback would hold on to collections
         living.error = error.with_traceback(None)
     else:
         if before is not None and looked:
             living.error = None
-            log.info('collection "%s": writes are followed again', name)
+            _log.info('collection "%s": writes are followed again', name)
     return isinstance(living.error, REPLACED)

@@ -33,14 +33,14 @@ from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
-from hubless_service.searching.log_follower import follow
+from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
-from hubless_service.searching.writer import Plan, Writer
+from hubless_service.searching.writer import WritePlan, Writer
 from hubless_service.settings import Settings
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 _NICER = 5
 _REMOTE_THREADS = 16
 """Searches in engines outside that wait for them at the same time."""
@@ -221,7 +221,7 @@ class SearchService:
         """The collection with all writes of its log that can be followed, whichever worker wrote them."""
         name = collection.name
         if living := self.shelf.known(name).living:
-            replaced = await self.run(trace, lambda: follow(living, wait=True))
+            replaced = await self.run(trace, lambda: catch_up(living, wait=True))
             if replaced and not await self.serves_current(trace, name):
                 raise HttpProblem("not_ready", "A version is being opened that has the writes.", headers=RETRY_AFTER)
         return self.shelf.collection(name, EVERYTHING)
@@ -237,17 +237,17 @@ class SearchService:
         return await self._encoding.vectors(trace, collection, texts, where, deadline)
 
     async def write(
-        self, request: Request, collection: str, points: int, plan: Plan, *, durable: bool = True
+        self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True
     ) -> dict[str, Any]:
         """Write to a collection, after what waits already; see `Writer.write`."""
         trace: Trace = request.scope[SCOPE_KEY]
         deadline = trace.started + self._timeout
         return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
 
-    async def run(self, trace: Trace, work: Callable[[], T], collection: hubless.Collection | None = None) -> T:
+    async def run(self, trace: Trace, work: Callable[[], _T], collection: hubless.Collection | None = None) -> _T:
         """Do work in a search thread, one for the collection; the time until one is free counts as `queue`."""
         queue = self._remote if collection and collection.parts.remote else self._queue
-        result: T = await queue.submit(
+        result: _T = await queue.submit(
             trace, trace.started + self._timeout, lambda _: [work()], None, alone=trace.alone
         )
         return result

@@ -23,7 +23,7 @@ from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
 
-log = logging.getLogger("hubless.queue")
+_log = logging.getLogger("hubless.queue")
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
@@ -170,7 +170,7 @@ class WorkQueue:
         try:
             self._prepare()
         except Exception:
-            log.exception("a search thread runs with the settings of the process")
+            _log.exception("a search thread runs with the settings of the process")
         while (items := self._handed.get()) and not self._closed:
             with within(max(item.deadline for item in items) - perf_counter()):
                 answered = self._answers(items)
@@ -199,7 +199,7 @@ class WorkQueue:
             return [error] * len(items), perf_counter() - started
         except BaseException as error:
             failure = error
-        log.error("a search thread has failed and goes on", exc_info=failure)
+        _log.error("a search thread has failed and goes on", exc_info=failure)
         self._listener.failed()
         return [RuntimeError("a search thread has failed")] * len(items), perf_counter() - started
 

@@ -20,12 +20,12 @@ from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
-from hubless_service.searching.log_follower import follow
+from hubless_service.searching.log_follower import catch_up
 from hubless_service.searching.shelf import REPLACED, Shelf
 
-log = logging.getLogger("hubless.writes")
+_log = logging.getLogger("hubless.writes")
 
-Plan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
+WritePlan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
@@ -42,7 +42,7 @@ class QueuedWrite:
 
     name: str  # of the collection
     points: int  # that it adds at most
-    plan: Plan
+    plan: WritePlan
     deadline: float  # on the clock of `perf_counter`; too late it is not begun
     durable: bool  # whether it is answered only when it is on the disk
     trace: Trace
@@ -88,7 +88,7 @@ class Writer:
         return [ending]
 
     async def write(
-        self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, *, durable: bool = True
+        self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, *, durable: bool = True
     ) -> dict[str, Any]:
         """Write, and return what the plan answers, with the number of the write.
 
@@ -103,7 +103,7 @@ class Writer:
             await asyncio.sleep(_MERGE_POLL)
 
     async def _queued(
-        self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, durable: bool
+        self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, durable: bool
     ) -> dict[str, Any]:
         future = asyncio.get_running_loop().create_future()
         task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
@@ -152,7 +152,7 @@ class Writer:
             self._listener.replaced()
             _fail(tasks, error.with_traceback(None))
         except (StorageError, NotFoundError, HttpProblem, MemoryError) as error:
-            log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
+            _log.error('collection "%s": nothing was written: %s', tasks[0].name, error)
             _fail(tasks, error.with_traceback(None))
         except Exception as error:
             if half := len(tasks) // 2:
@@ -161,7 +161,7 @@ class Writer:
             elif isinstance(error, HublessError):
                 _fail(tasks, error.with_traceback(None))
             else:
-                log.exception('collection "%s": nothing was written', tasks[0].name)
+                _log.exception('collection "%s": nothing was written', tasks[0].name)
                 self._listener.failed()
                 _fail(tasks, internal_error())
 
@@ -200,7 +200,7 @@ class Writer:
         self._listener.written(living)
         following = self._shelf.known(name).living
         if following is not None and following is not living:
-            follow(following)  # another version took its place meanwhile
+            catch_up(following)  # another version took its place meanwhile
         for task, answer in answers:
             _resolve(task, answer)
 

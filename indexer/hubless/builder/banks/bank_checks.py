@@ -54,7 +54,7 @@ ADVICE = (
 )
 WITHOUT_BANK = "no query bank was given: offsets are 0, and nothing is corrected"
 
-log = logging.getLogger("hubless.banks")
+_log = logging.getLogger("hubless.banks")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class CheckedBank:
 
     def logged(self) -> "CheckedBank":
         for note in self.notes:
-            log.warning(note)
+            _log.warning(note)
         return self
 
 

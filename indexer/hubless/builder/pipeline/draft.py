@@ -203,7 +203,7 @@ def _versions(correction: str) -> dict[str, str]:
     return own | ({brought_by: version} if version else {})
 
 
-log = logging.getLogger("hubless.engines")
+_log = logging.getLogger("hubless.engines")
 
 
 Placing: TypeAlias = Callable[[IndexOrder, Steps], IndexResult]
@@ -295,7 +295,7 @@ def follow(manifest: Manifest) -> None:
         try:
             engine(record.engine).publish(record)
         except NoEngine as error:
-            log.warning("%s was not told of version %s: %s", record.engine, manifest.version, error)
+            _log.warning("%s was not told of version %s: %s", record.engine, manifest.version, error)
 
 
 def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
@@ -333,7 +333,7 @@ def _drop(collection: str, kept: Mapping[str, str]) -> list[str]:
         try:
             dropped += engine(known).drop(collection, names)
         except NoEngine as error:
-            log.warning("left in %s: %s (%s)", known, ", ".join(names.values()), error)
+            _log.warning("left in %s: %s (%s)", known, ", ".join(names.values()), error)
     return dropped
 
 

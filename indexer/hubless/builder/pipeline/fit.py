@@ -1,5 +1,6 @@
 """A version whose correction is fitted: vectors → correction → offsets → index → measurements."""
 
+import logging
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -10,7 +11,6 @@ from hubless.builder.banks.bank_checks import (
     bank_sample,
     check_bank,
     hold_out,
-    log,
     naming_held_out,
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
@@ -34,6 +34,8 @@ from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource, in_memory, sample
+
+_log = logging.getLogger("hubless.banks")
 
 
 def fit_version(
@@ -163,7 +165,7 @@ def _check_live(vectors: BuildVectors, metric: str) -> None:
         return
     live = drawn(vectors.live_queries, vectors.targets, metric)
     if (known := share_among(live, vectors.query_bank, metric)) > MOST_TARGETS:
-        log.warning(
+        _log.warning(
             f"{100 * known:.0f} % of the live queries are in the query bank, too. The bank fits these, and that says "
             "nothing about others: give live queries that are not in the bank."
         )
@@ -179,7 +181,7 @@ def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> 
     answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
     chosen = most_even(answers, len(draft.targets))
     for warning in warnings(chosen):
-        log.warning(warning)
+        _log.warning(warning)
     return chosen
 
 
@@ -204,7 +206,7 @@ def _notes_of_given(vectors: BuildVectors, metric: str) -> list[str]:
     apart = float(np.ptp(vectors.target_prior.values))
     if metric == "cosine" and apart > MOST_APART:
         notes.append(f"offsets differ by {apart:.3g}, similarities by 2 at most: offsets alone decide the ranking")
-        log.warning(notes[-1])
+        _log.warning(notes[-1])
     return notes
 
 
@@ -216,7 +218,7 @@ def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
     else:
         notes = []
     for each in notes:
-        log.warning(each)
+        _log.warning(each)
     return notes
 
 

@@ -1,13 +1,15 @@
 """Targets whose offset stands alone are named, in the manifest and in the log."""
 
+import logging
 from dataclasses import replace
 
 import pyarrow as pa
 
-from hubless.builder.banks.bank_checks import log
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import to_arrow
+
+_log = logging.getLogger("hubless.banks")
 
 SHOWN, MOST_NAMED = 10, 100
 """So many are named in a sentence, and in the manifest."""
@@ -25,6 +27,6 @@ def naming_held_back(draft: VersionDraft, ids: pa.Array) -> VersionDraft:
         f"{', '.join(map(repr, named[:SHOWN]))}{more}. It is held back. Bank queries may have been made to bury these "
         "targets, or they are planted hubs: look at them, and at the bank."
     )
-    log.warning(note)
+    _log.warning(note)
     record = bank.model_copy(update={"held_back": named[:MOST_NAMED]})
     return replace(draft, about={**draft.about, "bank": record, "notes": [*draft.about["notes"], note]})

@@ -59,7 +59,7 @@ from hubless.vectors.comparing import OF_QUERIES, side_of
 from hubless.vectors.plain_arrow import write_arrow
 from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
 
-log = logging.getLogger("hubless.banks")
+_log = logging.getLogger("hubless.banks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +328,7 @@ def _noted(before: Parts, targets: VectorSource, frozen: int) -> tuple[list[str]
     bank = _bank_now(before, targets)
     notes = [] if bank is None else narrow_notes(bank)
     for each in notes:
-        log.warning(each)
+        _log.warning(each)
     if frozen:
         came = f"{frozen:,} of {targets.shape[0]:,} targets came after the fit of the correction"
         notes = [*notes, f"{came}, which gave them their offsets"]

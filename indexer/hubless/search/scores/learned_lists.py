@@ -47,7 +47,7 @@ _PUT, _LABELLED, _FITTED = "put.parquet", "labelled.json", ".fitted"
 _KEY = b"hubless.learned"
 _LISTS = ["ids", "scores"]
 
-log = logging.getLogger("hubless.sample")
+_log = logging.getLogger("hubless.sample")
 
 
 class AskedList(NamedTuple):
@@ -206,7 +206,7 @@ def _read(path: Path) -> pa.Table | None:
     try:
         return pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
-        log.warning("lists that were asked are left out: %s cannot be read: %s", path.name, error)
+        _log.warning("lists that were asked are left out: %s cannot be read: %s", path.name, error)
         return None
 
 

@@ -20,7 +20,7 @@ MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 """Texts of a CSV that stand for no value, in columns that are not strings."""
 SURE_DIGITS = 15
 """A float64 gives so many digits back as they were. More may be those of a float64, or not."""
-log = logging.getLogger("hubless.payload")
+_log = logging.getLogger("hubless.payload")
 
 TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -129,7 +129,7 @@ def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Arrow
         if odd is not None:
             row = pc.index(column, odd[1]).as_py()
             kind_name = next(each for each, kind in TYPES.items() if kind == odd[0])
-            log.warning(
+            _log.warning(
                 "payload, column %s is text, as %s has %s, which is no %s", name, place(row), brief(odd[1]), kind_name
             )
     return column
