@@ -1,7 +1,8 @@
 """Gauges of what is served. Each is read at a request of the metrics, in the worker that answers it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -41,6 +42,8 @@ GAUGES = {
     "store_synced_timestamp_seconds": ("When all of it was brought here, in seconds since 1970; 0: never", _STORE),
 }
 """Name, meaning and labels."""
+Sample: TypeAlias = tuple[str, float | None, *tuple[str, ...]]
+"""A gauge, its value or None for no series, and the values of its labels."""
 
 
 class ServedGauges(Collector):
@@ -55,36 +58,43 @@ class ServedGauges(Collector):
             name: GaugeMetricFamily(f"hubless_{name}", meaning, labels=labels)
             for name, (meaning, labels) in GAUGES.items()
         }
-
-        def add(gauge: str, value: float | None, *labels: str) -> None:
+        for gauge, value, *labels in (*self._served(), *self._sampled(), *self._stored()):
             if value is not None:
                 families[gauge].add_metric(labels, value)
+        return families.values()
 
-        slots, live = self._engine.shelf.slots, self._engine.live
+    def _served(self) -> Iterator[Sample]:
+        """Yield the samples of collections and of their versions."""
+        slots = self._engine.shelf.slots
         states = Counter(slot.state for slot in slots.values())
         for state in STATES:
-            add("collections", states[state], state)
+            yield "collections", states[state], state
         for name, slot in slots.items():
             if slot.failure and slot.tried:
-                add("version_info", 1, name, slot.tried, "refused")
+                yield "version_info", 1, name, slot.tried, "refused"
             if collection := slot.collection:
-                add("version_info", 1, name, collection.version, "served")
-                live_version = live.of(collection)
-                for gauge, value in _figures(collection, slot, live_version).items():
-                    add(gauge, value, name)
-                for ranking, figures in live_version.rankings(collection).items():
+                yield "version_info", 1, name, collection.version, "served"
+                live = self._engine.live.of(collection)
+                for gauge, value in _figures(collection, slot, live).items():
+                    yield gauge, value, name
+                for ranking, figures in live.rankings(collection).items():
                     for figure in _LIVE if figures else ():
-                        add(f"live_{figure}", figures[figure], name, ranking)
+                        yield f"live_{figure}", figures[figure], name, ranking
+
+    def _sampled(self) -> Iterator[Sample]:
+        """Yield the samples of the query sample, if there is one."""
         if sampling := self._engine.sampling:
             for name, kept in list(sampling.summaries.items()):
-                add("query_sample_queries", kept and kept.queries, name)
+                yield "query_sample_queries", kept and kept.queries, name
             for name, failure in list(sampling.failures.items()):
-                add("query_sample_failing", failure is not None, name)
+                yield "query_sample_failing", failure is not None, name
+
+    def _stored(self) -> Iterator[Sample]:
+        """Yield the samples of the object storage, if the catalog is in one."""
         if isinstance(store := self._engine.catalog, RemoteSource):
-            state_of_store = store.state
-            add("store_failing", bool(state_of_store.trouble))
-            add("store_synced_timestamp_seconds", state_of_store.synced)
-        return families.values()
+            state = store.state
+            yield "store_failing", bool(state.trouble)
+            yield "store_synced_timestamp_seconds", state.synced
 
 
 def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any
 
 from hubless_client.bodies import in_base64, in_bytes, in_json, listed
-from hubless_client.call import Call, Timeout
+from hubless_client.call import Call, Content, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.records import Record
@@ -105,28 +105,19 @@ class BankMethods:
         chosen = [name for name, value in ways.items() if value is not None]
         if len(chosen) != 1:
             raise CannotSend(f"put_bank: expected one of {', '.join(ways)}, got {' and '.join(chosen) or 'none'}")
-        given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
-        given["fit_by"] = fit_by
-        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-        if trusted is not None:
-            options["trusted"] = listed("trusted", trusted)
-        if relevant is not None:
-            options["relevant"] = [_label(each) for each in listed("relevant", relevant, "a list, an entry a query")]
-        if groups is not None:
-            options["groups"] = [_label(each) for each in listed("groups", groups, "a list, an entry a query")]
-        if texts is not None:
-            content = in_json({"texts": listed("texts", texts), **options})
-        elif payload is not None:
-            content = in_json({"payload": listed("payload", payload), **options})
-        elif sampled is not None:
-            content = in_json({"sampled": sampled, **options})
-        elif relevant is not None or groups is not None:
-            rows = pack_many(vectors)  # type: ignore[arg-type]
-            content = in_json({"vectors": [in_base64(rows.row(i)) for i in range(rows.rows)], **options})
-        else:
-            packed = pack_many(vectors)  # type: ignore[arg-type]
-            in_url = {name: _in_url(value) for name, value in options.items()}
-            content = in_bytes(packed.data, {"dim": packed.dim or 1, **in_url})
+        given = {
+            "mode": mode,
+            "fit": fit,
+            "correction": correction,
+            "parameters": parameters,
+            "timeout_ms": timeout_ms,
+            "fit_by": fit_by,
+            "trusted": None if trusted is None else listed("trusted", trusted),
+            "relevant": None if relevant is None else _labels("relevant", relevant),
+            "groups": None if groups is None else _labels("groups", groups),
+        }
+        options = {name: value for name, value in given.items() if value is not None}
+        content = _content(chosen[0], ways[chosen[0]], options)
         path = in_collection(collection, "bank")
         # a second one would fit once more
         return Call("PUT", path, BankInfo.from_json, content, request_id=request_id, timeout=timeout, repeats=False)
@@ -136,6 +127,27 @@ class BankMethods:
         """The query bank that the correction was fitted on, and how far the fit is of one that was put."""
         path = in_collection(collection, "bank")
         return Call("GET", path, BankInfo.from_json, request_id=request_id, timeout=timeout)
+
+
+def _content(way: str, queries: Any, options: Mapping[str, Any]) -> Content:
+    """Return the body of a bank: JSON, or plain bytes for vectors of which nothing is said one by one.
+
+    Raises
+    ------
+    CannotSend : the queries are not what `way` takes
+    """
+    if way == "sampled":
+        return in_json({way: queries, **options})
+    if way != "vectors":
+        return in_json({way: listed(way, queries), **options})
+    packed = pack_many(queries)
+    if options.keys() & {"relevant", "groups"}:
+        return in_json({way: [in_base64(packed.row(i)) for i in range(packed.rows)], **options})
+    return in_bytes(packed.data, {"dim": packed.dim or 1} | {name: _in_url(value) for name, value in options.items()})
+
+
+def _labels(name: str, entries: Iterable[Any]) -> list[Any]:
+    return [_label(each) for each in listed(name, entries, "a list, an entry a query")]
 
 
 def _label(entry: Any) -> Any:

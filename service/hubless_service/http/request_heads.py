@@ -26,7 +26,7 @@ def too_large(settings: Settings) -> HttpProblem:
 
 
 def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
-    """Return what is wrong with a head that the parser takes (RFC 9112, 3.2 and 6.1; RFC 3986, 2.1), or None."""
+    """Return what is wrong with a head that the parser takes, or None."""
     size, hosts, codings = len(url), list[bytes](), list[bytes]()
     for name, value in headers:
         size += len(name) + len(value) + _LINE_BYTES
@@ -36,18 +36,24 @@ def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -
             codings.append(value.lower())
     if size > settings.max_head_bytes or len(headers) > settings.max_headers:
         return too_large(settings)
+    detail = _fault(version, url, hosts, codings)
+    return None if detail is None else malformed(detail)
+
+
+def _fault(version: str, url: bytes, hosts: list[bytes], codings: list[bytes]) -> str | None:
+    """Return which rule a head breaks (RFC 9112, 3.2 and 6.1; RFC 3986, 2.1); None if it keeps them."""
     if version == "0.9":
-        return malformed("version: expected HTTP/1.1 or HTTP/1.0, got none")
+        return "version: expected HTTP/1.1 or HTTP/1.0, got none"
     if len(hosts) > 1 or (not hosts and version != "1.0"):
-        return malformed(f"host: expected one header, got {len(hosts)}")
+        return f"host: expected one header, got {len(hosts)}"
     if hosts and not _HOST.fullmatch(hosts[0]):
-        return malformed("host: expected a name or an address, and perhaps a port")
+        return "host: expected a name or an address, and perhaps a port"
     if codings and (codings != [b"chunked"] or version == "1.0"):
-        return malformed("transfer-encoding: expected chunked, in HTTP/1.1")
+        return "transfer-encoding: expected chunked, in HTTP/1.1"
     try:  # the parser takes no other characters than those of ASCII
         unquote_to_bytes(url.partition(b"?")[0]).decode() if b"%" in url else None
     except UnicodeDecodeError:
-        return malformed("path: expected UTF-8")
+        return "path: expected UTF-8"
     return None
 
 

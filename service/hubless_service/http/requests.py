@@ -427,22 +427,29 @@ class PutBankRequest(BankOptions):
             raise InputError("vectors", f"one of {', '.join(ways)}", " and ".join(given) or "none")
         if self.trusted is not None and self.sampled is None:
             raise InputError("trusted", "none without sampled", "some")
-        more = self.mode == "append" or self.fit is False
-        if self.payload is not None or self.sampled is not None:
-            if self.relevant is not None or self.groups is not None or (self.sampled and more):
-                expected = "no relevant and no groups; with sampled no append and no fit: false"
-                raise InputError(given[0], expected, "one of them")
-        else:
-            self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), more, subject)
-        if self.correction is not None or self.parameters is not None:
-            make_correction(self.correction or "auto", self.parameters)
+        if self.payload is None and self.sampled is None:
+            self._check_count(sum(map(len, self.vectors)) if self.vectors else len(self.texts_ or ()), subject)
+        elif self.relevant is not None or self.groups is not None or (self.sampled and self._grows):
+            expected = "no relevant and no groups; with sampled no append and no fit: false"
+            raise InputError(given[0], expected, "one of them")
+        self._check_correction()
         return self
 
-    def _check_count(self, count: int, more: bool, subject: Subject) -> None:
+    def _check_correction(self) -> None:
+        if self.correction is not None or self.parameters is not None:
+            make_correction(self.correction or "auto", self.parameters)
+
+    @property
+    def _grows(self) -> bool:
+        """Whether there are other queries of the bank, or come: then a few are enough."""
+        return self.mode == "append" or self.fit is False
+
+    def _check_count(self, count: int, subject: Subject) -> None:
+        """Raise `InputError` unless there are enough queries, and labels and groups for each, and not too many."""
         most = subject.settings.max_bank_queries
         if not 1 <= count <= most:
             raise InputError("body", f"1 to {most} queries", str(count))
-        if not more and count < FEWEST_BANK_QUERIES:
+        if count < FEWEST_BANK_QUERIES and not self._grows:
             raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
         if self.groups is not None and len(self.groups) != count:
             raise InputError("groups", f"{count} entries, one for each query", str(len(self.groups)))
@@ -450,7 +457,7 @@ class PutBankRequest(BankOptions):
             if len(self.relevant) != count:
                 raise InputError("relevant", f"{count} entries, one for each query", str(len(self.relevant)))
             labelled = sum(map(bool, self.relevant))
-            if labelled < FEWEST_PAIRS and not more:
+            if labelled < FEWEST_PAIRS and not self._grows:
                 raise InputError("relevant", f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
 
     @classmethod

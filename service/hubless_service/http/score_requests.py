@@ -239,6 +239,8 @@ def _later(schema: Json) -> Checked:
 _CUT = {"type": "object", "additionalProperties": True, "description": "The JSON of a `hubless.Cut`."}
 _QUERY = ("vector", "text", "image", "id", "filter", "params", "limit", "with_")
 """Fields of a list that are those of a query."""
+_OF_LIST = ("ids", "scores", "correction", "distance")
+"""Fields of a list that comes with the request."""
 
 
 class ListToRerank(RequestModel):
@@ -280,13 +282,21 @@ class ListToRerank(RequestModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        of_list = [name for name in ("ids", "scores", "correction", "distance") if getattr(self, name) is not None]
-        if self.collection is not None:
-            if of_list:
-                raise InputError(of_list[0], "none beside collection, which is searched and corrects itself", "one")
-            return self
-        if of_query := [name for name in _QUERY if getattr(self, name) is not None]:
-            raise InputError(of_query[0].removesuffix("_"), "none without collection", "one")
+        if self.collection is None:
+            self._refuse(_QUERY, "none without collection")
+            self._check_list()
+        else:
+            self._refuse(_OF_LIST, "none beside collection, which is searched and corrects itself")
+        return self
+
+    def _refuse(self, names: tuple[str, ...], expected: str) -> None:
+        """Raise `InputError` if one of some fields is given."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise InputError(name.removesuffix("_"), expected, "one")
+
+    def _check_list(self) -> None:
+        """Raise `InputError` unless there is a score for each id, and the options are for such a list."""
         if self.ids is None or self.scores is None:
             missing = "ids" if self.ids is None else "scores"
             raise InputError(missing, "ids and scores, or collection with a query", "none")
@@ -296,7 +306,6 @@ class ListToRerank(RequestModel):
             raise InputError("strength", "none without correction", f"{self.strength:g}")
         if self.correction is not None and self.distance is not None:
             raise InputError("distance", "none beside correction, which says it itself", str(self.distance).lower())
-        return self
 
 
 class RerankRequest(RequestModel):

@@ -27,6 +27,7 @@ from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownFiel
 from hubless.filters import Filter, filter_schemas, read_row
 from hubless.measures.labels import KnownItems, known_rows
 from hubless.search.collection import filter_of
+from hubless.search.parts import Parts
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.readers.pictures import A_PICTURE
 from hubless_service.http.problems import clip, describe
@@ -227,21 +228,26 @@ def _dimension(value: int, info: Info) -> int:
 
 
 def _extras(value: Any, info: Info) -> Extras:
-    known = [*info.context.collection.parts.payload_types]
-    free = info.context.collection.parts.payload_kind == "json"
+    """Return what targets are sent with, from the field `with`."""
     if not isinstance(value, list) or not all(isinstance(item, str) and _EXTRA.fullmatch(item) for item in value):
         received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
         raise InputError("", f"a list of {PAYLOAD}, {_COLUMN}<column> and {VECTOR}", received)
-    most = _MOST_KEYS if free else len(known)
-    if len(value) > most + 2:
-        raise InputError("", f"at most {most + 2}, each once", str(len(value)))
     columns = tuple(item.removeprefix(_COLUMN) for item in value if item.startswith(_COLUMN))
+    _check_columns(columns, len(value), info.context.collection.parts)
+    every = PAYLOAD in value or not columns
+    return Extras(PAYLOAD in value or bool(columns), VECTOR in value, None if every else columns)
+
+
+def _check_columns(columns: tuple[str, ...], asked: int, parts: Parts) -> None:
+    """Raise `InputError` if more is asked for than there can be, or a column that the payload has not."""
+    known, free = parts.payload_types, parts.payload_kind == "json"
+    most = (_MOST_KEYS if free else len(known)) + 2
+    if asked > most:
+        raise InputError("", f"at most {most}, each once", str(asked))
     for column in columns:
         if not free and column not in known:
             expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
             raise UnknownField("", f"payload columns: {expected}", clip(column))
-    every = PAYLOAD in value or not columns
-    return Extras(PAYLOAD in value or bool(columns), VECTOR in value, None if every else columns)
 
 
 def _filter(value: Any, info: Info) -> Filter:

@@ -8,12 +8,13 @@ from fastapi import Response
 
 import hubless
 from hubless.errors import InputError
+from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.scores.fusion import FUSIONS, Fused
 from hubless_service import openapi
 from hubless_service.http import heavy, responses
 from hubless_service.http.requests import QueryRequest, read
-from hubless_service.http.score_answers import RerankAnswer
+from hubless_service.http.score_answers import RerankAnswer, RerankedHit
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
 from hubless_service.http.values import Json, Subject
 from hubless_service.routes.route import Call, readable_collection, routes_of
@@ -82,42 +83,67 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
 
 
 def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAnswer:
-    """Correct and fuse."""
+    """Return the hits of lists that are corrected and fused, and how sure the first hit is where a cut tells it.
+
+    Raises `InputError` where the cut, `min_accuracy` and the lists do not go together.
+    """
+    limit = body.limit or usual
+    only = lists[0] if len(lists) == 1 and body.fusion is None else None
+    fused = _fused(body, lists, limit, alone=only is not None)
+    answer: RerankAnswer = {"hits": [], "answered": True}
+    if (judged := _judged(body, only, fused.scores)) is not None:
+        cut, scores = judged
+        answer["confidence"], answer["calibrated"] = cut.confidence(scores[:DEPTH]), cut.pairs > 0
+        if body.min_accuracy:
+            answer["answered"] = answer["confidence"] >= cut.threshold(body.min_accuracy, "min_accuracy")
+    if answer["answered"]:
+        answer["hits"] = _hits(fused, lists, limit)
+    return answer
+
+
+def _fused(body: RerankRequest, lists: list[ListOfOne], limit: int, *, alone: bool) -> Fused:
+    """Return one list of all. A list alone keeps its corrected scores."""
     corrected = [
         _corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}].")
         for place, (each, sent) in enumerate(zip(lists, body.lists, strict=True))
     ]
-    limit = body.limit or usual
-    alone = len(lists) == 1 and body.fusion is None
     if alone:
         ids, scores = corrected[0]
-        fused = Fused(ids, scores, [[score] for score in scores])
-    else:
-        weights = [1.0 if sent.weight is None else sent.weight for sent in body.lists]
-        fused = hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
-    answer: RerankAnswer = {"hits": [], "answered": True}
-    own = lists[0].correction.cut if alone and lists[0].correction is not None else None
-    cut = body.cut or own
-    if cut is None:
-        if body.min_accuracy:
-            raise InputError("min_accuracy", "a cut beside it, or one list whose correction has labels", "none")
-    else:
-        down = alone and lists[0].distance
-        best = [-score for score in fused.scores] if down and cut is own else fused.scores
-        if cut is not own and cut.distance != down:
+        return Fused(ids, scores, [[score] for score in scores])
+    weights = [1.0 if sent.weight is None else sent.weight for sent in body.lists]
+    return hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
+
+
+def _judged(body: RerankRequest, only: ListOfOne | None, scores: list[float]) -> tuple[Cut, list[float]] | None:
+    """Return the cut that tells the confidence, and the scores as it takes them; None where there is no cut.
+
+    The cut of a correction takes scores of which the higher is better. That of the request says what it takes.
+    """
+    own = None if only is None or only.correction is None else only.correction.cut
+    down = only is not None and only.distance
+    if body.cut is not None:
+        if body.cut.distance != down:
             raise InputError("cut", f"one of scores, {'lower' if down else 'higher'} is better", "another")
-        answer["confidence"], answer["calibrated"] = cut.confidence(best[:DEPTH]), cut.pairs > 0
-        if body.min_accuracy:
-            answer["answered"] = answer["confidence"] >= cut.threshold(body.min_accuracy, "min_accuracy")
-    if answer["answered"]:
-        columns = zip(fused.ids[:limit], fused.scores, fused.parts, strict=False)
-        answer["hits"] = [{"id": id_, "score": score, "parts": parts} for id_, score, parts in columns]
-        for each in reversed(lists):
-            known = {} if each.payload is None else dict(zip(each.ids, each.payload, strict=True))
-            for hit in answer["hits"] if known else ():
-                if hit["id"] in known:
-                    hit["payload"] = known[hit["id"]]
-    return answer
+        return body.cut, scores
+    if own is not None:
+        return own, [-score for score in scores] if down else scores
+    if body.min_accuracy:
+        raise InputError("min_accuracy", "a cut beside it, or one list whose correction has labels", "none")
+    return None
+
+
+def _hits(fused: Fused, lists: list[ListOfOne], limit: int) -> list[RerankedHit]:
+    """Return the first hits, each with the payload that the first list of it brought."""
+    payload: dict[Any, Json | None] = {}
+    for each in reversed(lists):
+        if each.payload is not None:
+            payload |= zip(each.ids, each.payload, strict=True)
+    columns = zip(fused.ids[:limit], fused.scores, fused.parts, strict=False)
+    hits: list[RerankedHit] = [{"id": id_, "score": score, "parts": parts} for id_, score, parts in columns]
+    for hit in hits:
+        if hit["id"] in payload:
+            hit["payload"] = payload[hit["id"]]
+    return hits
 
 
 def _corrected(each: ListOfOne, strength: float, where: str) -> tuple[list[Any], list[float]]:

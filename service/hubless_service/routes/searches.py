@@ -101,11 +101,11 @@ async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: H
 
 
 def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
-    """Return the query of a request, or of a part of one."""
-    given = {name: value for name in _ASKED if (value := getattr(sent, name)) is not None}
-    if len(given) != 1:
-        raise InputError(f"{where}vector", "one of vector, text, image and id", " and ".join(given) or "none of them")
-    ((name, value),) = given.items()
+    """Return the query of a request, or of a part of one, which `where` names.
+
+    Raises `InputError` if it asks for nothing, or by two fields, or its options do not go together.
+    """
+    asked = _asked_by(sent, where)
     limit = settings.usual_limit if sent.limit is None else sent.limit
     deepest = max(settings.max_depth - limit, 0)
     if sent.skip and sent.skip > deepest:
@@ -119,13 +119,23 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
             options[option] = chosen
     return Query(
         where=where,
-        asked=_ASKED[name](value),
+        asked=asked,
         options=options,
         extras=sent.with_ or NO_EXTRAS,
         score_threshold=sent.score_threshold,
         timeout_ms=sent.timeout_ms or settings.default_timeout_ms,
         min_seq=sent.min_seq or 0,
     )
+
+
+def _asked_by(sent: QueryRequest, where: str) -> Asked:
+    """Return what the one of its fields that a query has asks for."""
+    given = [(read, value) for name, read in _ASKED.items() if (value := getattr(sent, name)) is not None]
+    if len(given) != 1:
+        names = [name for name in _ASKED if getattr(sent, name) is not None]
+        raise InputError(f"{where}vector", "one of vector, text, image and id", " and ".join(names) or "none of them")
+    ((read, value),) = given
+    return read(value)
 
 
 def _queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:

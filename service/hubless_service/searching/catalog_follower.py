@@ -204,7 +204,10 @@ class CatalogFollower:
                     self._opening.discard(name)
 
     def _renew(self, name: str, *, here: bool = False) -> None:
-        """Look at one collection. If its current version is another than the one that is served, it is to be opened."""
+        """Look at one collection. If its current version is another than the one that is served, it is to be opened.
+
+        That is done `here`, or by a thread of those that open collections.
+        """
         slot, version, marks = self._shelf.known(name), None, self._source.marks(name)
         if marks and marks == self._marks.get(name) and slot.failure is None and not self._is_unsound(slot):
             return
@@ -222,24 +225,32 @@ class CatalogFollower:
             elif here:
                 renewed = self._opened(name)
             else:
-                self._shelf.put(name, slot)
-                self._opening.add(name)
-                try:
-                    self._openers.submit(self._open, name)
-                except RuntimeError:  # the system allows no more threads, or this stops
-                    self._open(name)
+                self._have_opened(name, slot)
                 return
         except Exception as error:
             if not self.has(name):  # deleted since its name was read
                 self._shelf.drop(name)
                 return
-            if version != slot.tried or str(error) != str(slot.failure):
-                _log_failure(f'collection "{name}"', error)
-            # its traceback would hold on to collections
-            living = None if version in self._unsound else slot.living
-            renewed = Slot(living, version or slot.tried, error.with_traceback(None), slot.seconds)
+            renewed = self._refused(name, slot, version, error)
         self._put(name, slot, replace(renewed, version_ids=slot.version_ids))
         self._told[name] = told
+
+    def _have_opened(self, name: str, slot: Slot) -> None:
+        """Have a thread open the current version of a collection."""
+        self._shelf.put(name, slot)
+        self._opening.add(name)
+        try:
+            self._openers.submit(self._open, name)
+        except RuntimeError:  # the system allows no more threads, or this stops
+            self._open(name)
+
+    def _refused(self, name: str, slot: Slot, version: str | None, error: Exception) -> Slot:
+        """Return the slot of a version that cannot be served: the one before is served on, unless its files changed."""
+        if version != slot.tried or str(error) != str(slot.failure):
+            _log_failure(f'collection "{name}"', error)
+        # its traceback would hold on to collections
+        living = None if version in self._unsound else slot.living
+        return Slot(living, version or slot.tried, error.with_traceback(None), slot.seconds)
 
     def _is_unsound(self, slot: Slot) -> bool:
         return slot.collection is None or slot.collection.version in self._unsound

@@ -155,12 +155,9 @@ def answer_groups(
     collection: hubless.Collection, observe: Observe, groups: Sequence[QueryGroup]
 ) -> list[list[FoundHits] | Exception]:
     """Ask for all groups at once; they agree on how. If one query is wrong, only its own group fails."""
-    queries, matches = list[Query](), None
-    for group in groups:
-        queries += group.queries
-        matches = group.matches if matches is None else matches
-    if matches is None and (filter := queries[0].options.get("filter")) is not None:
-        matches = matches_of(collection, filter, [group.trace for group in groups])
+    queries = [query for group in groups for query in group.queries]
+    filter = queries[0].options.get("filter")
+    matches = None if filter is None else _matches_of_groups(collection, filter, groups)
     started = perf_counter()
     first_asked, vectors = queries[0].asked, None
     if isinstance(first_asked, np.ndarray):
@@ -184,6 +181,14 @@ def answer_groups(
     if vectors is not None and _NOT_OBSERVED.isdisjoint(queries[0].options):
         observe(collection, vectors, lines, queries[0].options)
     return outcomes
+
+
+def _matches_of_groups(collection: hubless.Collection, filter: Filter, groups: Sequence[QueryGroup]) -> Matches:
+    """Return the targets that meet the filter of all groups: known beforehand, or else found now."""
+    for group in groups:
+        if group.matches is not None:
+            return group.matches
+    return matches_of(collection, filter, [group.trace for group in groups])
 
 
 def _ask(
