@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -17,6 +18,7 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hubless.errors import how_to_install
 from hubless.kernels.pools import start_all
 from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
@@ -76,6 +78,8 @@ _THREADS = 8
 """For work on the disk that requests wait for."""
 _END_SECONDS = 5.0  # that all threads together have to end
 
+TRACES_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""Variables of OpenTelemetry: if one of them is set, traces are sent."""
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CORS_HEADERS = (
     *("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match"),
@@ -130,10 +134,7 @@ def create_app(
         if settings.address is not None:
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
         engine = SearchService(source, settings)
-    if settings.traces and not tracing:
-        from hubless_service.observing.tracing import from_environment
-
-        tracing = from_environment(version("hubless"))
+    tracing = tracing or _tracing()
     keys, metrics = Keys(settings), Metrics(shared)
 
     @asynccontextmanager
@@ -171,8 +172,7 @@ def create_app(
     )
     app.state.hubless = AppState(settings, engine, metrics)
     page_routes.install_docs(app)
-    if settings.console:
-        page_routes.install_console(app)
+    page_routes.install_console(app)
     problems.install(app)
     metrics.live.register(ServedGauges(engine))
     metrics.queue = lambda: engine.waiting
@@ -194,6 +194,19 @@ def create_app(
     app.add_middleware(ObserveRequests, observer=observer)
     app.queries = QuickQueries(app, observer, check, origins=bool(settings.origins))
     return app
+
+
+def _tracing() -> "Tracing | None":
+    """Return what sends traces, if a variable of OpenTelemetry says where to, and the extra `otel` is installed."""
+    if not any(map(os.environ.get, TRACES_TO)):
+        return None
+    try:
+        from hubless_service.observing.tracing import from_environment
+
+        return from_environment(version("hubless"))
+    except ImportError:
+        _log.warning("%s is set, but traces are not sent: %s", TRACES_TO[0], how_to_install("otel"))
+        return None
 
 
 def _begun(work: Callable[[], None]) -> threading.Thread:

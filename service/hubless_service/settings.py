@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from hubless.errors import InputError, how_to_install
+from hubless.errors import InputError
 from hubless.kernels.threads import own_cores
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import Catalog
@@ -74,7 +74,6 @@ class Settings(BaseSettings):
     )
     metrics_public: bool = Field(default=False, description="Answer /metrics without a key.")
     cors_origins: str | None = Field(default=None, description="Origins whose pages may ask from a browser; * is all.")
-    console: bool = Field(default=True, description="Serve the page /console.")
     poll_seconds: float = Field(default=5, gt=0, description="Seconds between two looks at the catalog.")
     merge_at: int = Field(
         default=10_000,
@@ -93,9 +92,6 @@ class Settings(BaseSettings):
         default=0, ge=0, description="Processes that serve the port; 0 is one a processor, as far as memory allows."
     )
     search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
-    receive_seconds: float = Field(
-        default=20, gt=0, description="Seconds for a client to send the head, or body, or take 64 KiB."
-    )
     encoders: dict[str, dict[str, Any]] = Field(
         default={}, description="JSON: by collection, fields that replace those of its encoder."
     )
@@ -121,13 +117,14 @@ class Settings(BaseSettings):
     log_format: Literal["text", "json"] = Field(
         default="text", description="Log lines as text, or as JSON with one object a line."
     )
-    traces: bool = Field(default=False, description="Send OpenTelemetry traces; needs the extra `otel`.")
 
     # limits that no variable changes, here as several rooms share them
     usual_limit: ClassVar[int] = 10
     max_limit: ClassVar[int] = 1000
     max_batch: ClassVar[int] = 1000
     max_waiting: ClassVar[int] = 2000
+    receive_seconds: ClassVar[float] = 20
+    """For a client to send the head, or the body, or to take 64 KiB of an answer."""
     keep_alive_seconds: ClassVar[int] = 620
     """More than proxies keep an idle connection: nginx and AWS do so for 60 s, Google for 600 s."""
     query_sample_days: ClassVar[int] = 30
@@ -233,17 +230,6 @@ class Settings(BaseSettings):
         if "{collection}" not in str(pictures) and not pictures.is_dir():
             raise ValueError("expected a folder that is there")
         return pictures.absolute()
-
-    @field_validator("traces")
-    @classmethod
-    def _installed(cls, traces: bool) -> bool:
-        if traces:
-            try:
-                import opentelemetry.exporter.otlp.proto.http
-                import opentelemetry.sdk.trace  # noqa: F401
-            except ImportError as error:
-                raise ValueError(f"traces need the extra otel: {how_to_install('otel')}") from error
-        return traces
 
 
 def check_host(host: str) -> str:

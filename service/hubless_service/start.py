@@ -116,8 +116,7 @@ def _announce(settings: Settings, listener: socket.socket, *, open_to_all: bool,
         _log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
     host, port = listener.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    pages = "console at /console, documentation at /docs" if settings.console else "documentation at /docs"
-    _log.info("listening on %s, %s", url, pages)
+    _log.info("listening on %s, console at /console, documentation at /docs", url)
     if as_json:
         said = {"url": url, "host": host, "port": port, "pid": os.getpid(), "workers": settings.workers}
         typer.echo(json.dumps(said | {"catalog": settings.address or str(settings.catalog)}))

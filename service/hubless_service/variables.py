@@ -8,6 +8,7 @@ from hubless.search.engines.external import engine_names
 from hubless_service.settings import OTHERS, PREFIX, Settings
 
 NO_LONGER = {
+    "CONSOLE": "the console is always there, as /docs is: a proxy can leave it out",
     "DRAIN_SECONDS": "HUBLESS_GRACE_SECONDS has them: a tenth of it",
     "KEEP_ALIVE_SECONDS": "an idle connection stays for 620 seconds, longer than proxies keep theirs",
     "MAX_BATCH": "a batch has at most 1,000 queries",
@@ -15,6 +16,8 @@ NO_LONGER = {
     "MAX_WAITING": "at most 2,000 queries wait",
     "QUERY_SAMPLE_DAYS": "a query stays in the sample for 30 days, or until you delete the file of its day",
     "QUERY_SAMPLE_TEXTS": "the sample has no texts",
+    "RECEIVE_SECONDS": "a client has 20 seconds to send a head, or a body, or to take 64 KiB",
+    "TRACES": "traces are sent where OTEL_EXPORTER_OTLP_ENDPOINT says",
     "VERIFY": "hashes are compared in the background; `hubless verify` compares them before a start",
 }
 """Settings that were, and what holds in their place."""

@@ -80,11 +80,9 @@ def test_what_is_no_file_of_the_page_is_not_found(server, path):
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
-def test_setting_leaves_the_console_out(console):
-    with console(console=False) as base:
-        assert httpx.get(f"{base}/console/").status_code == 404
-        assert httpx.get(f"{base}/console/main.js").status_code == 404
-        assert httpx.get(base, follow_redirects=True).url.path == "/docs"
+def test_root_leads_to_the_console_and_documentation_stands_beside(server):
+    assert httpx.get(server, follow_redirects=True).url.path == "/console/"
+    assert httpx.get(f"{server}/docs").status_code == 200
 
 
 def test_files_need_no_key_and_data_does(console):

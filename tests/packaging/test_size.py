@@ -13,7 +13,7 @@ LIMITS = {
     "service": 76_000,
     "tests": 490_000,
     "words": 44_200,
-    "settings": 31,
+    "settings": 28,
     "knobs": 285,
     "options_of_a_command": 12,
     "entries": 17,

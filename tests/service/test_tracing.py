@@ -13,12 +13,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 from opentelemetry.trace import SpanKind, StatusCode
-from pydantic import ValidationError
 from support.answering import answering, statuses
 from support.serving import serving, wait_until_ready
 from support.sources import Source
 
-from hubless_service.app import create_app
+from hubless_service.app import TRACES_TO, create_app
 from hubless_service.observing.tracing import Tracing
 from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
@@ -107,7 +106,7 @@ def test_collector_that_the_environment_names_gets_the_spans_before_the_end(cata
     with answering(statuses(collect)) as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-        with serving(create_app(Settings(catalog=catalog, traces=True))) as url:
+        with serving(create_app(Settings(catalog=catalog))) as url:
             httpx.get(f"{url}/livez")
     ((path, sent),) = received
     assert path == "/v1/traces"
@@ -116,11 +115,18 @@ def test_collector_that_the_environment_names_gets_the_spans_before_the_end(cata
     assert [span.name for span in resource.scope_spans[0].spans] == ["GET /livez"]
 
 
-def test_without_the_extra_the_setting_says_what_to_install(catalog, monkeypatch):
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    assert Settings(catalog=catalog).traces is False
-    with pytest.raises(ValidationError, match=r"pip install 'hubless\[otel\]'"):
-        Settings(catalog=catalog, traces=True)
+@pytest.mark.parametrize(
+    "missing", ["opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http.trace_exporter"]
+)
+@pytest.mark.parametrize("variable", TRACES_TO)
+def test_without_the_extra_the_log_says_what_to_install(catalog, monkeypatch, caplog, variable, missing):
+    monkeypatch.setenv(variable, "http://collector:4318")
+    monkeypatch.delitem(sys.modules, "hubless_service.observing.tracing", raising=False)
+    monkeypatch.setitem(sys.modules, f"opentelemetry.{missing}", None)
+    with serving(create_app(Settings(catalog=catalog))) as url:
+        assert httpx.get(f"{url}/livez").status_code == 200
+    (said,) = [record.message for record in caplog.records if "traces" in record.message]
+    assert said.endswith("pip install 'hubless[otel]'")
 
 
 def test_service_without_traces_does_not_load_opentelemetry(catalog):

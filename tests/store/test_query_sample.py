@@ -19,10 +19,10 @@ def writer(folder):
     return SampleWriter(folder / "sample")
 
 
-def add(made, vectors, client="a", when=NOON, texts=None):
+def add(made, vectors, client="a", when=NOON):
     clients = [client] * len(vectors) if isinstance(client, str) else client
-    for vector, name, text in zip(vectors, clients, texts or [None] * len(vectors), strict=True):
-        made.record("c", "cosine", vector, name, when, text)
+    for vector, name in zip(vectors, clients, strict=True):
+        made.record("c", "cosine", vector, name, when)
     for error in made.flush().values():
         if error:
             raise error
@@ -34,16 +34,27 @@ def rows_of(vectors):
 
 def test_queries_are_read_as_they_were_kept(tmp_path):
     made = writer(tmp_path)
-    add(made, VECTORS[:3], ("a", "b", "a"), texts=("one", None, "x" * 1001))
+    add(made, VECTORS[:3], ("a", "b", "a"))
     add(made, VECTORS[1:2], "c")
     found = read_sample(tmp_path / "sample" / "c")
     by_row = {vector.tobytes(): n for n, vector in enumerate(found.vectors)}
     order = [by_row[vector.tobytes()] for vector in VECTORS[:3]]
     assert [found.clients[n] for n in order] == ["a", "b", "a"]
-    assert [found.texts[n] for n in order] == ["one", None, None]
     assert found.counts[order].tolist() == [1, 2, 1]
     assert (found.collection, found.metric, found.seen, found.skipped) == ("c", "cosine", 4, {})
     assert found.begins.timestamp() <= NOON < found.ends.timestamp()
+
+
+def test_older_file_with_texts_is_read_and_goes_on_without_them(tmp_path):
+    made = writer(tmp_path)
+    add(made, VECTORS[:3], ("a", "b", "a"))
+    (file,) = (tmp_path / "sample" / "c").glob("*.parquet")
+    table = pq.read_table(file)
+    pq.write_table(table.append_column("text", [["one", None, "three"]]), file)
+    assert rows_of(read_sample(file).vectors) == rows_of(VECTORS[:3])
+    add(made, VECTORS[3:5])
+    assert rows_of(read_sample(file).vectors) == rows_of(VECTORS[:5])
+    assert pq.read_table(file).column_names == table.column_names
 
 
 def test_sample_of_two_writers_is_that_of_one_that_saw_all(tmp_path, monkeypatch):

@@ -167,7 +167,7 @@ class Worker:
     """One of several workers that serve a catalog."""
 
     def __init__(self, path):
-        settings = Settings(catalog=path, hubness=False, console=False)
+        settings = Settings(catalog=path, hubness=False)
         self.engine = Desk(CatalogSource(path), settings)
         self.app = create_app(settings, self.engine)
         self.shelf = self.engine.shelf

@@ -72,7 +72,6 @@ def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
             "ends": sample.ends.isoformat(),
             "files": len(sample.files),
             "asked_again": float(np.mean(sample.counts > 1)) if len(sample.counts) else 0.0,
-            "texts": float(np.mean([text is not None for text in sample.texts])) if sample.texts else 0.0,
         }
     if json_:
         shares = {name: count / len(vectors) for name, count in clients}

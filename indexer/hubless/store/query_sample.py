@@ -4,9 +4,9 @@
     <sample>/<collection>/.lock              held while a file changes
     <sample>/<collection>/20261122.parquet   the queries of that day, in UTC
 
-Columns of a file: `vector`, as it was compared; `draw`; `count`, how often it was asked; `client`; `text`, null unless
-texts are kept. The schema's metadata has `hubless.query_sample`: JSON with the fields of `_Header`. Every file is a
-file of vectors, so a folder of them is a query bank as it is.
+Columns of a file: `vector`, as it was compared; `draw`; `count`, how often it was asked; `client`. Older files have a
+column `text`, too, which is not read. The schema's metadata has `hubless.query_sample`: JSON with the fields of
+`_Header`. Every file is a file of vectors, so a folder of them is a query bank as it is.
 
 A file is a reservoir. Each different query has a draw, a number that looks random and depends on its vector alone, and
 a file keeps the lowest draws of its day. So it is a uniform sample of the different queries, whichever process saw them
@@ -38,16 +38,14 @@ FEWEST_CLIENTS = 10
 """So many clients are needed for a bank of live queries that corrects a collection by itself."""
 OF_A_CLIENT = 1000
 """Most queries of one client and day, so that no client decides what the sample is."""
-LONGEST_TEXT = 1000
-"""Characters; the text of a query that has more is not kept."""
 
 _FORMAT = 2
 _HEADER = b"hubless.query_sample"
 _LOCK = ".lock"
 _ROUNDED_BITS = 13  # of the 23 of a float32, so that queries that differ by rounding mostly have the same draw
-_COLUMNS = ["vector", "draw", "count", "client", "text"]
+_COLUMNS = ["vector", "draw", "count", "client"]
 
-_Row = tuple[F32, int, int, str, str | None]
+_Row = tuple[F32, int, int, str]
 
 _log = logging.getLogger("hubless.sample")
 
@@ -73,7 +71,6 @@ class QuerySample:
     vectors: F32
     counts: I64
     clients: tuple[str, ...]
-    texts: tuple[str | None, ...]
     collection: str
     metric: str
     seen: int
@@ -174,7 +171,6 @@ def read_sample(
         as_float32(vectors, str(path)),
         table["count"].to_numpy(),
         tuple(table["client"].to_pylist()),
-        tuple(table["text"].to_pylist()),
         newest.collection,
         newest.metric,
         sum(header.seen for header in headers),
@@ -240,9 +236,8 @@ class SampleWriter:
         self._drawn: dict[tuple[str, str, int, str], _Draws] = {}  # by collection, metric, dimensions and day
         self._salt = Salt(folder, _LOCK)
 
-    def record(
-        self, collection: str, metric: str, vector: F32, client: str | bytes, now: float, text: str | None = None
-    ) -> None:
+    def record(self, collection: str, metric: str, vector: F32, client: str | bytes, now: float) -> None:
+        """Draw for a query (d,) that was asked at `now`, in seconds since 1970. `flush` writes it."""
         rounded = (vector.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
         draw = self._salt.draw(rounded.tobytes())
         day = datetime.fromtimestamp(now, UTC).strftime(DAY)
@@ -251,9 +246,7 @@ class SampleWriter:
             self._drawn[key] = _Draws(_table(len(vector), []))
         drawn = self._drawn[key]
         drawn.seen += 1
-        drawn.rows.append(
-            (vector, draw, 1, self._salt.label(client), text if text and len(text) <= LONGEST_TEXT else None)
-        )
+        drawn.rows.append((vector, draw, 1, self._salt.label(client)))
         if len(drawn.rows) > SIZE:
             drawn.thinned()
 
@@ -293,14 +286,13 @@ def _with_people(queries: pa.Table, trusted: Container[str]) -> pa.Table:
 
 
 def _table(dim: int, rows: Sequence[_Row]) -> pa.Table:
-    vectors, draws, counts, clients, texts = zip(*rows, strict=True) if rows else ((),) * 5
+    vectors, draws, counts, clients = zip(*rows, strict=True) if rows else ((),) * 4
     flat = np.concatenate(vectors) if rows else np.empty(0, np.float32)
     columns = [
         pa.FixedSizeListArray.from_arrays(pa.array(flat), dim),
         pa.array(draws, pa.uint64()),
         pa.array(counts, pa.int64()),
         pa.array(clients, pa.string()),
-        pa.array(texts, pa.string()),
     ]
     return pa.table(columns, _COLUMNS)
 
@@ -319,7 +311,7 @@ def _before(path: Path, metric: str, dim: int) -> tuple[_Header, pa.Table] | Non
     return header, table
 
 
-def _read(path: Path, columns: list[str] | None = None) -> tuple[_Header, pa.Table]:
+def _read(path: Path, columns: Sequence[str] = _COLUMNS) -> tuple[_Header, pa.Table]:
     with _reading(path):
         file = pq.ParquetFile(path)
         return _header(path, file.schema_arrow), file.read(columns).replace_schema_metadata(None)
@@ -327,7 +319,7 @@ def _read(path: Path, columns: list[str] | None = None) -> tuple[_Header, pa.Tab
 
 def _header(path: Path, schema: pa.Schema) -> _Header:
     metadata = schema.metadata or {}
-    if _HEADER not in metadata or schema.names != _COLUMNS:
+    if _HEADER not in metadata or schema.names not in (_COLUMNS, [*_COLUMNS, "text"]):
         raise InputError(str(path), "a file of live queries", "a file of something else")
     told = json.loads(metadata[_HEADER])
     if told.get("format") != _FORMAT:

@@ -72,7 +72,7 @@ def install_docs(app: FastAPI) -> None:
         return HTMLResponse(html, headers=headers)
 
     async def to_start(request: Request) -> Response:
-        return RedirectResponse((CONSOLE if app.state.hubless.settings.console else DOCS).removeprefix("/"))
+        return RedirectResponse(CONSOLE.removeprefix("/"))
 
     app.add_route(DOCS, page, include_in_schema=False)
     app.mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS))
