@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 def how_to_install(extra: str) -> str:
@@ -61,6 +61,10 @@ class InputError(HublessError, ValueError):
         text = _in_a_line(str(received))
         self.received = without_secrets(text) if "://" in text else text
         super().__init__(f"{self.parameter}: expected {self.expected}, got {self.received}")
+
+    def about(self, parameter: str) -> Self:
+        """Return the same error about a parameter that has another name to whoever asked."""
+        return type(self)(parameter, self.expected, self.received)
 
 
 class DimensionMismatch(InputError):

@@ -88,7 +88,7 @@ class BagOfWords:
         try:
             return cls(vocabulary, rows)
         except InputError as error:
-            raise type(error)(f"{folder}: {error.parameter}", error.expected, error.received) from error
+            raise error.about(f"{folder}: {error.parameter}") from error
 
     def _encode_one(self, text: str, name: str) -> F64:
         known = Counter(row for word in tokenise(text) if (row := self.vocabulary.get(word)) is not None)

@@ -579,4 +579,4 @@ def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict
         return InputError(where or "body", _EXPECTED[kind].format(**context), describe(value))
     inside = cause.parameter
     joint = "." if where and inside and inside[0] not in ".[" else ""
-    return type(cause)(f"{where}{joint}{inside}", cause.expected, cause.received)
+    return cause.about(f"{where}{joint}{inside}")

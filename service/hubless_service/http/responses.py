@@ -15,7 +15,7 @@ from pydantic import BaseModel
 import hubless
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http import heavy
-from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, StoredTarget, TargetExtras
+from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, Served, StoredTarget, TargetExtras
 from hubless_service.http.requests import JSON
 from hubless_service.http.trace import Trace
 from hubless_service.http.values import Extras
@@ -50,6 +50,11 @@ class LoadedTargets(NamedTuple):
     offsets: F32
     seqs: I64
     beside: SentBeside
+
+
+def served(collection: hubless.Collection) -> Served:
+    """Return the part of an answer that says which version answers."""
+    return {"collection": collection.name, "version": collection.version}
 
 
 def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:

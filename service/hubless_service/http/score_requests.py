@@ -4,7 +4,7 @@ from math import isfinite
 from typing import Annotated, Any, Self
 
 import pyarrow as pa
-from pydantic import ConfigDict, PrivateAttr, ValidationError, model_validator
+from pydantic import ConfigDict, PrivateAttr, model_validator
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
@@ -205,11 +205,7 @@ def _ids(value: Any, info: Info) -> list[int | str]:
 def _numbers(value: Any, info: Info) -> list[float]:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers", describe(value))
-    try:
-        found: list[float] = values.JSON_NUMBERS.validate_python(value)
-    except ValidationError as error:
-        (place,) = error.errors(include_url=False)[0]["loc"]
-        raise InputError(f"[{place}]", "a number", describe(value[int(place)])) from error
+    found = values.numbers_of(value)
     if not all(map(isfinite, found)):
         place = next(place for place, each in enumerate(found) if not isfinite(each))
         raise InputError(f"[{place}]", "a finite number", describe(value[place]))

@@ -206,20 +206,24 @@ def _query_vector(value: Any, info: Info) -> F32:
     if not isinstance(value, list):
         raise InputError("", "a list of numbers, or a string of base64", describe(value))
     try:
-        numbers = JSON_NUMBERS.validate_python(value)
         # one that float32 cannot hold becomes infinite; in a third of the time of np.array
-        return prepare(np.frombuffer(_packed(len(numbers)).pack(*numbers), np.float32), "")
-    except ValidationError as error:
-        (place,) = error.errors(include_url=False)[0]["loc"]
-        raise InputError(f"[{place}]", "a number", describe(value[int(place)])) from error
+        return prepare(np.frombuffer(_packed(len(value)).pack(*numbers_of(value)), np.float32), "")
     except NotFinite:
         return prepare(value, "")  # which says the number as it was sent
 
 
 # looks at each number without Python
-JSON_NUMBERS = SchemaValidator(
-    core_schema.list_schema(core_schema.float_schema(strict=True), strict=True, fail_fast=True)
-)
+_NUMBERS = SchemaValidator(core_schema.list_schema(core_schema.float_schema(strict=True), strict=True, fail_fast=True))
+
+
+def numbers_of(value: list[Any]) -> list[float]:
+    """Return the numbers of a list. Raises `InputError` with the place of the first item that is none."""
+    try:
+        numbers: list[float] = _NUMBERS.validate_python(value)
+    except ValidationError as error:
+        (place,) = error.errors(include_url=False)[0]["loc"]
+        raise InputError(f"[{place}]", "a number", describe(value[int(place)])) from error
+    return numbers
 
 
 def _dimension(value: int, info: Info) -> int:

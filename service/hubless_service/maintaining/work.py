@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -166,16 +167,29 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
 def do_task(task: MaintenanceTask) -> int:
     """Do some work, and return the exit code."""
     order = read_order(task.home) if task.work == "bank" else None
+
+    def work(steps: Steps) -> Manifest | None:
+        if task.work == "bank":
+            return _fitted(task, order, steps)
+        if task.work == "scores":
+            steps.step("fitting scores")
+            KeptCorrections(Path(task.catalog)).learn(task.collection)
+            return None
+        return compact(task.catalog, task.collection, keep=task.keep, progress=steps)
+
+    return _reported(task, work, order)
+
+
+def flush_here(task: MaintenanceTask, written: Parts) -> int:
+    """Make what was written to a collection, as it is open, a segment of a new version. Return the exit code."""
+    return _reported(task, lambda _: flush(Catalog(task.catalog), written, keep=task.keep))
+
+
+def _reported(task: MaintenanceTask, work: Callable[[Steps], Manifest | None], order: BankOrder | None = None) -> int:
+    """Do some work, write its status, and return the exit code. A bank that is wrong is given up."""
     reporter = _Reporter(task, order.number if order else 0)
     try:
-        if task.work == "bank":
-            reporter.end(_fitted(task, order, reporter))
-        elif task.work == "scores":
-            reporter.step("fitting scores")
-            KeptCorrections(Path(task.catalog)).learn(task.collection)
-            reporter.end(None)
-        else:
-            reporter.end(compact(task.catalog, task.collection, keep=task.keep, progress=reporter))
+        reporter.end(work(reporter))
     except JobRunning:
         return BUSY
     except Exception as error:
@@ -183,21 +197,6 @@ def do_task(task: MaintenanceTask) -> int:
             traceback.print_exc()
         if order is not None and isinstance(error, InputError):  # it will be wrong the next time, too
             drop_order(task.home, order.number)
-        reporter.end(None, error)
-        return FAILED
-    return 0
-
-
-def flush_here(task: MaintenanceTask, written: Parts) -> int:
-    """Make what was written to a collection, as it is open, a segment of a new version. Return the exit code."""
-    reporter = _Reporter(task, 0)
-    try:
-        reporter.end(flush(Catalog(task.catalog), written, keep=task.keep))
-    except JobRunning:
-        return BUSY
-    except Exception as error:
-        if not isinstance(error, HublessError):
-            traceback.print_exc()
         reporter.end(None, error)
         return FAILED
     return 0

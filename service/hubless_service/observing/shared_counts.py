@@ -128,8 +128,5 @@ class SharedCount:
         """Return the number of all workers together."""
         return self._fold(self._of_all())
 
-    def set_exemplar(self, exemplar: object) -> None:
-        """Keep none."""
-
     def get_exemplar(self) -> None:
         """Return none."""

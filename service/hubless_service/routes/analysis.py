@@ -60,7 +60,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew."""
     engine = call.service.engine
     document = await engine.run(call.trace, partial(engine.live.of(held).describe, held), held)
-    return responses.send({**document, "collection": held.name, "version": held.version})
+    return responses.send({**document, **responses.served(held)})
 
 
 @hubness_routes.get(
@@ -112,8 +112,8 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
     counts, measured = _counts(version), version.manifest.measured
     if counts is None:
         nobody_counted = dict.fromkeys(("source", "raw", "corrected", "chance", "never"))
-        served = {"collection": version.name, "version": version.version}
-        return cast(OccurrenceAnswer, {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **served})
+        answer = {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **responses.served(version)}
+        return cast(OccurrenceAnswer, answer)
     found = counts.occurrence.astype(np.int64)
     never = found == 0
     both = np.flatnonzero(never.all(axis=0))
@@ -132,8 +132,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
             "both": len(both),
             "ids": version.ids(both[:limit]),
         },
-        "collection": version.name,
-        "version": version.version,
+        **responses.served(version),
     }
 
 
@@ -166,8 +165,7 @@ def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
         "queries": 0 if finds is None else finds.shape[1],
         "raw": raw,
         "corrected": corrected,
-        "collection": version.name,
-        "version": version.version,
+        **responses.served(version),
     }
 
 
@@ -199,8 +197,7 @@ def _projection(version: hubless.Collection, column: str | None) -> ProjectionAn
             "value": value,
         },
         "queries": {"x": _rounded(drawn.queries[:, 0]), "y": _rounded(drawn.queries[:, 1])},
-        "collection": version.name,
-        "version": version.version,
+        **responses.served(version),
     }
 
 

@@ -105,8 +105,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
         "number": wanted,
         "stored": len(sample),
         "vector": comparison(held.manifest.metric).plain(sample[wanted : wanted + 1])[0],
-        "collection": held.name,
-        "version": held.version,
+        **responses.served(held),
     }
     return responses.send(answer)
 
@@ -216,6 +215,5 @@ async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOr
             },
         },
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
-        "collection": holder.name,
-        "version": holder.version,
+        **responses.served(holder),
     }

@@ -137,8 +137,8 @@ def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint
 
 def _described(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
     """Return the document of a collection."""
-    manifest, live = collection.manifest, state.engine.live.of(collection)
-    chosen, sampling = live.chosen, state.engine.sampling
+    manifest, parts = collection.manifest, collection.parts
+    chosen, sampling = state.engine.live.of(collection).chosen, state.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
     return {
         "name": manifest.collection,
@@ -159,18 +159,18 @@ def _described(state: AppState, collection: hubless.Collection) -> CollectionAns
         "query_sample": kept and {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()},
         "bank": manifest.bank,
         "id_type": manifest.id_type,
-        "payload": collection.parts.payload_kind,
-        "payload_columns": [*collection.parts.payload_types],
-        "payload_types": collection.parts.payload_types,
-        "text": collection.parts.encoder is not None,
-        "image": collection.parts.takes_pictures,
+        "payload": parts.payload_kind,
+        "payload_columns": [*parts.payload_types],
+        "payload_types": parts.payload_types,
+        "text": parts.encoder is not None,
+        "image": parts.takes_pictures,
         "pictures": state.settings.pictures is not None,
         "writes": {
             "seq": collection.seq,
             "log_bytes": state.engine.catalog.log_bytes(manifest.collection),
-            "added": collection.parts.added,
-            "removed": collection.parts.removed,
-            "frozen_share": collection.parts.frozen_share,
+            "added": parts.added,
+            "removed": parts.removed,
+            "frozen_share": parts.frozen_share,
         },
         "versions": [*state.engine.shelf.known(collection.name).version_ids],
         "aliases": [alias for alias, of in state.engine.shelf.aliases.items() if of.collection == collection.name],

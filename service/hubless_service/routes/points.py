@@ -58,7 +58,7 @@ async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     counted = held.count
     if filter := body.filter:
         counted = (await engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
-    return responses.send({"count": counted, "collection": held.name, "version": held.version})
+    return responses.send({"count": counted, **responses.served(held)})
 
 
 @point_routes.post(_POINTS, **openapi.route("Several targets by their ids", PointsAnswer, *_PROBLEMS))
@@ -70,7 +70,7 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     found, missing = await engine.run(call.trace, work, held)
 
     def answer() -> PointsAnswer:
-        return {"points": targets_of(found), "missing": missing, "collection": held.name, "version": held.version}
+        return {"points": targets_of(found), "missing": missing, **responses.served(held)}
 
     return await responses.send_heavy(weight_of_targets(found), answer)
 
@@ -95,7 +95,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
     page = None if following is None else write_cursor(held, following, body.filter)
 
     def answer() -> ScrollAnswer:
-        return {"points": targets_of(found), "cursor": page, "collection": held.name, "version": held.version}
+        return {"points": targets_of(found), "cursor": page, **responses.served(held)}
 
     return await responses.send_heavy(weight_of_targets(found), answer)
 
@@ -115,7 +115,7 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
 
     found = await engine.run(call.trace, read, held)
     (target,) = targets_of(found)
-    answer: PointAnswer = {**target, "collection": held.name, "version": held.version}
+    answer: PointAnswer = {**target, **responses.served(held)}
     return responses.send(answer, {"ETag": f'"{target["seq"]}"'})
 
 
@@ -192,4 +192,4 @@ async def _write(
         plan = edits.expecting(plan, ids[0], if_match)
     durable = wanted.durability != "memory"
     document = await call.service.engine.write(call, held.name, len(ids) if adds else 0, plan, durable=durable)
-    return responses.send({**document, "collection": held.name, "version": held.version})
+    return responses.send({**document, **responses.served(held)})

@@ -67,17 +67,16 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         correction = None if each.correction is None else await kept(call, each.correction)
         distance = bool(each.distance) if correction is None else correction.distance
         return ListOfOne(each.ids or [], each.scores or [], distance, correction)
-    engine, settings = call.service.engine, call.service.settings
-    engine.check_room(perf_counter(), call.trace.late, settings.default_timeout_ms / 1000)
+    settings = call.service.settings
     held = await readable_collection(call, each.collection)
     given = {"limit": _USUAL_HITS, "timeout_ms": body.timeout_ms, **each.query}
     try:
         asked = read(QueryRequest, given, Subject(held, settings))
     except InputError as error:
-        raise type(error)(f"{where}{error.parameter}", error.expected, error.received) from error
+        raise error.about(f"{where}{error.parameter}") from error
     if asked.with_ is not None and asked.with_.vector:
         raise InputError(f"{where}with", "payload, or columns of it", "vector")
-    (hits,) = await engine.search(call, held, [query_of(asked, settings, where)])
+    (hits,) = await call.service.engine.search(call, held, [query_of(asked, settings, where)])
     ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
     return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload)
 

@@ -74,8 +74,7 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
     found = await engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
-        manifest = held.parts.manifest
-        return {**hits_of(found[0]), "collection": manifest.collection, "version": manifest.version}
+        return {**hits_of(found[0]), **responses.served(held)}
 
     return await responses.send_heavy(weight_of(found), answer, call.trace)
 
@@ -95,7 +94,7 @@ async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: H
     found = await engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
-        return {"results": [hits_of(one) for one in found], "collection": held.name, "version": held.version}
+        return {"results": [hits_of(one) for one in found], **responses.served(held)}
 
     return await responses.send_heavy(weight_of(found), answer, call.trace)
 

@@ -131,7 +131,7 @@ def _encode(
         vectors = collection.prepare(encode(list(asked.values()), deadline - perf_counter()))
     except InputError as error:
         if len(asked) == 1:
-            raise type(error)(field(min(asked)), error.expected, error.received) from error
+            raise error.about(field(min(asked))) from error
         items, half = list(asked.items()), len(asked) // 2
         return {
             **_encode(collection, encode, dict(items[:half]), field, deadline),

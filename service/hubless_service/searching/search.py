@@ -241,5 +241,5 @@ def _in_words_of(query: Query, error: Exception) -> Exception:
     """Put an error of the library about a query in the words of the request."""
     if isinstance(error, InputError):
         name = error.parameter.replace("parameters", "params", 1)
-        return type(error)(f"{query.where}{name}", error.expected, error.received)
+        return error.about(f"{query.where}{name}")
     return PointNotFound(f"{query.where}id: {error}") if isinstance(error, PointNotFound) else error

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 from operator import attrgetter
 from queue import SimpleQueue
 from time import perf_counter
@@ -222,7 +222,7 @@ class WorkQueue:
 
     # what waits; there is no clock here, the caller passes the time
 
-    def check_room(self, now: float = 0.0, late: float = 0.0, seconds: float = inf) -> None:
+    def check_room(self, now: float, late: float, seconds: float) -> None:
         """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time."""
         if self.waiting >= self._most:
             detail = f"{self.waiting} queries wait to be searched already."
