@@ -135,7 +135,8 @@ def create_app(
             source = RemoteSource(settings.address, settings.folder, settings.poll_seconds, settings.encoders)
         engine = SearchService(source, settings)
     tracing = tracing or _tracing()
-    keys, metrics = Keys(settings), Metrics(shared)
+    keys = Keys(settings)
+    metrics = Metrics(shared)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -177,7 +178,8 @@ def create_app(
     metrics.live.register(ServedGauges(engine))
     metrics.queue = lambda: engine.waiting
     engine.report_to(metrics)
-    observer, check = Observer(metrics, tracing), None
+    observer = Observer(metrics, tracing)
+    check = None
     # around the routes; the last one added is the outermost
     if keys.wanted:
         attempts = Attempts(settings.max_wrong_keys)

@@ -99,8 +99,10 @@ class ServedGauges(Collector):
 
 def _figures(collection: Collection, slot: Slot, live: LiveVersion) -> dict[str, float | None]:
     """Return the value of each gauge of a collection; None for no series."""
-    parts, bank = collection.parts, collection.manifest.bank
-    drift, sure = live.drift(collection), live.certainty.figures()
+    parts = collection.parts
+    bank = collection.manifest.bank
+    drift = live.drift(collection)
+    sure = live.certainty.figures()
     return {
         "load_seconds": slot.seconds,
         "drift": drift and drift["drift"],

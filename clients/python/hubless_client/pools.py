@@ -45,7 +45,8 @@ class Pool:
 
     def __init__(self, way: Way) -> None:
         self._http = TimedClient(**way.arguments)
-        self._places, self._gate = Semaphore(PLACES), Gate()
+        self._places = Semaphore(PLACES)
+        self._gate = Gate()
 
     @contextmanager
     def place(self) -> Iterator[httpx.Client]:
@@ -69,7 +70,8 @@ class AsyncPool:
 
     def __init__(self, way: Way) -> None:
         self._http = AsyncTimedClient(**way.arguments)
-        self._places, self._gate = asyncio.Semaphore(PLACES), Gate()
+        self._places = asyncio.Semaphore(PLACES)
+        self._gate = Gate()
         self._open = self._until_the_loop_ends()
 
     @asynccontextmanager

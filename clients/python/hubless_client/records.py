@@ -46,7 +46,8 @@ Readers = list[tuple[str, Callable[[Any], Any]]]
 @cache
 def _readers(kind: type) -> tuple[Readers, Readers, bool]:
     """Return the readers of the fields without a default, and with one; and whether there is a request id."""
-    types_of, of_fields = get_type_hints(kind, localns={"array": _Vector}), fields(kind)
+    types_of = get_type_hints(kind, localns={"array": _Vector})
+    of_fields = fields(kind)
     given: tuple[Readers, Readers] = ([], [])
     for field in of_fields:
         if field.name != _REQUEST_ID:

@@ -83,7 +83,8 @@ class _UnderWay:
         try:
             self.step = tell(what)
         except StopIteration as end:
-            self.step, self.result = None, end.value
+            self.step = None
+            self.result = end.value
 
 
 class BothClients:

@@ -119,7 +119,8 @@ class WriteMethods:
         if not isinstance(payload, Mapping):
             raise CannotSend(f"payload: expected a dict of ids with their columns, got {type(payload).__name__}")
         points = [{"id": wanted, "payload": dict(values)} for wanted, values in payload.items()]
-        options, repeats = {"durability": durability}, if_match is None
+        options = {"durability": durability}
+        repeats = if_match is None
         return self._written("PATCH", collection, points, options, if_match, request_id, timeout, repeats)
 
     @ClientMethod

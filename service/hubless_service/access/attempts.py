@@ -35,7 +35,8 @@ class Attempts:
         """Count a key that turned out to be wrong."""
         if not self._most:
             return
-        now, address = self._clock(), client_address(host)
+        now = self._clock()
+        address = client_address(host)
         while self._tried and (oldest := next(iter(self._tried.items())))[1][0] <= now:
             del self._tried[oldest[0]]
         if address not in self._tried and len(self._tried) >= ADDRESSES:

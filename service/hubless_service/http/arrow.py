@@ -143,7 +143,8 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedAr
     try:
         return column.cast(kind)
     except pa.ArrowException as error:
-        row, stop = 0, len(column)
+        row = 0
+        stop = len(column)
         while stop - row > 1:  # the first row that is wrong is in this half, or in the other
             half = (row + stop) // 2
             try:

@@ -60,7 +60,9 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit, f"{announced} bytes")
-    parts, size, more = list[bytes](), 0, True
+    parts = list[bytes]()
+    size = 0
+    more = True
     try:
         async with asyncio.timeout(settings.receive_seconds):
             while more:

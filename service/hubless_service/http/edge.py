@@ -85,7 +85,9 @@ class Protocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _feed(self, data: bytes) -> None:
-        messages, body, again = self._messages, self._body, b""
+        messages = self._messages
+        body = self._body
+        again = b""
         try:
             self.parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
@@ -133,7 +135,8 @@ class Protocol(HttpToolsProtocol):
             raise problem
         # whether a proxy is believed costs more to find out than the app's other layers
         app = self._unproxied if FORWARDED.isdisjoint(dict(self.headers)) else self.app
-        parts, before = parse_url(self.url), self.cycle
+        parts = parse_url(self.url)
+        before = self.cycle
         path = parts.path.decode("ascii")
         self.scope |= {
             "http_version": version,
@@ -249,10 +252,12 @@ class Protocol(HttpToolsProtocol):
         return True
 
     def _new_cycle(self, transport: Any, keep_alive: bool) -> Cycle:
-        log, defaults = self.logger, self.server_state.default_headers
+        log = self.logger
+        defaults = self.server_state.default_headers
         rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
         self.scope[EXCHANGE] = cycle = Cycle(self.scope, transport, self.flow, log, log, False, defaults, *rest)
-        cycle.arrived, cycle.watch = perf_counter(), self.watch
+        cycle.arrived = perf_counter()
+        cycle.watch = self.watch
         return cycle
 
 

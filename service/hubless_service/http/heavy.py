@@ -56,7 +56,8 @@ def check_shape(body: bytes) -> None:
 
 def count_values(document: Any, most: int) -> int:
     """Return the number of values in a JSON value, at any depth; counts little further than `most`."""
-    count, waiting = 0, [iter([document])]
+    count = 0
+    waiting = [iter([document])]
     while waiting and count <= most:
         for value in waiting[-1]:
             if isinstance(value, dict | list):

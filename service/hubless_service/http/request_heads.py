@@ -27,7 +27,9 @@ def too_large(settings: Settings) -> HttpProblem:
 
 def problem_of(version: str, url: bytes, headers: Headers, settings: Settings) -> HttpProblem | None:
     """Return what is wrong with a head that the parser takes, or None."""
-    size, hosts, codings = len(url), list[bytes](), list[bytes]()
+    size = len(url)
+    hosts = list[bytes]()
+    codings = list[bytes]()
     for name, value in headers:
         size += len(name) + len(value) + _LINE_BYTES
         if name == b"host":

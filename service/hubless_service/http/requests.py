@@ -170,7 +170,8 @@ class BatchRequest(RequestModel):
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary body. The fields in the URL hold for all of them."""
-        options, most = _given(read(BinaryRequest, url, subject)), subject.settings.max_batch
+        options = _given(read(BinaryRequest, url, subject))
+        most = subject.settings.max_batch
         rows = vectors_of_bytes(body, subject.collection)
         if not 1 <= len(rows) <= most:
             raise InputError("body", f"1 to {most} queries", str(len(rows)))
@@ -326,7 +327,8 @@ class PutPointsRequest(PutOptions):
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the table of an Arrow stream."""
-        options, most = _given(read(PutOptions, url, subject)), subject.settings.max_write_points
+        options = _given(read(PutOptions, url, subject))
+        most = subject.settings.max_write_points
         table = read_table(body)
         if not 1 <= len(table) <= most:
             raise InputError("body", f"1 to {most} points", str(len(table)))
@@ -463,7 +465,9 @@ class PutBankRequest(BankOptions):
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
         """Read the vectors of a binary or an Arrow body."""
-        options, labels, groups = read(BinaryBankRequest, url, subject), None, None
+        options = read(BinaryBankRequest, url, subject)
+        labels = None
+        groups = None
         if kind == BINARY:
             rows = vectors_of_bytes(body, subject.collection)
         else:

@@ -171,11 +171,13 @@ def _check_types(table: pa.Table) -> None:
         raise InputError("body", f"the columns {expected}", names_of([clip(name) for name in names]) or "none")
     for name in names:
         column, (kinds, expected) = table.column(name), _KNOWN[name]
-        kind, count = column.type, len(column)
+        kind = column.type
+        count = len(column)
         if name.endswith("s"):
             if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
                 raise InputError(f"body.{name}", f"a column of lists of {expected}", clip(str(kind)))
-            kind, count = kind.value_type, sum(len(chunk.values) for chunk in column.chunks)
+            kind = kind.value_type
+            count = sum(len(chunk.values) for chunk in column.chunks)
         if not any(fits(kind) for fits in kinds):
             raise InputError(f"body.{name}", f"a column of {expected}", clip(str(kind)))
         if count > MOST_HITS:

@@ -244,7 +244,8 @@ def _extras(value: Any, info: Info) -> Extras:
 
 def _check_columns(columns: tuple[str, ...], asked: int, parts: Parts) -> None:
     """Raise `InputError` if more is asked for than there can be, or a column that the payload has not."""
-    known, free = parts.payload_types, parts.payload_kind == "json"
+    known = parts.payload_types
+    free = parts.payload_kind == "json"
     most = (_MOST_KEYS if free else len(known)) + 2
     if asked > most:
         raise InputError("", f"at most {most}, each once", str(asked))

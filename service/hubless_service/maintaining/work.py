@@ -133,10 +133,12 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
     if order is None or (read := read_bank(task.home)) is None or read[0].number != order.number:
         return None
     made: Manifest | None = None
-    queries, note = read[1], None
+    queries = read[1]
+    note = None
     if order.sampled is not None:
         steps.step("checking live queries")
-        folder, trusted = Path(task.sample or "") / task.collection, order.trusted or ()
+        folder = Path(task.sample or "") / task.collection
+        trusted = order.trusted or ()
         if counted(folder, order.sampled, trusted).queries < order.sampled:
             return None  # it waits on: since the look another was put, or queries were deleted
         sample = read_sample(folder, most_of_a_client(order.sampled), trusted)

@@ -73,7 +73,9 @@ class LiveVersion:
     ) -> None:
         """Keep answers to vectors, all with the same options; those that failed are left out."""
         asked = {"prepared": True} | {name: options[name] for name in _SEARCHED_AGAIN if name in options}
-        queries, sure, places = list[LiveQuery](), list[tuple[float, bool]](), min(K_OCCURRENCE, options["limit"])
+        queries = list[LiveQuery]()
+        sure = list[tuple[float, bool]]()
+        places = min(K_OCCURRENCE, options["limit"])
         found: I64 | None = None  # rows of the results that line 0 was the first of
         for vector, (results, line) in zip(vectors, lines, strict=True):
             if isinstance(results, Exception):
@@ -100,7 +102,8 @@ class LiveVersion:
         """Search drawn queries again, choose the strength, and measure the drift."""
         seen = self.seen
         self.compare(collection, others_wait)
-        before, served = self.chosen, collection.strength
+        before = self.chosen
+        served = collection.strength
         if self.choose(served) and (chosen := self.chosen):
             same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
             if chosen.state == "enough" and not same:
@@ -113,7 +116,8 @@ class LiveVersion:
     def compare(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
         """Search drawn queries again at each strength, until none is left or others wait."""
         while alike := self._alike():
-            vectors, options = np.stack([query.vector for query in alike]), alike[0].options | {"limit": K_OCCURRENCE}
+            vectors = np.stack([query.vector for query in alike])
+            options = alike[0].options | {"limit": K_OCCURRENCE}
             answers = np.full((len(alike), len(STRENGTHS), K_OCCURRENCE), -1)
             for place, strength in enumerate(STRENGTHS):
                 rows = collection.query(vectors, **(options | {"strength": strength})).rows
@@ -151,7 +155,8 @@ class LiveVersion:
 
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return the answer to `GET .../hubness`."""
-        rankings, drift = self.rankings(collection), self.drift(collection)
+        rankings = self.rankings(collection)
+        drift = self.drift(collection)
         return {"k": K_OCCURRENCE, "window": WINDOW, "seen": self.seen, **rankings, "drift": drift}
 
     def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
@@ -172,7 +177,8 @@ class LiveVersion:
     def _figures(self, collection: hubless.Collection, answers: Sequence[I64]) -> dict[str, Any]:
         rows = np.concatenate(answers)
         rows = rows[rows >= 0]  # without targets that were added since
-        counts, queries = np.bincount(rows, minlength=self._n), len(answers)
+        counts = np.bincount(rows, minlength=self._n)
+        queries = len(answers)
         k = len(rows) / queries
         found, occurrence = np.unique(rows, return_counts=True)
         worst = np.argsort(-occurrence, kind="stable")[:_WORST]
@@ -202,7 +208,8 @@ class LiveVersion:
             if not self._drift or seen - self._drift_at >= _RENEWED * len(recent):
                 plain = comparison(collection.manifest.metric).plain
                 live = np.unique(plain(np.stack([query.vector for query in recent])), axis=0)
-                self._drift, self._drift_at = None, seen
+                self._drift = None
+                self._drift_at = seen
                 if len(live) >= FEWEST:
                     drift = measures.energy_drift(live, plain(bank))
                     self._drift = {"drift": drift, "queries": len(live), "advice": measures.drift_advice(drift)}
@@ -281,7 +288,8 @@ class LiveHubness:
 
     def _run(self) -> None:
         self._prepare()
-        rests_until, stopping = 0.0, False
+        rests_until = 0.0
+        stopping = False
         while not stopping:
             stopping = self._stopping.wait(_SECONDS)
             for sampler in self._samplers:

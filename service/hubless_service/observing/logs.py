@@ -119,11 +119,13 @@ class LineHandler(QueueHandler):
             waiting = [self._waiting.get()]
             sleep(_PAUSE)
             waiting += [self._waiting.get() for _ in range(self._waiting.qsize())]
-            lines, size = list[bytes](), 0
+            lines = list[bytes]()
+            size = 0
             for item in waiting:
                 if isinstance(item, threading.Event) or size + len(item) > _ATOMIC:
                     self._write(lines)
-                    lines, size = [], 0
+                    lines = []
+                    size = 0
                 if isinstance(item, threading.Event):
                     item.set()
                 else:

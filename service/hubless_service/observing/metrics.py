@@ -74,7 +74,8 @@ class Metrics:
             disable_created_metrics()  # type: ignore[no-untyped-call]  # each worker would tell of itself
         self._registry = CollectorRegistry()
         self.live = CollectorRegistry()  # values that are read when asked for, in this process
-        counter, histogram = partial(Counter, registry=self._registry), partial(Histogram, registry=self._registry)
+        counter = partial(Counter, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
         self._requests = counter("hubless_requests", "Requests answered", ["route", "method", "status"])
         self._errors = counter("hubless_errors", "Problems answered", ["code"])
         self.failed_keys = counter("hubless_failed_authentications", "Requests without a key that is known", ["reason"])

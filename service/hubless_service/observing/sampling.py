@@ -44,7 +44,9 @@ class QuerySampler:
         """Note the queries of a request that has been answered, but for those like a target and later pages."""
         if NO_SAMPLE in request.headers:
             return
-        client, metric, basis = client_of(request), collection.manifest.metric, collection.parts.basis
+        client = client_of(request)
+        metric = collection.manifest.metric
+        basis = collection.parts.basis
         for query in queries:
             if isinstance(query.asked, np.ndarray) and "skip" not in query.options:
                 plain = comparison(metric).plain(query.asked)

@@ -37,10 +37,12 @@ class CountTable:
     def place(self, key: str) -> int:
         """Return where the number of a key stands; a new one begins as 0."""
         if key not in self.places:
-            encoded, at = key.encode(), self._read
+            encoded = key.encode()
+            at = self._read
             begin = (at + 2) * _WORD
             self._bytes[begin : begin + len(encoded)] = encoded
-            self._words[at], self.numbers[at + 1] = len(encoded), 0.0
+            self._words[at] = len(encoded)
+            self.numbers[at + 1] = 0.0
             self._take_in(at, len(encoded))
             self._words[0] = self._read  # last
         return self.places[key]
@@ -76,7 +78,8 @@ class SharedCounts:
         key = mmap_key(metric, name, list(label_names), list(labels), meaning)
         with self._lock:
             place = self._tables[self._slot].place(key)
-        is_gauge, fold = kind == "gauge", max if multiprocess_mode.endswith("max") else sum
+        is_gauge = kind == "gauge"
+        fold = max if multiprocess_mode.endswith("max") else sum
         number = SharedCount(partial(self._of_all, key, living=is_gauge), fold, self._tables[self._slot].numbers, place)
         if is_gauge:
             number.set(0.0)

@@ -56,7 +56,8 @@ class HttpServer(uvicorn.Server):
         if self._signals is None:
             yield
             return
-        loop, reader = asyncio.get_running_loop(), self._signals.reader
+        loop = asyncio.get_running_loop()
+        reader = self._signals.reader
         loop.add_reader(reader, self._heed)
         self._signals.watched = True
         try:

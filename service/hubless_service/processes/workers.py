@@ -42,11 +42,14 @@ def with_workers(settings: Settings) -> Settings:
         return settings
     if settings.address is not None:  # what is there is not known yet
         return settings.model_copy(update={"workers": 1})
-    catalog, held = Catalog(settings.catalog), 0
+    catalog = Catalog(settings.catalog)
+    held = 0
     for name in catalog.collections():
         with suppress(HublessError):  # what cannot be read is not served
             held += sum(file.size for file in read_manifest(catalog.folder(name)).files.values())
-    each, memory, processors = WORKER_BYTES + held, memory_limit(), own_cores()
+    each = WORKER_BYTES + held
+    memory = memory_limit()
+    processors = own_cores()
     count = max(1, min(processors, memory // 2 // each if memory else 1))
     _log.info(
         "workers: %d, for %d processors and %d MiB of memory, of which each takes about %d; HUBLESS_WORKERS changes it",

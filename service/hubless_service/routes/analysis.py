@@ -109,7 +109,8 @@ async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) 
 
 
 def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
-    counts, measured = _counts(version), version.manifest.measured
+    counts = _counts(version)
+    measured = version.manifest.measured
     if counts is None:
         nobody_counted = dict.fromkeys(("source", "raw", "corrected", "chance", "never"))
         answer = {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **responses.served(version)}
@@ -179,7 +180,8 @@ def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> 
 
 
 def _projection(version: hubless.Collection, column: str | None) -> ProjectionAnswer:
-    drawn, counts = _drawn(version), _counts(version)
+    drawn = _drawn(version)
+    counts = _counts(version)
     rows = drawn.rows
     raw, corrected = (None, None) if counts is None else counts.occurrence[:, rows].tolist()
     value = None if column is None else [row and row.get(column) for row in version.payload(rows, [column])]
@@ -231,7 +233,8 @@ def _ranked(version: hubless.Collection, sample: F32, strength: float) -> I64:
 
 def _counts(version: hubless.Collection) -> Counts | None:
     """Return how often each target is found; None if that was not measured, and there is no sample of the bank."""
-    stored, measured = version.parts.occurrence(), version.manifest.measured
+    stored = version.parts.occurrence()
+    measured = version.manifest.measured
     if stored is not None and measured is not None:
         return Counts(stored, measured.queries, stored=True)
     if (finds := _finds(version)) is None:

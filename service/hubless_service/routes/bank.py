@@ -51,7 +51,8 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     200 if that is served within the time of the request, and else 202: it goes on, after a restart, too, and `GET` says
     how far it is. With `sampled` it begins as soon as so many live queries count, a tenth at most of one client.
     """
-    service, name = call.service, held.name
+    service = call.service
+    name = held.name
     check_refittable(held.manifest, body.correction)
     if not held.parts.source.targets.room(None):
         raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
@@ -113,7 +114,8 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
 async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
     state = call.service
-    home, append = state.engine.catalog.path / held.name, body.mode == "append"
+    home = state.engine.catalog.path / held.name
+    append = body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
     plain = comparison(held.manifest.metric).plain
@@ -130,7 +132,8 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         texts = dict(enumerate(body.texts_ or ()))
         encoded = await state.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
         queries = plain(np.concatenate([encoded[place] for place in texts]))
-    count, most = len(queries) + (waiting.queries if waiting else 0), state.settings.max_bank_queries
+    count = len(queries) + (waiting.queries if waiting else 0)
+    most = state.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))
     return await asyncio.to_thread(

@@ -34,7 +34,8 @@ from hubless_service.searching.encoding import VARIABLE
 
 _log = logging.getLogger("hubless.catalog")
 administration = logging.getLogger("hubless.administration")
-collection_routes, alias_routes = routes_of("collections"), routes_of("aliases")
+collection_routes = routes_of("collections")
+alias_routes = routes_of("aliases")
 _PATH = "/v1/collections/{collection}"
 _ENDPOINT = Endpoint.described.model_fields["type"].default
 _ALIAS = "/v1/aliases/{alias}"
@@ -137,8 +138,10 @@ def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint
 
 def _described(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
     """Return the document of a collection."""
-    manifest, parts = collection.manifest, collection.parts
-    chosen, sampling = state.engine.live.of(collection).chosen, state.engine.sampling
+    manifest = collection.manifest
+    parts = collection.parts
+    chosen = state.engine.live.of(collection).chosen
+    sampling = state.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
     return {
         "name": manifest.collection,
@@ -213,7 +216,8 @@ async def put_alias(
 
     All workers follow before the answer. The answer to a query has the collection's own name.
     """
-    engine, collection = call.service.engine, body.collection
+    engine = call.service.engine
+    collection = body.collection
     check_name(alias, "alias")
 
     async def expected() -> int:

@@ -23,7 +23,8 @@ health_routes = routes_of("health")
 @health_routes.get("/v1/access", **openapi.route("What your key may do", AccessAnswer))
 async def get_access(call: Call) -> Response:
     """Works with any key that the server knows."""
-    access, limit = call.access, call.access.collections
+    access = call.access
+    limit = call.access.collections
     answer: AccessAnswer = {
         "keys": ACCESS in call.scope,
         "role": access.role,
@@ -46,7 +47,8 @@ async def readyz(call: Call) -> Response:
     Names each collection that cannot be served; the server is ready for the others. Where there are API keys, only a
     request with a key is told the names. With an empty catalog the server is ready too, and `note` says so.
     """
-    state, access = call.service, call.access
+    state = call.service
+    access = call.access
     shelf = state.engine.shelf
     details: dict[str, object] = {}
     if access is not NOTHING:

@@ -32,12 +32,14 @@ from hubless_service.searching import edits
 from hubless_service.searching.search import find_targets, matches_of, read_targets, scroll_targets
 from hubless_service.searching.writer import WritePlan
 
-point_routes, write_routes = routes_of("collections"), routes_of("points")
+point_routes = routes_of("collections")
+write_routes = routes_of("points")
 _COLLECTION = "/v1/collections/{collection}"
 _POINTS = f"{_COLLECTION}/points"
 _SEARCH = (*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found")
 _PROBLEMS = (*openapi.BODY, *_SEARCH)
-_ALL, _FIRST_PAGE = CountRequest(), ScrollRequest()
+_ALL = CountRequest()
+_FIRST_PAGE = ScrollRequest()
 
 _OF_ONE = (*_SEARCH, "forbidden", "precondition_failed", "log_damaged")
 _OF_WRITES = (*openapi.BODY, *_OF_ONE)
@@ -53,7 +55,8 @@ PointIfMatch = Annotated[
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
-    engine, trace = call.service.engine, call.trace
+    engine = call.service.engine
+    trace = call.trace
     held = await engine.reach(trace, held, body.min_seq)
     counted = held.count
     if filter := body.filter:
@@ -83,7 +86,8 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
-    engine, trace = call.service.engine, call.trace
+    engine = call.service.engine
+    trace = call.trace
     held = await engine.reach(trace, held, body.min_seq)
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:

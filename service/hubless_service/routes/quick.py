@@ -40,7 +40,8 @@ class QuickQueries:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens."""
-        exchange, path = scope[EXCHANGE], scope["path"]
+        exchange = scope[EXCHANGE]
+        path = scope["path"]
         route, parts = cast(tuple[DirectRoute, dict[str, str]], _way(path))
         trace = self._observer.begin(scope)
         scope[SCOPE_KEY], scope["app"], scope["route"] = trace, self._app, route

@@ -92,7 +92,8 @@ def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAn
     answer: RerankAnswer = {"hits": [], "answered": True}
     if (judged := _judged(body, only, fused.scores)) is not None:
         cut, scores = judged
-        answer["confidence"], answer["calibrated"] = cut.confidence(scores[:DEPTH]), cut.pairs > 0
+        answer["confidence"] = cut.confidence(scores[:DEPTH])
+        answer["calibrated"] = cut.pairs > 0
         if body.min_accuracy:
             answer["answered"] = answer["confidence"] >= cut.threshold(body.min_accuracy, "min_accuracy")
     if answer["answered"]:

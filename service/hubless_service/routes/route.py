@@ -54,7 +54,8 @@ class Call(Request):
 
     async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created."""
-        access, engine = self.access, self.service.engine
+        access = self.access
+        engine = self.service.engine
         await engine.up_to_date(self.trace, name)
         try:
             return look(name, access)

@@ -96,7 +96,8 @@ async def delete_scores(call: Call, name: str, access: AdminAccess) -> Response:
 
 
 def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
-    cut, status = correction.cut, read_status(scores.learned(name).home)
+    cut = correction.cut
+    status = read_status(scores.learned(name).home)
     return {
         "name": name,
         "items": len(correction.ids),

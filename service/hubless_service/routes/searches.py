@@ -48,7 +48,8 @@ _OPTIONS = {
 
 async def _room(call: Call) -> None:
     """Refuse before the body is read what would find no room to wait, or wait for too long."""
-    exchange, seconds = call.trace.exchange, call.service.settings.default_timeout_ms / 1000
+    exchange = call.trace.exchange
+    seconds = call.service.settings.default_timeout_ms / 1000
     if exchange is None or exchange.more_body or _TIME in exchange.body or _TIME in call.scope["query_string"]:
         seconds = inf  # it may name its time itself
     call.service.engine.check_room(perf_counter(), call.trace.late, seconds)
@@ -68,7 +69,8 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 
     In each hit score = similarity − strength · offset.
     """
-    engine, wanted = call.service.engine, query_of(body, call.service.settings)
+    engine = call.service.engine
+    wanted = query_of(body, call.service.settings)
     if wanted.min_seq:
         held = await engine.reach(call.trace, held, wanted.min_seq)
     found = await engine.search(call, held, [wanted])
@@ -89,7 +91,8 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 )
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
-    engine, wanted = call.service.engine, _queries_of(body, Subject(held, call.service.settings))
+    engine = call.service.engine
+    wanted = _queries_of(body, Subject(held, call.service.settings))
     held = await engine.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await engine.search(call, held, wanted)
 

@@ -49,7 +49,8 @@ async def get_picture(
     call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: _KnownTag = None
 ) -> Response:
     """As JPEG. Needs HUBLESS_PICTURES; the path below that folder is the payload's `path`, or the id."""
-    engine, pixels = call.service.engine, url.pixels or THUMBNAIL
+    engine = call.service.engine
+    pixels = url.pixels or THUMBNAIL
     folder = call.service.settings.pictures
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")

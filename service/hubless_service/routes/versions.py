@@ -35,7 +35,8 @@ _log = logging.getLogger("hubless.administration")
 version_routes = routes_of("versions")
 _PATH = "/v1/collections/{collection}/versions"
 _PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)
-_IDS, _CANARY_HITS = 20, 10
+_IDS = 20
+_CANARY_HITS = 10
 # of a manifest: what differs always, or says nothing to people
 _LEFT_OUT = {"version", "created", "files", "collection", "format_version", "index.curve", "provenance.inputs"}
 _comparing = threading.Lock()

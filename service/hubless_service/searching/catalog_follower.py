@@ -118,7 +118,8 @@ class CatalogFollower:
             if self._wanted.is_set() or changes != seen or monotonic() >= next_look:
                 self._wanted.clear()
                 self._look()
-                next_look, seen = monotonic() + self._seconds, changes
+                next_look = monotonic() + self._seconds
+                seen = changes
             if not self._shelf.loading or monotonic() >= next_follow:
                 next_follow = monotonic() + FOLLOW_SECONDS
                 if self._logs.look():
@@ -184,7 +185,8 @@ class CatalogFollower:
             error = dead or _engine_error(collection)
             if isinstance(error, EngineTimeout | EngineUnavailable):
                 dead = error
-            name, before = collection.name, self._shelf.known(collection.name).silent
+            name = collection.name
+            before = self._shelf.known(collection.name).silent
             if error and not before:
                 _log.error('collection "%s": %s', name, error)
             elif before and not error:

@@ -130,7 +130,8 @@ class RemoteSource(CatalogSource):
         return 0 <= age < self._seconds / 2
 
     def _bring(self) -> None:
-        before, here = self.state, self.collections()
+        before = self.state
+        here = self.collections()
         troubles = []
         try:
             names = self._remote.collections()

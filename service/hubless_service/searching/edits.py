@@ -40,10 +40,12 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
     """Store targets."""
     ids = _distinct([point.id for point in wanted.points])
     vectors = np.zeros((len(ids), collection.manifest.compared_dim), np.float32)
-    has_vector, turned = np.zeros(len(ids), np.bool_), comparison(collection.manifest.metric).turned
+    has_vector = np.zeros(len(ids), np.bool_)
+    turned = comparison(collection.manifest.metric).turned
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
-            vectors[row], has_vector[row] = turned(vector, OF_TARGETS)[0], True
+            vectors[row] = turned(vector, OF_TARGETS)[0]
+            has_vector[row] = True
         elif "vector" not in point.model_fields_set:
             _check_meant(row, point.payload or {}, collection.dim)
     payload = table_of([point.payload or {} for point in wanted.points], collection.parts.payload_schema)

@@ -132,7 +132,8 @@ def _encode(
     except InputError as error:
         if len(asked) == 1:
             raise error.about(field(min(asked))) from error
-        items, half = list(asked.items()), len(asked) // 2
+        items = list(asked.items())
+        half = len(asked) // 2
         return {
             **_encode(collection, encode, dict(items[:half]), field, deadline),
             **_encode(collection, encode, dict(items[half:]), field, deadline),

@@ -32,7 +32,8 @@ class LogFollower:
 
     def look(self) -> bool:
         """Follow what may have more writes. Return whether a newer version is to be looked for."""
-        seen, every = stamp_of(self._written), monotonic() >= self._next_all
+        seen = stamp_of(self._written)
+        every = monotonic() >= self._next_all
         if seen == self._seen and not every:
             return False
         self._seen = seen  # before the shelf is read: a version that is put on it from now on has this forgotten
@@ -55,12 +56,14 @@ def stamp_of(note: Note) -> tuple[int, int]:
 
 def catch_up(living: WritableCollection, *, wait: bool = False) -> bool:
     """Bring a collection up to date with its log. Return whether only a newer version can go on from here."""
-    name, before = living.base.name, living.error
+    name = living.base.name
+    before = living.error
     try:
         looked = living.refresh(wait=wait) is not None
     except Exception as error:
         if before is None or str(error) != str(before):
-            replaced, unforeseen = isinstance(error, REPLACED), not isinstance(error, HublessError)
+            replaced = isinstance(error, REPLACED)
+            unforeseen = not isinstance(error, HublessError)
             told = "a newer version is to be served" if replaced else "writes cannot be followed"
             level = logging.INFO if replaced else logging.ERROR
             _log.log(level, 'collection "%s": %s: %s', name, told, error, exc_info=unforeseen)

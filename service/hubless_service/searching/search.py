@@ -62,7 +62,8 @@ def scroll_targets(
 
 def read_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
     """Read the targets of some rows."""
-    beside, targets = read_beside(collection, rows, extras), collection.parts.targets
+    beside = read_beside(collection, rows, extras)
+    targets = collection.parts.targets
     return LoadedTargets(collection.ids(rows), targets.offsets(rows), targets.seqs(rows), beside)
 
 
@@ -119,7 +120,8 @@ def _submit(
     observe: Observe,
 ) -> "asyncio.Future[list[FoundHits]]":
     """Queue queries of one key."""
-    options, parts = group[0].options, collection.parts
+    options = group[0].options
+    parts = collection.parts
     filter = options.get("filter")
     matches = None if filter is None else collection.known_matches(filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
@@ -159,20 +161,24 @@ def answer_groups(
     filter = queries[0].options.get("filter")
     matches = None if filter is None else _matches_of_groups(collection, filter, groups)
     started = perf_counter()
-    first_asked, vectors = queries[0].asked, None
+    first_asked = queries[0].asked
+    vectors = None
     if isinstance(first_asked, np.ndarray):
         vectors = first_asked if len(queries) == 1 else np.concatenate([query.asked for query in queries])
-    lines, rescoring = list[Line](), 0.0
+    lines = list[Line]()
+    rescoring = 0.0
     for results, count in _ask(collection, queries, vectors, matches):
         lines += zip(repeat(results), range(count))
         rescoring += 0.0 if isinstance(results, Exception) else results.ranked.rescoring
     seconds = perf_counter() - started
-    outcomes, first = list[list[FoundHits] | Exception](), 0
+    outcomes = list[list[FoundHits] | Exception]()
+    first = 0
     for group in groups:
         group.trace.add("search", seconds - rescoring)
         if rescoring:
             group.trace.add("rescore", rescoring)
-        began, after = perf_counter(), first + len(group.queries)
+        began = perf_counter()
+        after = first + len(group.queries)
         outcomes.append(_found(collection, group.queries, lines[first:after]))
         if any(query.extras is not NO_EXTRAS for query in group.queries):
             group.trace.add("payload", perf_counter() - began)

@@ -68,7 +68,8 @@ class SearchService:
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
             self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, self)
-        room, merges = settings.max_waiting, settings.merge_at > 0
+        room = settings.max_waiting
+        merges = settings.merge_at > 0
         self._writer = Writer(self.shelf, room, settings.max_added, self._prepare_behind, self, merges=merges)
         self._encoding = Encoding(settings.encoder_threads, room, self)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
@@ -190,7 +191,8 @@ class SearchService:
     ) -> list[FoundHits]:
         """Answer queries in a search thread, together with others that wait; the shortest of their timeouts holds."""
         trace: Trace = request.scope[SCOPE_KEY]
-        seconds, encodes = math.inf, False
+        seconds = math.inf
+        encodes = False
         for query in queries:
             seconds = min(seconds, query.timeout_ms / 1000)
             encodes = encodes or isinstance(query.asked, Encoded)

@@ -248,7 +248,8 @@ class WorkQueue:
         key = next((key for key in self._groups if key not in self._running), None)
         if key is None:
             return None
-        first, seconds = self._groups[key][0], self._seconds.get(hash(key), 0.0)
+        first = self._groups[key][0]
+        seconds = self._seconds.get(hash(key), 0.0)
         most = self._batch
         if seconds:
             most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
@@ -283,7 +284,10 @@ class WorkQueue:
 
     def _pop(self, key: Hashable, now: float, most: int, seconds: float) -> list[WorkItem]:
         """Take items of a key up to so many queries, at least one; leave out those that would be answered too late."""
-        group, items, size, waiting = self._groups.pop(key), list[WorkItem](), 0, 0
+        group = self._groups.pop(key)
+        items = list[WorkItem]()
+        size = 0
+        waiting = 0
         for item in group:
             waiting += item.size
         end = now + seconds * min(most, waiting)
