@@ -90,6 +90,7 @@ class ClientError(Exception):
         extra: Mapping[str, Any] | None = None,
         retry_after: float | None = None,
     ) -> None:
+        """Take what the class has as attributes; what the server did not say is left out."""
         super().__init__(detail)
         self.detail = detail
         self.status = status

@@ -80,6 +80,8 @@ class PagedMethod(Generic[P, T]):
     """A method of both clients that goes through all pages, and sends one call a page."""
 
     def __init__(self, make: Callable[Concatenate[Any, P], Paged[T]]) -> None:
+        """Make the methods of both clients from `make`, which returns the pages of one call of it."""
+
         @wraps(make)
         def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
             pages = make(self, *args, **kwargs)

@@ -84,6 +84,10 @@ def _upload(
     rows: int,
     progress: Progress,
 ) -> Program[int]:
+    """Send the parts of a table one after another, the last one durably; the result is how many targets were sent.
+
+    `now` and `later` send a call for a client that waits, and for one that is awaited.
+    """
     told = _told(progress)
     path, sent = in_collection(collection, "points"), 0
     parts = _parts(table, rows)

@@ -121,6 +121,7 @@ class Keys:
 
 
 def _parse(content: bytes) -> list[Access]:
+    """Return the rights of the keys in a file. Raises `InputError`, which shows no key."""
     try:
         records = _File.model_validate_json(content).keys
     except ValidationError as error:

@@ -22,7 +22,7 @@ VECTOR = "vector"
 
 
 def read_table(body: bytes, kind: str = ARROW) -> pa.Table:
-    """The rows of a stream, or of a file."""
+    """Return the rows of a stream, or of a file. Raises `malformed_body`, and `InputError` for wrong names."""
     try:
         table = plain_stream(body) if kind == ARROW else plain_content(pa.py_buffer(body))
         _check_names(pa.struct(list(table.schema)))
@@ -39,7 +39,10 @@ def read_table(body: bytes, kind: str = ARROW) -> pa.Table:
 def vectors_of(
     table: pa.Table, collection: hubless.Collection, side: ComparedSide = OF_QUERIES, *, all_needed: bool = True
 ) -> tuple[F32, Any]:
-    """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,)."""
+    """Return the column `vector` as rows (m, d) prepared for the collection, 0 for null, and which are there (m,).
+
+    Raises `InputError` for another type, another dimension, or null where `all_needed`.
+    """
     column = table[VECTOR].combine_chunks()
     if not (is_vectors(column.type) or (pa.types.is_null(column.type) and not all_needed)):
         raise InputError(VECTOR, f"fixed_size_list<float32>[{collection.dim}]", clip(str(column.type)))
@@ -74,7 +77,7 @@ ID = "id"
 
 
 def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
-    """The write of a table."""
+    """Return the write of a table. Raises `InputError` with the column and the row."""
     if repeated := [name for name in table.column_names if table.column_names.count(name) > 1]:
         raise InputError(clip(repeated[0]), "one column of that name", str(table.column_names.count(repeated[0])))
     if ID not in table.column_names:
@@ -116,6 +119,7 @@ def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:
 
 
 def _payload(given: pa.Table, schema: pa.Schema | None) -> pa.Table | None:
+    """Return the payload of a table by the schema of a collection; None where it has none. Raises `InputError`."""
     if schema is None:
         if given.column_names:
             raise UnknownField(clip(given.column_names[0]), "no payload, as the collection has none", "a column")

@@ -23,7 +23,7 @@ _R = TypeVar("_R", bound=RequestModel)
 
 
 async def read_body(request: Request, model: type[_R], subject: Subject, *, required: bool) -> _R:
-    """Receive and check a body, in the thread for heavy work if it is large."""
+    """Receive and check a body, in the thread for heavy work if it is large. Raises why it is refused."""
     trace: Trace = request.scope[SCOPE_KEY]
     kind = media_type(request, *model.kinds) if required else ""
     body = await receive(request, subject.settings, large=model.large)
@@ -50,7 +50,7 @@ def read_url(request: Request, model: type[_R], subject: Subject) -> _R:
 
 
 async def receive(request: Request, settings: Settings, *, large: bool = False) -> bytes:
-    """Receive the body, within the bytes and the seconds that the settings allow."""
+    """Return the body. Raises `body_too_large` and `request_timeout`, and `ClientDisconnect` if the client hangs up."""
     limit = settings.max_body_bytes if large else min(settings.max_query_bytes, settings.max_body_bytes)
     exchange = request.scope[SCOPE_KEY].exchange
     if exchange and (whole := exchange.whole_body()) is not None:
@@ -82,7 +82,7 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
 
 
 def media_type(request: Request, *accepted: str) -> str:
-    """Return the type of the body, which must be one of the accepted types."""
+    """Return the type of the body. Raises `unsupported_media_type` unless it is accepted, and not compressed."""
     coding, sent = "", ""
     for name, value in reversed(request.scope["headers"]):  # the first of each counts
         if name == b"content-encoding":
@@ -101,7 +101,7 @@ def media_type(request: Request, *accepted: str) -> str:
 
 
 def parse(body: bytes) -> Any:
-    """The JSON value of a body."""
+    """Return the JSON value of a body. Raises `malformed_body`, or `InputError` for too much or too deep nesting."""
     if len(body) > heavy.LIGHT:
         check_shape(body)
     try:
@@ -113,7 +113,10 @@ def parse(body: bytes) -> Any:
 
 
 def url_fields(request: Request, texts: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of the URL as JSON values, but for texts; `with` is a list, by commas or repeated."""
+    """Return the fields of the URL as JSON values, but for texts; `with` is a list, by commas or repeated.
+
+    Raises `InputError` for a field that stands twice.
+    """
     fields: dict[str, Any] = {}
     for name, text in _url_pairs(request):
         if name == "with":

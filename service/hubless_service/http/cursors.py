@@ -23,7 +23,7 @@ class Cursor(NamedTuple):
     rank: int
 
     def row(self, collection: hubless.Collection) -> int:
-        """The row at which the scroll goes on."""
+        """Return the row at which the scroll goes on. Raises `cursor_expired` where the order is another one."""
         again = "scroll from the start"
         if self.version not in (None, collection.manifest.built):
             sent = clip(self.version or "")
@@ -51,7 +51,7 @@ def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None
 
 
 def read_cursor(value: str | None, filter: Filter | None) -> Cursor:
-    """Where a scroll goes on; without a cursor it begins."""
+    """Return where a scroll goes on; without a cursor it begins. Raises `InputError` for a cursor of another filter."""
     if value is None:
         return Cursor(None, 0, 0, 0)
     try:

@@ -85,6 +85,7 @@ class Protocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def _feed(self, data: bytes) -> None:
+        """Parse some bytes of the connection, and refuse a message that breaks a rule or a limit."""
         messages = self._messages
         body = self._body
         again = b""
@@ -126,6 +127,7 @@ class Protocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        """Have the app answer the request whose head has come, after those before it. Raises what is wrong with it."""
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
                 raise malformed("method: CONNECT is for proxies")

@@ -72,7 +72,7 @@ class RequestModel(BaseModel):
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
-        """Read a body of another type than JSON, beside which the other fields stand in the URL."""
+        """Read a body of another type than JSON; the other fields stand in the URL. Raises `InputError`."""
         raise NotImplementedError
 
 
@@ -542,7 +542,7 @@ def fields_of(model: type[RequestModel]) -> frozenset[str]:
 
 
 def read(model: type[_R], document: Any, subject: Subject | None = None) -> _R:
-    """Check a JSON value."""
+    """Return a JSON value as a checked model. Raises `InputError` about the first wrong field."""
     try:
         return model.model_validate(document, context=subject)
     except ValidationError as error:

@@ -46,7 +46,7 @@ class Trace:
 
 
 async def unless_gone(trace: Trace, future: "asyncio.Future[_T]") -> _T:
-    """Return the result of a future, which is cancelled when the client hangs up."""
+    """Return the result of a future. When the client hangs up it is cancelled, and `ClientDisconnect` is raised."""
     exchange = trace.exchange
     if exchange is None:
         return await future

@@ -134,7 +134,7 @@ def _share(value: Any, info: Info) -> float:
 
 
 def vector_of_base64(text: str) -> F32:
-    """Return a vector (d,) from base64 of little-endian float32."""
+    """Return a vector (d,) from base64 of little-endian float32. Raises `InputError`."""
     data = _bytes_of_base64(text, _FLOATS)
     if len(data) % _ITEM.itemsize:
         raise InputError("", f"base64 of {_FLOATS}, 4 bytes a number", f"{len(data)} bytes")
@@ -156,7 +156,10 @@ def _bytes_of_base64(text: str, of: str) -> bytes:
 
 
 def vectors_of_bytes(body: bytes, collection: hubless.Collection, rows: int | None = None) -> F32:
-    """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row."""
+    """Return the prepared vectors (m, d) that make up a binary body: little-endian float32, row after row.
+
+    Raises `DimensionMismatch` unless the bytes are whole rows, as many as `rows`.
+    """
     width = _ITEM.itemsize * collection.dim
     if len(body) % width or (rows is not None and len(body) != rows * width):
         expected = f'{collection.dim} dimensions, as collection "{collection.name}" has: {width} bytes'
@@ -185,7 +188,10 @@ def _stored_id(value: Any, info: Info) -> int | str:
 
 
 def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str] | None]:
-    """Return the ids of the right targets of each query, which stay right when a merge changes the rows."""
+    """Return the ids of the right targets of each query, which stay right when a merge changes the rows.
+
+    Raises `InputError` for what is no list, or names no target.
+    """
     if not isinstance(value, list) or any(isinstance(entry, dict) for entry in value):
         raise InputError("", "a list: for each query an id, a list of ids, or null", describe(value))
     targets = KnownItems(collection.count, collection.parts.ids)

@@ -48,6 +48,7 @@ class Maintainer:
         settings: Settings,
         on_done: Callable[[], None],
     ) -> None:
+        """`served` returns the collections to look after. `on_done` is called after each new version."""
         self._catalog = catalog
         self._served = served
         self._settings = settings

@@ -175,6 +175,7 @@ class LiveVersion:
         }
 
     def _figures(self, collection: hubless.Collection, answers: Sequence[I64]) -> dict[str, Any]:
+        """Return the figures of answers, rows (k,) each, and the worst hubs; −1 is a target that was written since."""
         rows = np.concatenate(answers)
         rows = rows[rows >= 0]  # without targets that were added since
         counts = np.bincount(rows, minlength=self._n)
@@ -238,6 +239,7 @@ class LiveHubness:
         prepare: Callable[[], object],
         busy: Callable[[], bool],
     ) -> None:
+        """`prepare` is called in the thread that looks, and `busy` says whether queries wait, which go first."""
         self._settings = settings
         self._collections = collections
         self._samplers = samplers

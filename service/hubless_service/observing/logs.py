@@ -115,6 +115,7 @@ class LineHandler(QueueHandler):
         written.wait(_LAST_SECONDS)
 
     def _run(self) -> None:
+        """Write what waits, in pieces that no other process can break, and tell those who wait for `flush`."""
         while True:
             waiting = [self._waiting.get()]
             sleep(_PAUSE)

@@ -68,6 +68,7 @@ class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
     def __init__(self, shared: Shared | None = None) -> None:
+        """Make all metrics. Those of several workers count in the memory that is `shared`."""
         self._counts = None if shared is None or shared.alone else SharedCounts(shared)
         if self._counts:
             values.ValueClass = self._counts.number

@@ -32,6 +32,7 @@ class HttpServer(uvicorn.Server):
     def __init__(
         self, app: FastAPI, signals: Signals | None = None, on_stopped: Callable[[], None] = lambda: None
     ) -> None:
+        """Without `signals` nothing stops it but `should_exit`. `on_stopped` is called once all requests have ended."""
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
         self._engine = app.state.hubless.engine

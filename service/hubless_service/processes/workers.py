@@ -60,7 +60,10 @@ def with_workers(settings: Settings) -> Settings:
 
 
 def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: ServeWorker) -> None:
-    """Run processes that serve the listener; the first signal ends them in order, the second at once."""
+    """Run processes that serve the listener; the first signal ends them in order, the second at once.
+
+    Raises `SystemExit` if none of them could answer.
+    """
     memory = memory_to_send(settings.workers)
     supervisor = Supervisor(memory, partial(_spawn, settings, listener, work), signals)
     supervisor.run()

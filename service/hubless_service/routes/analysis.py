@@ -109,6 +109,7 @@ async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) 
 
 
 def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
+    """Return N_10 of a version in figures, histograms and at most `limit` hubs of each ranking."""
     counts = _counts(version)
     measured = version.manifest.measured
     if counts is None:
@@ -180,6 +181,7 @@ def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> 
 
 
 def _projection(version: hubless.Collection, column: str | None) -> ProjectionAnswer:
+    """Return the drawn targets, with their values of a payload column, and the bank queries."""
     drawn = _drawn(version)
     counts = _counts(version)
     rows = drawn.rows

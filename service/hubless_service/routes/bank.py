@@ -190,6 +190,7 @@ async def _waiting(state: AppState, name: str) -> BankOrder | None:
 
 
 async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOrder | None) -> BankAnswer:
+    """Return what is told of the bank of a version, and of one that waits."""
     bank = holder.manifest.bank
     counted = await asyncio.to_thread(state.engine.maintainer.counted, holder.name, waiting)
     status = await asyncio.to_thread(state.engine.maintainer.status, holder.name)

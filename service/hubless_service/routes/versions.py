@@ -100,6 +100,7 @@ async def _versions(state: AppState, collection: str, access: Access) -> Version
 
 
 def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
+    """Return what is told of a stored version: whether it is served, and else why not."""
     state: Literal["served", "refused", "damaged", "stored"] = "stored"
     detail = None
     if slot.collection and slot.collection.version == info.id:
@@ -120,6 +121,7 @@ def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
 
 
 def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAnswer:
+    """Compare a version with another, by default the one before. Opens both; refused while two others are compared."""
     catalog = state.engine.catalog
     after = read_manifest(state.engine.catalog.folder(name, version))
     if not (other := since or max((known for known in catalog.version_ids(name) if known < version), default="")):

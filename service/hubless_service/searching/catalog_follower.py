@@ -44,6 +44,7 @@ class CatalogFollower:
     """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds."""
 
     def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
+        """`prepare` is called in each thread that looks, or opens collections."""
         self._source = source
         self._shelf = shelf
         self._seconds = settings.poll_seconds
@@ -108,6 +109,7 @@ class CatalogFollower:
         self._wanted.set()
 
     def _run(self) -> None:
+        """Look at the numbers that tell of changes, and now and then at everything, until this stops."""
         self._prepare()
         next_look = next_follow = 0.0
         seen = 0, 0
@@ -276,6 +278,7 @@ class CatalogFollower:
         return self._opened_once(name)
 
     def _opened_once(self, name: str) -> Slot:
+        """Return the current version, opened and checked, with the writes of its log."""
         started = perf_counter()
         # after the start an old version still answers, or nobody waits yet for a collection that is new
         hashes = not self._shelf.loading

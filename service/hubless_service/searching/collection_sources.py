@@ -130,6 +130,7 @@ class RemoteSource(CatalogSource):
         return 0 <= age < self._seconds / 2
 
     def _bring(self) -> None:
+        """Bring here what the store has, forget what is gone there, and note what could not be brought."""
         before = self.state
         here = self.collections()
         troubles = []

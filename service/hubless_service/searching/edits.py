@@ -26,7 +26,7 @@ Planned = tuple[Write | None, dict[str, Any]]
 
 
 def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
-    """The texts that are to become vectors, by the numbers of their points."""
+    """Return the texts that are to become vectors, by the numbers of their points. Raises `InputError` for both."""
     texts = {}
     for place, point in enumerate(wanted.points):
         if point.text is not None:
@@ -90,7 +90,7 @@ def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> WritePlan:
 
 
 def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> WritePlan:
-    """Delete the targets of some ids, or those that meet a filter."""
+    """Delete the targets of some ids, or those that meet a filter. Raises `InputError` for both or neither."""
     if (wanted.ids is None) == (wanted.filter is None):
         raise InputError("ids", "either ids or filter", "neither" if wanted.ids is None else "both")
     if wanted.filter is not None:

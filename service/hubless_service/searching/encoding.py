@@ -28,7 +28,7 @@ Encoded: TypeAlias = str | Picture
 
 
 def check_encoders(settings: Settings) -> None:
-    """Make the encoder of each collection that `settings.encoders` names, as for serving it."""
+    """Make the encoder of each collection that `settings.encoders` names, as for serving it. Raises `InputError`."""
     if settings.address is not None:  # of what is there, opening says it
         return
     catalog = hubless.Catalog(settings.folder)

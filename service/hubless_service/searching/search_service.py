@@ -52,6 +52,7 @@ class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count."""
 
     def __init__(self, source: CatalogSource, settings: Settings) -> None:
+        """Make all parts. No thread begins before `start`."""
         self.shelf = Shelf()
         self.draining = False
         self.catalog = source
@@ -208,7 +209,10 @@ class SearchService:
         return found
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
-        """The collection with a write in it, which another worker may have written."""
+        """Return the collection with a write in it, which another worker may have written.
+
+        Raises `InputError` if there is no such write yet.
+        """
         if not seq or collection.seq >= seq:
             return collection
         name = collection.name
@@ -220,7 +224,10 @@ class SearchService:
         return found
 
     async def latest(self, trace: Trace, collection: hubless.Collection) -> hubless.Collection:
-        """The collection with all writes of its log that can be followed, whichever worker wrote them."""
+        """Return the collection with all writes of its log that can be followed, whichever worker wrote them.
+
+        Raises `not_ready` if a version that has them is not open in time.
+        """
         name = collection.name
         if living := self.shelf.known(name).living:
             replaced = await self.run(trace, lambda: catch_up(living, wait=True))

@@ -152,7 +152,7 @@ class Shelf:
         return [collection for collection in self.served() if access.sees(collection.name)]
 
     def collection(self, name: str, access: Access) -> hubless.Collection:
-        """Return a collection that is ready, by its name or an alias of it."""
+        """Return a collection that is ready, by its name or an alias of it. Raises why it cannot be served."""
         _, slot = self.slot(name, access)
         if slot.living:
             return slot.living.current
@@ -161,7 +161,7 @@ class Shelf:
         raise HttpProblem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
-        """The own name of a collection, given that name or an alias, and its slot."""
+        """Return the own name of a collection, by that name or an alias, and its slot. Raises `CollectionNotFound`."""
         own = self.own_name(name)
         slot = self.slots.get(own)
         if slot is None or not access.sees(own):

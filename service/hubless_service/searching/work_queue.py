@@ -68,6 +68,10 @@ class WorkQueue:
         inline_seconds: float = HOP,
         listener: Listener = NOBODY,
     ) -> None:
+        """At most `most` queries wait, `batch` are answered by one call, and `prepare` is called in each thread.
+
+        What takes less than `inline_seconds` may be answered in the event loop.
+        """
         self.threads = threads
         self._listener = listener
         self._batch = batch

@@ -92,7 +92,7 @@ class Writer:
     ) -> dict[str, Any]:
         """Write, and return what the plan answers, with the number of the write.
 
-        Waits for a merge that is due, as long as there is time.
+        Waits for a merge that is due, as long as there is time. Raises the problem or the error of the plan.
         """
         while True:
             try:
@@ -105,6 +105,7 @@ class Writer:
     async def _queued(
         self, trace: Trace, name: str, points: int, plan: WritePlan, deadline: float, durable: bool
     ) -> dict[str, Any]:
+        """Have a write wait for its turn, and return its answer. Raises a problem if it is not begun in time."""
         future = asyncio.get_running_loop().create_future()
         task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
         with self._lock:
@@ -166,6 +167,7 @@ class Writer:
                 _fail(tasks, internal_error())
 
     def _write(self, tasks: list[QueuedWrite]) -> None:
+        """Write all tasks in one transaction, or none: a task whose plan is refused gets its error as the answer."""
         name = tasks[0].name
         if name not in self._shelf.slots:
             raise CollectionNotFound(f'There is no collection "{name}" any more.')
