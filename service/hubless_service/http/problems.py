@@ -17,10 +17,11 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """The status and the title that all problems of one code have."""
+    """What all problems of one code have: the status, the title, and whether it helps to wait a second."""
 
     status: int
     title: str
+    passes: bool = False
 
 
 # The codes are part of the contract. hubless/errors.py says what the codes of the library mean.
@@ -54,14 +55,14 @@ PROBLEM_TYPES = {
     "unknown_words": ProblemType(422, "No word of the text is known"),
     "text_refused": ProblemType(422, "The encoder of the collection does not take the text"),
     "precondition_required": ProblemType(428, "Changing it needs If-Match"),
-    "too_many_requests": ProblemType(429, "Too many queries are waiting"),
+    "too_many_requests": ProblemType(429, "Too many queries are waiting", passes=True),
     "too_many_wrong_keys": ProblemType(429, "Too many wrong API keys came from this address"),
     "merge_needed": ProblemType(429, "Too many points stand beside the index"),
     "head_too_large": ProblemType(431, "Heads of requests are too large, or too many wait"),
     "internal_error": ProblemType(500, "The server has failed"),
     "encoder_failed": ProblemType(502, "The encoder of the collection has failed"),
     "engine_failed": ProblemType(502, "The engine of the collection has failed"),
-    "not_ready": ProblemType(503, "The server is not ready"),
+    "not_ready": ProblemType(503, "The server is not ready", passes=True),
     "engine_unavailable": ProblemType(503, "The engine of the collection cannot be reached"),
     "bundle_damaged": ProblemType(503, "The collection cannot be served: its files are damaged"),
     "unsupported_bundle": ProblemType(503, "The collection cannot be served: another hubless made it"),
@@ -76,7 +77,10 @@ _LATER = {503: RETRY_AFTER}
 
 
 class HttpProblem(Exception):
-    """An error with a code of `PROBLEM_TYPES`. Code below a route may raise it anywhere."""
+    """An error with a code of `PROBLEM_TYPES`. Code below a route may raise it anywhere.
+
+    `headers` take the place of Retry-After, which problems that pass have.
+    """
 
     def __init__(
         self,
@@ -89,7 +93,7 @@ class HttpProblem(Exception):
         self.code = code
         self.detail = detail
         self.members = members or {}
-        self.headers = headers
+        self.headers = RETRY_AFTER if headers is None and PROBLEM_TYPES[code].passes else headers
 
 
 def internal_error() -> HttpProblem:
@@ -100,7 +104,7 @@ def internal_error() -> HttpProblem:
 def out_of_memory() -> HttpProblem:
     """The answer where memory does not suffice, which may pass."""
     detail = "The server has too little memory for this now: ask for less at a time, or later."
-    return HttpProblem("not_ready", detail, headers=RETRY_AFTER)
+    return HttpProblem("not_ready", detail)
 
 
 def from_library(error: HublessError) -> HttpProblem:
@@ -111,7 +115,7 @@ def from_library(error: HublessError) -> HttpProblem:
         parts = {"parameter": error.parameter, "expected": error.expected, "received": clip(error.received)}
         return HttpProblem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
     if isinstance(error, LogCut | VersionReplaced):  # this worker looks for the newer version now
-        return HttpProblem("not_ready", "A newer version of the collection is being loaded.", headers=RETRY_AFTER)
+        return HttpProblem("not_ready", "A newer version of the collection is being loaded.")
     if isinstance(error, EngineError):  # its text says where the engine is, for the log only
         kind = PROBLEM_TYPES[error.code]
         return HttpProblem(error.code, _ENGINES.get(error.code, f"{kind.title}."), headers=_LATER.get(kind.status))

@@ -200,10 +200,6 @@ def label_ids(value: Any, collection: hubless.Collection) -> list[list[int | str
     return [None if each is None else collection.ids(each) for each in rows]
 
 
-def _relevant(value: Any, info: Info) -> list[list[int | str] | None]:
-    return label_ids(value, info.context.collection)
-
-
 def _query_vector(value: Any, info: Info) -> F32:
     """Return a vector (1, d), prepared for the collection."""
     prepare = info.context.collection.prepare
@@ -261,10 +257,6 @@ def _check_columns(columns: tuple[str, ...], asked: int, parts: Parts) -> None:
             raise UnknownField("", f"payload columns: {expected}", clip(column))
 
 
-def _filter(value: Any, info: Info) -> Filter:
-    return filter_of(info.context.collection.parts, value, name="")
-
-
 _ID_MEANING = "A number or a string, as the collection's ids are."
 _ID: Json = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 _RELEVANT = {"type": "array", "items": {"anyOf": [*_ID["anyOf"], {"type": "array", "items": _ID}, {"type": "null"}]}}
@@ -274,7 +266,9 @@ _VECTOR = {
 }
 IdJson = TypeAliasType("IdJson", Annotated[int | str, Field(description=_ID_MEANING)])
 StoredId = TypeAliasType("StoredId", Annotated[int | str, Checked(_stored_id, {**_ID, "description": _ID_MEANING})])
-RelevantIds = Annotated[list[list[int | str] | None], Checked(_relevant, _RELEVANT)]
+RelevantIds = Annotated[
+    list[list[int | str] | None], Checked(lambda value, info: label_ids(value, info.context.collection), _RELEVANT)
+]
 IMAGE_BASE64: Json = {
     "type": "string",
     "contentEncoding": "base64",
@@ -282,7 +276,13 @@ IMAGE_BASE64: Json = {
 }
 PictureBytes = Annotated[bytes, Checked(_picture_of_base64, IMAGE_BASE64)]
 QueryVector = TypeAliasType("QueryVector", Annotated[F32, Checked(_query_vector, _VECTOR)])
-FilterJson = Annotated[Filter, Checked(_filter, {"$ref": REFERENCE.format(model="Filter")})]
+FilterJson = Annotated[
+    Filter,
+    Checked(
+        lambda value, info: filter_of(info.context.collection.parts, value, name=""),
+        {"$ref": REFERENCE.format(model="Filter")},
+    ),
+]
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
 PayloadRow = Annotated[dict[str, Any], Checked(_payload_row, {"type": "object", "additionalProperties": True})]

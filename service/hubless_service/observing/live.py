@@ -28,7 +28,6 @@ _log = logging.getLogger("hubless.live")
 
 WINDOW = 2048
 """Answers that are kept."""
-RANKINGS = ("served", "corrected", "raw")
 FEWEST, MOST = 50, 512
 """Fewest different queries for which a drift is given, and the most that it is measured on."""
 _WORST = 10
@@ -160,7 +159,7 @@ class LiveVersion:
         return {"k": K_OCCURRENCE, "window": WINDOW, "seen": self.seen, **rankings, "drift": drift}
 
     def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
-        """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
+        """Return figures and worst hubs of `served`, `corrected` and `raw`; None for a ranking without queries."""
         with self._lock:
             served = [query.rows for query in self._recent]
             compared = [(query, answers) for query, answers in self._compared if query.options["strength"]]

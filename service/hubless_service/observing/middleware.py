@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import CONSOLE, DOCS
 from hubless_service.http.cycle import Headers
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error, respond
+from hubless_service.http.problems import HttpProblem, internal_error, respond
 from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
 
@@ -65,7 +65,7 @@ class Observer:
             return None
         if isinstance(error, asyncio.CancelledError):  # the server stops, and has waited as long as it may
             detail = "The server has stopped before it could answer."
-            return respond(HttpProblem("not_ready", detail, headers=RETRY_AFTER), trace)
+            return respond(HttpProblem("not_ready", detail), trace)
         _log.error("request %s failed", trace.request_id, exc_info=error)
         return respond(internal_error(), trace)
 

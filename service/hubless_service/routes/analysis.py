@@ -21,7 +21,6 @@ from hubless.search.parts import projection
 from hubless.store.kept_scan import kept_scan
 from hubless.vectors.arrays import F32, I64
 from hubless_service import openapi
-from hubless_service.http import responses
 from hubless_service.http.answers import (
     FindingsAnswer,
     HubnessAnswer,
@@ -33,6 +32,7 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import clip
 from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
+from hubless_service.http.responses import send, send_heavy, served
 from hubless_service.routes.route import Call, Held, ShelfPlace, UrlOf, routes_of
 
 hubness_routes = routes_of("collections")
@@ -58,9 +58,9 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 )
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew."""
-    engine = call.service.engine
+    engine = call.engine
     document = await engine.run(call.trace, partial(engine.live.of(held).describe, held), held)
-    return responses.send({**document, **responses.served(held)})
+    return send({**document, **served(held)})
 
 
 @hubness_routes.get(
@@ -70,7 +70,7 @@ async def get_hubness(call: Call, held: Held) -> Response:
 async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
     """Of the version as it was built, raw and corrected at strength 1."""
     work = partial(_occurrence, held.origin, url.limit or _HUBS)
-    return responses.send(await call.service.engine.run(call.trace, work, held))
+    return send(await call.engine.run(call.trace, work, held))
 
 
 @hubness_routes.get(
@@ -80,7 +80,7 @@ async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) 
 async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
     """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
     work = partial(_findings, held.origin, url.id)
-    return responses.send(await call.service.engine.run(call.trace, work, held))
+    return send(await call.engine.run(call.trace, work, held))
 
 
 @hubness_routes.get(
@@ -90,8 +90,8 @@ async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> R
 async def get_scan(call: Call, place: ShelfPlace) -> Response:
     """`hubless scan --set keep=true` keeps it."""
     name, _ = place
-    kept = await asyncio.to_thread(kept_scan, call.service.engine.catalog.home(name))
-    return responses.send({"scan": kept, "collection": name})
+    kept = await asyncio.to_thread(kept_scan, call.engine.catalog.home(name))
+    return send({"scan": kept, "collection": name})
 
 
 @hubness_routes.get(
@@ -104,8 +104,8 @@ async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) 
     if url.column is not None and url.column not in known:
         expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
         raise UnknownField("column", f"payload columns: {expected}", clip(url.column))
-    answer = await call.service.engine.run(call.trace, partial(_projection, held.origin, url.column), held)
-    return await responses.send_heavy(_VALUES * len(answer["targets"]["id"]), lambda: answer)
+    answer = await call.engine.run(call.trace, partial(_projection, held.origin, url.column), held)
+    return await send_heavy(_VALUES * len(answer["targets"]["id"]), lambda: answer)
 
 
 def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
@@ -114,7 +114,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
     measured = version.manifest.measured
     if counts is None:
         nobody_counted = dict.fromkeys(("source", "raw", "corrected", "chance", "never"))
-        answer = {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **responses.served(version)}
+        answer = {"k": K_OCCURRENCE, "queries": 0, "held_out": False, **nobody_counted, **served(version)}
         return cast(OccurrenceAnswer, answer)
     found = counts.occurrence.astype(np.int64)
     never = found == 0
@@ -134,7 +134,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
             "both": len(both),
             "ids": version.ids(both[:limit]),
         },
-        **responses.served(version),
+        **served(version),
     }
 
 
@@ -167,7 +167,7 @@ def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
         "queries": 0 if finds is None else finds.shape[1],
         "raw": raw,
         "corrected": corrected,
-        **responses.served(version),
+        **served(version),
     }
 
 
@@ -201,7 +201,7 @@ def _projection(version: hubless.Collection, column: str | None) -> ProjectionAn
             "value": value,
         },
         "queries": {"x": _rounded(drawn.queries[:, 0]), "y": _rounded(drawn.queries[:, 1])},
-        **responses.served(version),
+        **served(version),
     }
 
 

@@ -17,11 +17,12 @@ from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.http import responses
 from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
-from hubless_service.routes.route import Administered, AppState, Call, Held, routes_of
+from hubless_service.http.responses import send, served
+from hubless_service.routes.route import Administered, Call, Held, routes_of
+from hubless_service.searching.search_service import SearchService
 
 bank_routes = routes_of("collections")
 _PATH = "/v1/collections/{collection}/bank"
@@ -51,23 +52,23 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     200 if that is served within the time of the request, and else 202: it goes on, after a restart, too, and `GET` says
     how far it is. With `sampled` it begins as soon as so many live queries count, a tenth at most of one client.
     """
-    service = call.service
+    engine = call.engine
     name = held.name
     check_refittable(held.manifest, body.correction)
     if not held.parts.source.targets.room(None):
         raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-    deadline = call.trace.started + (body.timeout_ms or service.settings.default_timeout_ms) / 1000
+    deadline = call.trace.started + (body.timeout_ms or call.settings.default_timeout_ms) / 1000
     order = await _give(call, held, body)
     fitted = False
     if order.fit and order.sampled is None:
-        service.engine.maintainer.fit(name)
-        fitted = await _fitted(service, name, order.number, deadline)
+        engine.maintainer.fit(name)
+        fitted = await _fitted(engine, name, order.number, deadline)
         if fitted:
-            await service.engine.answers_change(name)
-    waiting = await _waiting(service, name)
-    answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING), waiting)
+            await engine.answers_change(name)
+    waiting = await _waiting(engine, name)
+    answer = await _describe(engine, engine.shelf.collection(name, EVERYTHING), waiting)
     place = {"Location": f"/v1/collections/{name}/bank"}
-    return responses.send(answer, None if fitted else place, 200 if fitted else 202)
+    return send(answer, None if fitted else place, 200 if fitted else 202)
 
 
 @bank_routes.get(
@@ -76,11 +77,11 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
 )
 async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
-    waiting = await _waiting(call.service, held.name)  # once: it may be fitted before a second look
+    waiting = await _waiting(call.engine, held.name)  # once: it may be fitted before a second look
     if waiting is None:
-        await call.service.engine.serves_current(call.trace, held.name)
-        held = call.service.engine.shelf.collection(held.name, EVERYTHING)
-    return responses.send(await _describe(call.service, held, waiting))
+        await call.engine.serves_current(call.trace, held.name)
+        held = call.engine.shelf.collection(held.name, EVERYTHING)
+    return send(await _describe(call.engine, held, waiting))
 
 
 @bank_routes.get(
@@ -94,7 +95,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
 
     People may have asked them, and texts can be guessed from vectors: `HUBLESS_BANK_READERS` says who may read them.
     """
-    role, sample = call.service.settings.bank_readers, held.parts.bank_sample
+    role, sample = call.settings.bank_readers, held.parts.bank_sample
     if not call.access.has(role):
         raise HttpProblem("forbidden", f"Stored bank queries need a key of role {role}.")
     if sample is None:
@@ -106,15 +107,14 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
         "number": wanted,
         "stored": len(sample),
         "vector": comparison(held.manifest.metric).plain(sample[wanted : wanted + 1])[0],
-        **responses.served(held),
+        **served(held),
     }
-    return responses.send(answer)
+    return send(answer)
 
 
 async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
-    state = call.service
-    home = state.engine.catalog.path / held.name
+    home = call.engine.catalog.path / held.name
     append = body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
     groups = _groups(held, body, waiting)  # before texts are encoded
@@ -122,18 +122,18 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
     if body.vectors is not None:
         queries = plain(np.concatenate(body.vectors))
     elif body.sampled is not None:
-        if state.settings.query_sample is None:
+        if call.settings.query_sample is None:
             raise InputError("sampled", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
         queries = np.empty((0, held.dim), np.float32)
     elif body.payload is not None:
-        most = min(MOST_PAYLOAD_QUERIES, state.settings.max_bank_queries)
+        most = min(MOST_PAYLOAD_QUERIES, call.settings.max_bank_queries)
         queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
-        encoded = await state.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
+        encoded = await call.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
         queries = plain(np.concatenate([encoded[place] for place in texts]))
     count = len(queries) + (waiting.queries if waiting else 0)
-    most = state.settings.max_bank_queries
+    most = call.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))
     return await asyncio.to_thread(
@@ -170,30 +170,30 @@ def _groups(held: hubless.Collection, body: PutBankRequest, waiting: BankOrder |
     return {"fit_by": column, "groups": [text_of(each) for each in body.groups]}
 
 
-async def _fitted(state: AppState, name: str, number: int, deadline: float) -> bool:
+async def _fitted(engine: SearchService, name: str, number: int, deadline: float) -> bool:
     """Wait until a bank is fitted and served. Return whether it is."""
     while perf_counter() < deadline:
-        status = await asyncio.to_thread(state.engine.maintainer.status, name)
+        status = await asyncio.to_thread(engine.maintainer.status, name)
         if status is not None and status.number >= number and status.state != "running":
             if status.state == "failed":
                 said = dict(status.problem or {})
                 code, detail = said.pop("code", ""), said.pop("detail", "")
                 raise HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
-            if (status.version or "") <= state.engine.shelf.collection(name, EVERYTHING).version:  # ids sort by age
+            if (status.version or "") <= engine.shelf.collection(name, EVERYTHING).version:  # ids sort by age
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False
 
 
-async def _waiting(state: AppState, name: str) -> BankOrder | None:
-    return await asyncio.to_thread(read_order, state.engine.catalog.path / name)
+async def _waiting(engine: SearchService, name: str) -> BankOrder | None:
+    return await asyncio.to_thread(read_order, engine.catalog.path / name)
 
 
-async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOrder | None) -> BankAnswer:
+async def _describe(engine: SearchService, holder: hubless.Collection, waiting: BankOrder | None) -> BankAnswer:
     """Return what is told of the bank of a version, and of one that waits."""
     bank = holder.manifest.bank
-    counted = await asyncio.to_thread(state.engine.maintainer.counted, holder.name, waiting)
-    status = await asyncio.to_thread(state.engine.maintainer.status, holder.name)
+    counted = await asyncio.to_thread(engine.maintainer.counted, holder.name, waiting)
+    status = await asyncio.to_thread(engine.maintainer.status, holder.name)
     return {
         "queries": bank.queries if bank else 0,
         "stored": 0 if holder.parts.bank_sample is None else len(holder.parts.bank_sample),
@@ -219,5 +219,5 @@ async def _describe(state: AppState, holder: hubless.Collection, waiting: BankOr
             },
         },
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
-        **responses.served(holder),
+        **served(holder),
     }

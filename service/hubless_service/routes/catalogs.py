@@ -19,7 +19,6 @@ from hubless.errors import AliasNotFound, CollectionNotFound, InputError, Precon
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.keys import Access
-from hubless_service.http import responses
 from hubless_service.http.answers import (
     AliasAnswer,
     AliasesAnswer,
@@ -29,6 +28,7 @@ from hubless_service.http.answers import (
 )
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
+from hubless_service.http.responses import send
 from hubless_service.routes.route import AdminAccess, AppState, Call, Held, ShelfPlace, UrlOf, WriteAccess, routes_of
 from hubless_service.searching.encoding import VARIABLE
 
@@ -50,15 +50,15 @@ IfNoneMatch = Annotated[str | None, Header(description="* if the alias may not b
 )
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
-    await call.service.engine.up_to_date(call.trace)
-    served = call.service.engine.shelf.collections(call.access)
-    return responses.send({"collections": [_described(call.service, collection) for collection in served]})
+    await call.engine.up_to_date(call.trace)
+    served = call.engine.shelf.collections(call.access)
+    return send({"collections": [_described(call.service, collection) for collection in served]})
 
 
 @collection_routes.get(_PATH, **openapi.route("One collection", CollectionAnswer, *openapi.READ))
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    return responses.send(_described(call.service, held))
+    return send(_described(call.service, held))
 
 
 @collection_routes.put(
@@ -93,7 +93,7 @@ async def create_collection(
         await service.engine.serves_current(call.trace, collection)
         await service.engine.answers_change(collection)
     served = await call.find(service.engine.shelf.collection, collection)
-    return responses.send(_described(service, served), status=201 if created else 200)
+    return send(_described(service, served), status=201 if created else 200)
 
 
 @collection_routes.delete(
@@ -111,12 +111,12 @@ async def delete_collection(
 
     Refused while aliases stand for it, unless they are to go, too.
     """
-    engine = call.service.engine
+    engine = call.engine
     await asyncio.to_thread(delete, engine.catalog, collection, aliases=url.aliases or False)
     _log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
     engine.shelf.drop(collection)
     await engine.answers_change()
-    return responses.send({"collection": collection, "deleted": True})
+    return send({"collection": collection, "deleted": True})
 
 
 def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint:
@@ -184,7 +184,7 @@ def _described(state: AppState, collection: hubless.Collection) -> CollectionAns
 async def list_aliases(call: Call) -> Response:
     """The aliases of all collections that the key may see."""
     found = await _visible(call, call.access)
-    return responses.send({"aliases": [_document(name, alias) for name, alias in found.items()]})
+    return send({"aliases": [_document(name, alias) for name, alias in found.items()]})
 
 
 @alias_routes.get(
@@ -216,7 +216,7 @@ async def put_alias(
 
     All workers follow before the answer. The answer to a query has the collection's own name.
     """
-    engine = call.service.engine
+    engine = call.engine
     collection = body.collection
     check_name(alias, "alias")
 
@@ -241,7 +241,7 @@ async def put_alias(
 )
 async def delete_alias(call: Call, alias: str, access: AdminAccess, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""
-    engine = call.service.engine
+    engine = call.engine
 
     async def expected() -> int:
         return _expected(await _alias(call, alias, access), if_match)
@@ -249,7 +249,7 @@ async def delete_alias(call: Call, alias: str, access: AdminAccess, if_match: Al
     removed = await _changed(expected, partial(engine.catalog.remove_alias, alias))
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
     await engine.answers_change()
-    return responses.send(_document(alias, removed))
+    return send(_document(alias, removed))
 
 
 def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str]]:
@@ -262,7 +262,7 @@ def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str
 
 async def _visible(call: Call, access: Access) -> dict[str, hubless.Alias]:
     # read from the disk, as another worker may just have changed them
-    found = await asyncio.to_thread(call.service.engine.catalog.aliases)
+    found = await asyncio.to_thread(call.engine.catalog.aliases)
     return {name: alias for name, alias in found.items() if access.sees(alias.collection)}
 
 
@@ -295,7 +295,7 @@ def _expected(before: hubless.Alias | None, match: str | None, none_match: str |
 
 def _alias_answer(name: str, alias: hubless.Alias) -> Response:
     document = _document(name, alias)
-    return responses.send(document, {"ETag": document["etag"]})
+    return send(document, {"ETag": document["etag"]})
 
 
 def _document(name: str, alias: hubless.Alias) -> AliasAnswer:

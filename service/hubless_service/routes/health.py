@@ -10,9 +10,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import NOTHING
-from hubless_service.http import responses
 from hubless_service.http.answers import AccessAnswer, AliveAnswer, ReadyAnswer
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.responses import send
 from hubless_service.routes.route import Call, routes_of
 from hubless_service.searching.collection_sources import CatalogSource, RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, as_problem
@@ -29,15 +29,15 @@ async def get_access(call: Call) -> Response:
         "keys": ACCESS in call.scope,
         "role": access.role,
         "collections": None if limit is None else sorted(limit),
-        "bank_queries": access.has(call.service.settings.bank_readers),
+        "bank_queries": access.has(call.settings.bank_readers),
     }
-    return responses.send(answer)
+    return send(answer)
 
 
 @health_routes.get("/livez", **openapi.route("Whether the process answers", AliveAnswer, public=True))
 async def livez(call: Call) -> Response:
     """Reads nothing. Restart the process if there is no answer."""
-    return responses.send({"status": "ok"})
+    return send({"status": "ok"})
 
 
 @health_routes.get("/readyz", **openapi.route("Whether queries are answered", ReadyAnswer, "not_ready", public=True))
@@ -55,14 +55,14 @@ async def readyz(call: Call) -> Response:
         seen = {name: slot.details() for name, slot in shelf.slots.items() if access.sees(name)}
         details = {"collections": seen, **_store(state.engine.catalog)}
     if state.engine.draining:
-        raise HttpProblem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
+        raise HttpProblem("not_ready", "The server is about to stop.", details)
     if shelf.ready:
         note = {"note": NOTHING_TO_SERVE} if shelf.empty else {}
-        return responses.send({"status": "ready", **note, **details})
+        return send({"status": "ready", **note, **details})
     if shelf.loading:
-        raise HttpProblem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
+        raise HttpProblem("not_ready", "Collections are being loaded.", details)
     detail = as_problem(shelf.failure).detail if shelf.failure else "No collection is sound: see collections."
-    raise HttpProblem("not_ready", detail, details)
+    raise HttpProblem("not_ready", detail, details, headers={})
 
 
 def _store(store: CatalogSource) -> dict[str, object]:
@@ -82,7 +82,7 @@ async def metrics(call: Call) -> Response:
 
     A key that is limited to some collections may not read them.
     """
-    if not call.service.settings.metrics_public and call.access.collections is not None:
+    if not call.settings.metrics_public and call.access.collections is not None:
         raise HttpProblem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
     # in a thread, as reading the files of many workers takes time
     return Response(await asyncio.to_thread(call.service.metrics.page), media_type=CONTENT_TYPE_LATEST)

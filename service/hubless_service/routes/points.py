@@ -11,7 +11,7 @@ from fastapi import Header, Response
 import hubless
 from hubless.errors import InputError
 from hubless_service import openapi
-from hubless_service.http import heavy, responses
+from hubless_service.http import heavy
 from hubless_service.http.answers import CountAnswer, DeleteAnswer, PointAnswer, PointsAnswer, PutAnswer, ScrollAnswer
 from hubless_service.http.cursors import read_cursor, write_cursor
 from hubless_service.http.requests import (
@@ -25,7 +25,7 @@ from hubless_service.http.requests import (
     ScrollRequest,
     WriteOptions,
 )
-from hubless_service.http.responses import LoadedTargets, targets_of, weight_of_targets
+from hubless_service.http.responses import LoadedTargets, send, send_heavy, served, targets_of, weight_of_targets
 from hubless_service.http.values import NO_EXTRAS, Extras
 from hubless_service.routes.route import Call, Held, UrlOf, Writable, routes_of
 from hubless_service.searching import edits
@@ -55,27 +55,27 @@ PointIfMatch = Annotated[
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
-    engine = call.service.engine
+    engine = call.engine
     trace = call.trace
     held = await engine.reach(trace, held, body.min_seq)
     counted = held.count
     if filter := body.filter:
         counted = (await engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
-    return responses.send({"count": counted, **responses.served(held)})
+    return send({"count": counted, **served(held)})
 
 
 @point_routes.post(_POINTS, **openapi.route("Several targets by their ids", PointsAnswer, *_PROBLEMS))
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
-    engine = call.service.engine
+    engine = call.engine
     held = await engine.reach(call.trace, held, body.min_seq)
     work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
     found, missing = await engine.run(call.trace, work, held)
 
     def answer() -> PointsAnswer:
-        return {"points": targets_of(found), "missing": missing, **responses.served(held)}
+        return {"points": targets_of(found), "missing": missing, **served(held)}
 
-    return await responses.send_heavy(weight_of_targets(found), answer)
+    return await send_heavy(weight_of_targets(found), answer)
 
 
 @point_routes.post(
@@ -86,22 +86,22 @@ async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
 )
 async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
-    engine = call.service.engine
+    engine = call.engine
     trace = call.trace
     held = await engine.reach(trace, held, body.min_seq)
     cursor = read_cursor(body.cursor, body.filter)
     if body.cursor is None or cursor.reached > held.seq:
         held = await engine.latest(trace, held)
-    limit = call.service.settings.usual_limit if body.limit is None else body.limit
+    limit = call.settings.usual_limit if body.limit is None else body.limit
     extras = body.with_ or _usual(held)
     work = partial(scroll_targets, held, cursor.row(held), limit, body.filter, extras, trace)
     found, following = await engine.run(trace, work, held)
     page = None if following is None else write_cursor(held, following, body.filter)
 
     def answer() -> ScrollAnswer:
-        return {"points": targets_of(found), "cursor": page, **responses.served(held)}
+        return {"points": targets_of(found), "cursor": page, **served(held)}
 
-    return await responses.send_heavy(weight_of_targets(found), answer)
+    return await send_heavy(weight_of_targets(found), answer)
 
 
 @point_routes.get(
@@ -110,7 +110,7 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
-    engine = call.service.engine
+    engine = call.engine
     held = await engine.reach(call.trace, held, url.min_seq)
     extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
 
@@ -119,8 +119,8 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
 
     found = await engine.run(call.trace, read, held)
     (target,) = targets_of(found)
-    answer: PointAnswer = {**target, **responses.served(held)}
-    return responses.send(answer, {"ETag": f'"{target["seq"]}"'})
+    answer: PointAnswer = {**target, **served(held)}
+    return send(answer, {"ETag": f'"{target["seq"]}"'})
 
 
 def _usual(collection: hubless.Collection) -> Extras:
@@ -142,7 +142,7 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = await call.service.engine.encode(call, held, edits.texts_of(body), lambda place: f"points[{place}].")
+    encoded = await call.engine.encode(call, held, edits.texts_of(body), lambda place: f"points[{place}].")
     plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
     return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
 
@@ -195,5 +195,5 @@ async def _write(
             raise InputError("If-Match", "a request about one target", f"{len(ids)} ids")
         plan = edits.expecting(plan, ids[0], if_match)
     durable = wanted.durability != "memory"
-    document = await call.service.engine.write(call, held.name, len(ids) if adds else 0, plan, durable=durable)
-    return responses.send({**document, **responses.served(held)})
+    document = await call.engine.write(call, held.name, len(ids) if adds else 0, plan, durable=durable)
+    return send({**document, **served(held)})

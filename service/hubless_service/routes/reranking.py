@@ -12,8 +12,9 @@ from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.scores.fusion import FUSIONS, Fused
 from hubless_service import openapi
-from hubless_service.http import heavy, responses
+from hubless_service.http import heavy
 from hubless_service.http.requests import QueryRequest, read
+from hubless_service.http.responses import send
 from hubless_service.http.score_answers import RerankAnswer, RerankedHit
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
 from hubless_service.http.values import Json, Subject
@@ -53,12 +54,12 @@ async def rerank(call: Call, body: RerankRequest) -> Response:
     found = [await _found(call, body, each, f"lists[{place}].") for place, each in enumerate(body.lists)]
     started = perf_counter()
     weight = _VALUES * sum(len(each.ids) for each in found)
-    answer = await heavy.run(weight, lambda: _answer(body, found, call.service.settings.usual_limit))
+    answer = await heavy.run(weight, lambda: _answer(body, found, call.settings.usual_limit))
     call.trace.add("rescore", perf_counter() - started)
     for each in body.lists:
         if each.correction is not None:
-            call.service.engine.learning.note(call, each.correction, each.ids or (), each.scores or ())
-    return responses.send(answer)
+            call.engine.learning.note(call, each.correction, each.ids or (), each.scores or ())
+    return send(answer)
 
 
 async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str) -> ListOfOne:
@@ -67,7 +68,7 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         correction = None if each.correction is None else await kept(call, each.correction)
         distance = bool(each.distance) if correction is None else correction.distance
         return ListOfOne(each.ids or [], each.scores or [], distance, correction)
-    settings = call.service.settings
+    settings = call.settings
     held = await readable_collection(call, each.collection)
     given = {"limit": _USUAL_HITS, "timeout_ms": body.timeout_ms, **each.query}
     try:
@@ -76,7 +77,7 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         raise error.about(f"{where}{error.parameter}") from error
     if asked.with_ is not None and asked.with_.vector:
         raise InputError(f"{where}with", "payload, or columns of it", "vector")
-    (hits,) = await call.service.engine.search(call, held, [query_of(asked, settings, where)])
+    (hits,) = await call.engine.search(call, held, [query_of(asked, settings, where)])
     ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
     return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload)
 

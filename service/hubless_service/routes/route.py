@@ -49,13 +49,15 @@ class Call(Request):
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         super().__init__(scope, receive, send)
         self.service: AppState = scope["app"].state.hubless
+        self.engine: SearchService = self.service.engine
+        self.settings: Settings = self.service.settings
         self.trace: Trace = scope[SCOPE_KEY]
         self.access: Access = scope.get(ACCESS, EVERYTHING)
 
     async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created."""
         access = self.access
-        engine = self.service.engine
+        engine = self.engine
         await engine.up_to_date(self.trace, name)
         try:
             return look(name, access)
@@ -68,13 +70,13 @@ class Call(Request):
 
 async def readable_collection(call: Call, collection: str) -> hubless.Collection:
     """Return the collection with every write that was answered before, whichever worker answered it."""
-    held = await call.find(call.service.engine.shelf.collection, collection)
-    return await call.service.engine.latest(call.trace, held) if call.service.engine.shelf.is_behind(held) else held
+    held = await call.find(call.engine.shelf.collection, collection)
+    return await call.engine.latest(call.trace, held) if call.engine.shelf.is_behind(held) else held
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:
     check_role(call, "write")
-    held = await call.find(call.service.engine.shelf.collection, collection)  # a write follows the log by itself
+    held = await call.find(call.engine.shelf.collection, collection)  # a write follows the log by itself
     if not held.parts.is_folded:
         expected = (
             "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
@@ -97,7 +99,7 @@ def _rights_of(role: Role) -> Callable[[Call], Awaitable[Access]]:
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
-    return await call.find(call.service.engine.shelf.slot, collection)
+    return await call.find(call.engine.shelf.slot, collection)
 
 
 Held = Annotated[hubless.Collection, Depends(readable_collection)]
@@ -160,7 +162,7 @@ class DirectRoute(APIRoute):
         for name, need, of_collection in self._needs:
             given[name] = await (need(call, path["collection"]) if of_collection else need(call))
         if self._body or self._url:
-            subject = Subject(cast(hubless.Collection, given.get("held")), call.service.settings)
+            subject = Subject(cast(hubless.Collection, given.get("held")), call.settings)
             if self._body:
                 given["body"] = await read_body(call, self._body, subject, required=self._required)
             if self._url:

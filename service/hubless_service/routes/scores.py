@@ -10,9 +10,9 @@ from hubless.errors import ScoresNotFound
 from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
-from hubless_service.http import responses
 from hubless_service.http.answers import WorkAnswer
 from hubless_service.http.problems import HttpProblem
+from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
 from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
 from hubless_service.maintaining.work import read_status
@@ -29,7 +29,7 @@ _ARROW = (
 
 async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
     """Return a correction as it is now, whichever worker put it. Raises `ScoresNotFound`."""
-    scores = call.service.engine.scores
+    scores = call.engine.scores
     if not call.access.sees(name):
         raise ScoresNotFound(f'There is no correction of scores "{name}".')
     loaded = scores.loaded(name)
@@ -39,20 +39,20 @@ async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
 @score_routes.get("/v1/scores", **openapi.route("All corrections of scores", AllScoresAnswer, "storage"))
 async def list_scores(call: Call) -> Response:
     """Lists those that the key may see: a key for some collections sees corrections of the same names."""
-    scores = call.service.engine.scores
+    scores = call.engine.scores
 
     def found() -> AllScoresAnswer:
         names = [name for name in scores.names() if call.access.sees(name)]
         return {"scores": [_describe(scores, name, scores.get(name)) for name in names]}
 
-    return responses.send(await asyncio.to_thread(found))
+    return send(await asyncio.to_thread(found))
 
 
 @score_routes.get(_PATH, **openapi.route("One correction of scores", ScoresAnswer, "scores_not_found", "storage"))
 async def get_scores(call: Call, name: str) -> Response:
     """Says what it was learned from, and how far its confidence can be trusted."""
     correction = await kept(call, name)
-    return responses.send(await asyncio.to_thread(_describe, call.service.engine.scores, name, correction))
+    return send(await asyncio.to_thread(_describe, call.engine.scores, name, correction))
 
 
 @score_routes.put(
@@ -70,7 +70,7 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
 
     All workers use it from the answer on. Lists are read for seconds at most; learn from more by `hubless log`.
     """
-    engine = call.service.engine
+    engine = call.engine
     check_name(name, "name")
     if not access.sees(name):
         raise HttpProblem("forbidden", "The key is for other names.")
@@ -79,7 +79,7 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
     new = await asyncio.to_thread(engine.scores.put, name, correction, body.learns_from())
     answer = await asyncio.to_thread(_describe, engine.scores, name, correction)
     _log.info('scores "%s" were put, id=%s', name, call.trace.request_id)
-    return responses.send(answer, status=201 if new else 200)
+    return send(answer, status=201 if new else 200)
 
 
 @score_routes.delete(
@@ -90,9 +90,9 @@ async def delete_scores(call: Call, name: str, access: AdminAccess) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""
     if not access.sees(name):
         raise ScoresNotFound(f'There is no correction of scores "{name}".')
-    await asyncio.to_thread(call.service.engine.scores.delete, name)
+    await asyncio.to_thread(call.engine.scores.delete, name)
     _log.info('scores "%s" were deleted, id=%s', name, call.trace.request_id)
-    return responses.send({"name": name, "deleted": True})
+    return send({"name": name, "deleted": True})
 
 
 def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:

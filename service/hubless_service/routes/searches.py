@@ -12,10 +12,9 @@ from fastapi import Depends, Response
 import hubless
 from hubless.errors import InputError
 from hubless_service import openapi
-from hubless_service.http import responses
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
 from hubless_service.http.requests import Asked, BatchRequest, BinaryRequest, LikeTarget, Picture, Query, QueryRequest
-from hubless_service.http.responses import hits_of, weight_of
+from hubless_service.http.responses import hits_of, send_heavy, served, weight_of
 from hubless_service.http.values import NO_EXTRAS, Subject
 from hubless_service.routes.route import Call, Held, routes_of
 from hubless_service.settings import Settings
@@ -49,10 +48,10 @@ _OPTIONS = {
 async def _room(call: Call) -> None:
     """Refuse before the body is read what would find no room to wait, or wait for too long."""
     exchange = call.trace.exchange
-    seconds = call.service.settings.default_timeout_ms / 1000
+    seconds = call.settings.default_timeout_ms / 1000
     if exchange is None or exchange.more_body or _TIME in exchange.body or _TIME in call.scope["query_string"]:
         seconds = inf  # it may name its time itself
-    call.service.engine.check_room(perf_counter(), call.trace.late, seconds)
+    call.engine.check_room(perf_counter(), call.trace.late, seconds)
 
 
 @query_routes.post(
@@ -69,16 +68,16 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 
     In each hit score = similarity − strength · offset.
     """
-    engine = call.service.engine
-    wanted = query_of(body, call.service.settings)
+    engine = call.engine
+    wanted = query_of(body, call.settings)
     if wanted.min_seq:
         held = await engine.reach(call.trace, held, wanted.min_seq)
     found = await engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
-        return {**hits_of(found[0]), **responses.served(held)}
+        return {**hits_of(found[0]), **served(held)}
 
-    return await responses.send_heavy(weight_of(found), answer, call.trace)
+    return await send_heavy(weight_of(found), answer, call.trace)
 
 
 @query_routes.post(
@@ -91,15 +90,15 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 )
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
-    engine = call.service.engine
-    wanted = _queries_of(body, Subject(held, call.service.settings))
+    engine = call.engine
+    wanted = _queries_of(body, Subject(held, call.settings))
     held = await engine.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
-        return {"results": [hits_of(one) for one in found], **responses.served(held)}
+        return {"results": [hits_of(one) for one in found], **served(held)}
 
-    return await responses.send_heavy(weight_of(found), answer, call.trace)
+    return await send_heavy(weight_of(found), answer, call.trace)
 
 
 def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:

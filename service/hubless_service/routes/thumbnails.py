@@ -49,9 +49,9 @@ async def get_picture(
     call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: _KnownTag = None
 ) -> Response:
     """As JPEG. Needs HUBLESS_PICTURES; the path below that folder is the payload's `path`, or the id."""
-    engine = call.service.engine
+    engine = call.engine
     pixels = url.pixels or THUMBNAIL
-    folder = call.service.settings.pictures
+    folder = call.settings.pictures
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
     path = await engine.run(call.trace, partial(_path_of, held, folder, id), held)
@@ -61,7 +61,7 @@ async def get_picture(
         kept = {"ETag": tag, "Cache-Control": "private, no-cache"}
         if if_none_match is not None and tag in if_none_match:
             return Response(None, 304, kept)
-        left = call.service.settings.default_timeout_ms / 1000
+        left = call.settings.default_timeout_ms / 1000
         making = asyncio.get_running_loop().run_in_executor(_thread, thumbnail_of, path, pixels)
         return Response(await asyncio.wait_for(making, left), 200, kept, _JPEG)
     except TimeoutError as error:

@@ -16,7 +16,6 @@ from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
 from hubless.vectors.comparing import comparison
 from hubless_service import openapi
 from hubless_service.access.keys import Access
-from hubless_service.http import responses
 from hubless_service.http.answers import (
     ChangedAnswers,
     ChangedField,
@@ -26,9 +25,11 @@ from hubless_service.http.answers import (
     VersionsAnswer,
     VersionState,
 )
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import DiffRequest
-from hubless_service.routes.route import AdminAccess, AppState, Call, ShelfPlace, UrlOf, routes_of
+from hubless_service.http.responses import send
+from hubless_service.routes.route import AdminAccess, Call, ShelfPlace, UrlOf, routes_of
+from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot, as_problem
 
 _log = logging.getLogger("hubless.administration")
@@ -46,7 +47,7 @@ _comparing = threading.Lock()
 @version_routes.get(_PATH, **openapi.route("All versions of a collection", VersionsAnswer, *openapi.READ))
 async def list_versions(call: Call, place: ShelfPlace) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
-    return responses.send(await _versions(call.service, place[0], call.access))
+    return send(await _versions(call.engine, place[0], call.access))
 
 
 @version_routes.post(
@@ -59,21 +60,21 @@ async def activate(call: Call, access: AdminAccess, place: ShelfPlace, version: 
     Requests to all workers see it from the answer on. If the time of the request is too short, GET .../versions says
     how far it is.
     """
-    engine, (name, _) = call.service.engine, place
+    engine, (name, _) = call.engine, place
     await asyncio.to_thread(engine.catalog.rollback, name, version)
     _log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
     if await engine.serves_current(call.trace, name):  # else the version before is served on, and nobody waits
         await engine.answers_change(name)
-    return responses.send(await _versions(call.service, name, access))
+    return send(await _versions(call.engine, name, access))
 
 
 @version_routes.get(f"{_PATH}/{{version}}", **openapi.route("One stored version", VersionAnswer, *_PROBLEMS))
 async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     """The inputs of the version, and its measurements."""
-    folder = call.service.engine.catalog.folder
+    folder = call.engine.catalog.folder
     manifest = await asyncio.to_thread(lambda: read_manifest(folder(place[0], version)))
     dumped = manifest.model_dump(mode="json")
-    return responses.send(
+    return send(
         {
             **{field: dumped[field] for field in VersionAnswer.__annotations__ if field in dumped},
             "bytes": sum(file.size for file in manifest.files.values()),
@@ -90,12 +91,12 @@ async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
 )
 async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""
-    return responses.send(await asyncio.to_thread(_diff, call.service, place[0], version, url.since))
+    return send(await asyncio.to_thread(_diff, call.engine, place[0], version, url.since))
 
 
-async def _versions(state: AppState, collection: str, access: Access) -> VersionsAnswer:
-    name, slot = state.engine.shelf.slot(collection, access)
-    found = await asyncio.to_thread(state.engine.catalog.versions, name)
+async def _versions(engine: SearchService, collection: str, access: Access) -> VersionsAnswer:
+    name, slot = engine.shelf.slot(collection, access)
+    found = await asyncio.to_thread(engine.catalog.versions, name)
     return {"versions": [_state(info, slot) for info in found], "collection": name}
 
 
@@ -120,15 +121,15 @@ def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
     }
 
 
-def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAnswer:
+def _diff(engine: SearchService, name: str, version: str, since: str | None) -> DiffAnswer:
     """Compare a version with another, by default the one before. Opens both; refused while two others are compared."""
-    catalog = state.engine.catalog
-    after = read_manifest(state.engine.catalog.folder(name, version))
+    catalog = engine.catalog
+    after = read_manifest(engine.catalog.folder(name, version))
     if not (other := since or max((known for known in catalog.version_ids(name) if known < version), default="")):
         raise VersionNotFound(f"collection {name!r} has no version before {version!r}")
-    before = read_manifest(state.engine.catalog.folder(name, other))
+    before = read_manifest(engine.catalog.folder(name, other))
     if not _comparing.acquire(blocking=False):
-        raise HttpProblem("too_many_requests", "Two other versions are being compared.", headers=RETRY_AFTER)
+        raise HttpProblem("too_many_requests", "Two other versions are being compared.")
     try:
         opened = [open_collection(catalog, name, version=each, hashes=False) for each in (other, version)]
         old, new = opened

@@ -21,7 +21,7 @@ from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.transaction import WritableCollection
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import Query
 from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
@@ -161,7 +161,7 @@ class SearchService:
         deadline = trace.started + self._timeout
         while self._follower.owes(name):
             if perf_counter() > deadline:
-                raise HttpProblem("not_ready", "A change is being opened that was answered.", headers=RETRY_AFTER)
+                raise HttpProblem("not_ready", "A change is being opened that was answered.")
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def serves_current(self, trace: Trace, name: str) -> bool:
@@ -232,7 +232,7 @@ class SearchService:
         if living := self.shelf.known(name).living:
             replaced = await self.run(trace, lambda: catch_up(living, wait=True))
             if replaced and not await self.serves_current(trace, name):
-                raise HttpProblem("not_ready", "A version is being opened that has the writes.", headers=RETRY_AFTER)
+                raise HttpProblem("not_ready", "A version is being opened that has the writes.")
         return self.shelf.collection(name, EVERYTHING)
 
     async def encode(

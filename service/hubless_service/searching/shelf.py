@@ -17,7 +17,7 @@ from hubless.errors import (
 )
 from hubless.search.transaction import WritableCollection
 from hubless_service.access.keys import Access
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem, from_library
+from hubless_service.http.problems import HttpProblem, from_library
 
 STATES = ("loading", "ready", "failed")
 
@@ -158,7 +158,7 @@ class Shelf:
             return slot.living.current
         if slot.failure:
             raise as_problem(slot.failure)
-        raise HttpProblem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
+        raise HttpProblem("not_ready", "The collection is being loaded.")
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
         """Return the own name of a collection, by that name or an alias, and its slot. Raises `CollectionNotFound`."""
@@ -189,6 +189,6 @@ class Shelf:
 
     def _check_loaded(self) -> None:
         if self.loading:
-            raise HttpProblem("not_ready", "Collections are being loaded.", headers=RETRY_AFTER)
+            raise HttpProblem("not_ready", "Collections are being loaded.")
         if self.failure:
             raise as_problem(self.failure)

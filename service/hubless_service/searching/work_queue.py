@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from hubless.search.engines.deadline import within
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
 
@@ -230,7 +230,7 @@ class WorkQueue:
         """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time."""
         if self.waiting >= self._most:
             detail = f"{self.waiting} queries wait to be searched already."
-            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
+            raise HttpProblem("too_many_requests", detail)
         wait = late
         if self._groups:
             # as long as the item has waited whose turn comes next, and no less than to search for all that wait takes
@@ -240,7 +240,7 @@ class WorkQueue:
             wait += max(now - first.submitted, self.waiting * self._seconds.get(hash(key), 0.0) / at_once)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
-            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
+            raise HttpProblem("too_many_requests", detail)
 
     def add(self, item: WorkItem) -> None:
         """Have an item wait."""

@@ -17,7 +17,7 @@ from hubless.kernels.threads import on_one_core
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Write
-from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
+from hubless_service.http.problems import HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
 from hubless_service.searching.log_follower import catch_up
@@ -110,12 +110,12 @@ class Writer:
         task = QueuedWrite(name, points, plan, deadline, durable, trace, future)
         with self._lock:
             if self._stopped:
-                raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
+                raise HttpProblem("not_ready", "The server is stopping.")
             if name not in self._waiting:
                 self._threads.submit(self._write_all, name)
             waiting = self._waiting.setdefault(name, deque())
             if len(waiting) >= self._room:
-                raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.", headers=RETRY_AFTER)
+                raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.")
             waiting.append(task)
         await asyncio.wait([task.future], timeout=deadline - perf_counter())
         with self._lock:
@@ -172,7 +172,7 @@ class Writer:
         if name not in self._shelf.slots:
             raise CollectionNotFound(f'There is no collection "{name}" any more.')
         if (living := self._shelf.known(name).living) is None:
-            raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
+            raise HttpProblem("not_ready", "The collection is not served any more.")
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[QueuedWrite, dict[str, Any] | Exception]] = []
