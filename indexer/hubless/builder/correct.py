@@ -150,7 +150,8 @@ def _publish(
     floor = float(offsets.min() - offsets.std())  # rows that come later may have smaller offsets
     asking = Asking(index.manifest.metric, index.strength, index.dim + 1, floor)
     rows = np.flatnonzero(index.parts.targets.have_vectors(np.arange(index.count)))
-    fit, written = _fit_of(index, asking), 0
+    fit = _fit_of(index, asking)
+    written = 0
     with progress_bars(progress) as steps:
         advance = steps.step(f"writing to {database.title}", len(rows))
         database.begin(into, asking.width)
@@ -195,7 +196,8 @@ def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Contai
     """
     written = 0
     for turn in range(_TURNS):
-        tried, file = 0, folder / f"behind-{turn}.parquet"
+        tried = 0
+        file = folder / f"behind-{turn}.parquet"
         _, asking = _restored(fit)
         if spool(database, file, lacking=into, metric=asking.metric):
             for ids, augmented in _augmented(file, fit, known):
@@ -210,7 +212,8 @@ def _mend(database: Database, into: str, fit: bytes, folder: Path, known: Contai
 def _augmented(file: Path, fit: bytes, known: Container[str] | None) -> Iterator[tuple[list[RowId], F32]]:
     correction, asking = _restored(fit)
     vectors = as_compared(as_items(file, "new rows").vectors, asking.metric, None, OF_TARGETS)
-    made, dim = comparison(asking.metric), asking.width - 1
+    made = comparison(asking.metric)
+    dim = asking.width - 1
     if vectors.shape[1] != made.width(dim):
         received = vectors.shape[1] - made.lifted
         raise InputError("new rows", f"{dim} dimensions, as the correction has", received)

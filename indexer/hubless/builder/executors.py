@@ -72,8 +72,13 @@ class RayExecutor:
         self._do = ray.remote(num_cpus=1, max_retries=MOST_LOSSES, retry_exceptions=[OSError])(_do)
 
     def map(self, work: Callable[..., _T], tasks: Iterable[Task]) -> Iterator[_T]:
+        """Yield what `work` returns for each task, in their order. A few a core of the cluster are pending.
+
+        Raises what the work raised, and `ExecutorFailed` if the cluster fails.
+        """
         errors = self._ray.exceptions
-        coming, pending = iter(tasks), deque[Any]()
+        coming = iter(tasks)
+        pending = deque[Any]()
         try:
             shared = self._ray.put(work)
             while True:

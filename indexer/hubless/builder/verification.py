@@ -54,7 +54,9 @@ def verify_catalog(catalog: Catalog) -> Verdict:
 
 
 def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
-    current, versions = catalog.current(name), catalog.version_ids(name)
+    """Add to a verdict what is wrong with the versions and the log of a collection."""
+    current = catalog.current(name)
+    versions = catalog.version_ids(name)
     if current not in versions and catalog.current(name) == current:
         problem = "it is current, and is not there: take another one by hubless rollback --version, or restore it"
         verdict.problems.append(Problem(name, current, problem))

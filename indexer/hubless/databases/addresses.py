@@ -85,7 +85,8 @@ def parse_address(address: str) -> DatabaseAddress:
     scheme, form = scheme.lower(), MODULES[scheme.lower()][2]
     try:
         parts = urlsplit(f"//{rest}")
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError as error:
         raise InputError("address", form, shown_address(address)) from error
     if "@" in rest and ":" in parts.netloc and "@" not in parts.netloc:

@@ -148,7 +148,8 @@ def belong(vectors: F32, augmented: F32, metric: str) -> NDArray[np.bool_]:
     """Return for each row whether its corrected vector (r, d + 1) was made of this vector (r, d)."""
     if vectors.shape[1] + 1 != augmented.shape[1]:
         return np.zeros(len(vectors), np.bool_)
-    wide, written = vectors.astype(np.float64), augmented[:, :-1].astype(np.float64)
+    wide = vectors.astype(np.float64)
+    written = augmented[:, :-1].astype(np.float64)
     if metric == "cosine":
         wide /= np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), _TINY)
     gaps: F64 = np.linalg.norm(wide - written, axis=1)

@@ -201,7 +201,8 @@ class DatabaseWithCopies(Database):
             raise InputError("into", expected, "another run") from error
 
     def undo(self, into: str | None) -> list[str]:
-        gone, ours = [], self._ours(into)
+        gone = []
+        ours = self._ours(into)
         for pointer, copy in self._pointers().items():
             if copy in ours:
                 self._drop_pointer(pointer)

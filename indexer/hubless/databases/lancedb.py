@@ -49,6 +49,7 @@ class LanceTable(Database):
         self._table: Any = None
 
     def find(self) -> None:
+        """Open the table, and find its columns of vectors and ids. Raises `InputError` naming what is not there."""
         try:
             self._database = lancedb.connect(str(self._place))
             names = self._names()
@@ -163,7 +164,8 @@ class LanceTable(Database):
         return bytes(rows[0]["fit"]) if rows else None
 
     def _settle(self, into: str) -> None:
-        names, new = self._table.schema.names, self._row(f"{into}_new")
+        names = self._table.schema.names
+        new = self._row(f"{into}_new")
         if new is not None and f"{into}_new" not in names:
             self._put(into, new)
         if new is not None:

@@ -66,7 +66,8 @@ def spool(
     if not files:
         return 0
     schemas = [pq.read_schema(file) for file in files]
-    schema, count = _unified(schemas), 0
+    schema = _unified(schemas)
+    count = 0
     with pq.ParquetWriter(path, schema) as writer:
         for file in files:
             table = pq.read_table(file)

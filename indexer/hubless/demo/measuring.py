@@ -59,7 +59,8 @@ def split_pairs(pairs: Sequence[Pair], seed: int) -> Split:
 
 def encode_known(encoders: Encoders, pairs: Sequence[Pair]) -> tuple[F32, list[int]]:
     """Return vectors of all documentation with a word that the encoder knows, and the rows of those pairs."""
-    vectors, rows = [], []
+    vectors = []
+    rows = []
     for row, pair in enumerate(pairs):
         try:
             vectors.append(encoders.text.encode([pair.doc]))

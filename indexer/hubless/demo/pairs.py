@@ -113,6 +113,7 @@ def _origins(module: str) -> list[Path]:
 
 
 def _pairs_of_file(path: Path, relative: Path) -> Iterator[Pair]:
+    """Yield the documented functions of a file, without their docstrings; nothing of one that is no Python."""
     try:
         with tokenize.open(path) as file:
             source = file.read()
@@ -156,7 +157,8 @@ def _first_paragraph(function: _Function) -> str | None:
 
 def _undocumented(function: _Function, lines: Sequence[bytes]) -> str:
     doc = function.body[0]
-    first, last = doc.lineno, doc.end_lineno or doc.lineno
+    first = doc.lineno
+    last = doc.end_lineno or doc.lineno
     before = b"".join(lines[function.lineno - 1 : first - 1]) + lines[first - 1][: doc.col_offset]
     after = lines[last - 1][doc.end_col_offset :] + b"".join(lines[last : function.end_lineno])
     return (before + after).decode()

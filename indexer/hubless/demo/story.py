@@ -118,7 +118,8 @@ def documented_questions(findings: Findings) -> list[str]:
 
 def show_measures(console: Console, findings: Findings) -> None:
     """Print the table of rankings, the gain in a sentence, and the worst hubs."""
-    parts, rankings = findings.parts, findings.rankings
+    parts = findings.parts
+    rankings = findings.rankings
     say(
         console,
         f"{findings.library.name} has {len(findings.pairs):,} documented functions. Two encoders, one for text and one "
@@ -130,10 +131,12 @@ def show_measures(console: Console, findings: Findings) -> None:
         table.add_column(heading, justify="right" if heading else "left")
     for ranking in rankings:
         recalls = (f"{100 * ranking.recall[k]:.1f}" for k in RECALLS)
-        largest, never = ranking.occurrence.max(), np.count_nonzero(ranking.occurrence == 0)
+        largest = ranking.occurrence.max()
+        never = np.count_nonzero(ranking.occurrence == 0)
         table.add_row(ranking.name, *recalls, f"{ranking.skewness:.2f}", str(largest), str(never))
     console.print(table)
-    raw, best = rankings[0], rankings[-1]
+    raw = rankings[0]
+    best = rankings[-1]
     before, after = 100 * raw.recall[1], 100 * best.recall[1]
     say(
         console,
@@ -168,7 +171,8 @@ def in_figures(findings: Findings) -> dict[str, Any]:
         for ranking in findings.rankings
     ]
     held_out = len(findings.parts.held_out)
-    library, functions = findings.library.name, len(findings.pairs)
+    library = findings.library.name
+    functions = len(findings.pairs)
     return {"library": library, "functions": functions, "held_out": held_out, "rankings": rankings}
 
 

@@ -42,7 +42,8 @@ class Encoders:
 
 def train(pairs: Sequence[Pair], seed: int = 0) -> Encoders:
     """Give texts A and codes C a space each, and join them by the map W that minimises ‖A·W − C‖² + penalty·‖W‖²."""
-    texts, codes = [pair.doc for pair in pairs], [pair.code for pair in pairs]
+    texts = [pair.doc for pair in pairs]
+    codes = [pair.code for pair in pairs]
     text_side = fit_side(texts, dampened=False, seed=seed)
     code_side = fit_side(codes, dampened=True, seed=seed)
     return Encoders(fold(text_side, fit_map(text_side.encode(texts), code_side.encode(codes))), code_side)

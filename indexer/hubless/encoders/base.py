@@ -152,7 +152,9 @@ class DescribedEncoder(Encoder):
             return cls(cls.described.model_validate(description))
         except ValidationError as error:
             first = error.errors()[0]
-        field, wrong, came = str(first["loc"][0])[:_LONGEST_NAME], first["type"], first["input"]
+        field = str(first["loc"][0])[:_LONGEST_NAME]
+        wrong = first["type"]
+        came = first["input"]
         if wrong == "extra_forbidden":
             nearest = get_close_matches(field, cls.described.model_fields, 1)
             meant = f"; did you mean {nearest[0]}?" if nearest else ""
@@ -161,7 +163,8 @@ class DescribedEncoder(Encoder):
         expected = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
         shown = came if isinstance(came, bool | int | float) else type(came).__name__
         if wrong == "missing":
-            expected, shown = "a value", "nothing"
+            expected = "a value"
+            shown = "nothing"
         raise InputError(f"encoder, {field}", expected, shown)
 
 

@@ -64,7 +64,8 @@ def checked_url(name: str, url: str) -> str:
 
 def proxy_of(url: str) -> Proxy | None:
     """Return the proxy before a server, None if it is reached directly. Raises `InputError` naming the variable."""
-    parts, known = urlsplit(url), getproxies()
+    parts = urlsplit(url)
+    known = getproxies()
     host = parts.hostname or ""
     kind = next((kind for kind in (parts.scheme, "all") if known.get(kind)), None)
     if kind is None or is_this_machine(host) or _is_exempt(host, parts.netloc, known.get("no", "")):
@@ -116,7 +117,8 @@ def _variable(name: str, value: str) -> str:
 
 
 def _check(proxy: Proxy) -> None:
-    shown, expected = _shown(proxy.address), "a proxy such as http://host:port"
+    shown = _shown(proxy.address)
+    expected = "a proxy such as http://host:port"
     try:
         parts = urlsplit(proxy.address)
         _ = parts.port

@@ -43,7 +43,8 @@ class Preprocessing:
             picture = picture.resize(wanted, self.resample)
         if self.crop is not None:
             height, width = self.crop
-            left, top = self.halved(picture.width - width), self.halved(picture.height - height)
+            left = self.halved(picture.width - width)
+            top = self.halved(picture.height - height)
             picture = picture.crop((left, top, left + width, top + height))
         scaled = np.asarray(picture, np.float32) * np.float32(self.factor)
         rows = (scaled - np.asarray(self.mean, np.float32)) / np.asarray(self.deviation, np.float32)
@@ -72,13 +73,16 @@ def read_preprocessing(*folders: Path) -> Preprocessing:
 
 
 def _of_transformers(config: Mapping[str, Any]) -> Preprocessing:
+    """Read a `preprocessor_config.json` of transformers. Raises `ValueError` for steps that are not known here."""
     if others := [name for name in _OTHER_STEPS if config.get(name)]:
         raise ValueError(f"it also has {', '.join(others)}")
     size = _sides(config["size"]) if config.get("do_resize", True) else None
-    crops, named = bool(config.get("do_center_crop")), isinstance(config.get("size"), Mapping)
+    crops = bool(config.get("do_center_crop"))
+    named = isinstance(config.get("size"), Mapping)
     if isinstance(size, int) and not (named or crops):
         size = _pair(size)  # old files, of models that do not crop
-    scales, normalises = config.get("do_rescale", True), config.get("do_normalize", True)
+    scales = config.get("do_rescale", True)
+    normalises = config.get("do_normalize", True)
     return Preprocessing(
         shortest=size if isinstance(size, int) else None,
         size=size if isinstance(size, tuple) else None,
@@ -92,9 +96,11 @@ def _of_transformers(config: Mapping[str, Any]) -> Preprocessing:
 
 
 def _of_open_clip(config: Mapping[str, Any]) -> Preprocessing:
+    """Read an `open_clip_config.json`. Raises `ValueError` for another way to resize."""
     whole = config.get("model_cfg", {}).get("vision_cfg", {})
     config = config.get("preprocess_cfg", config)
-    size, mode = _sides(config.get("size") or whole["image_size"]), config.get("resize_mode", "shortest")
+    size = _sides(config.get("size") or whole["image_size"])
+    mode = config.get("resize_mode", "shortest")
     if mode not in ("shortest", "squash"):
         raise ValueError(f"resize_mode {mode}")
     height, width = _pair(size)

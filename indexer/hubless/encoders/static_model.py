@@ -72,6 +72,7 @@ class StaticModel(folder_model.FolderModel):
     quick_when_loaded = True
 
     def _read(self) -> StaticTable:
+        """Read tokens and table of a folder as sentence-transformers or model2vec write it."""
         folder = Path(self.description.path)
         inner = folder / NESTED if (folder / NESTED).is_dir() else folder
         tokeniser = folder_model.read_tokeniser(inner)

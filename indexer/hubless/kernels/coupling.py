@@ -236,8 +236,10 @@ def _reduce(
 
 
 def _reduced(products: F32, wanted: _Collected, here: slice, *, in_place: bool) -> Coupled:
+    """Return log-sums (n,) of targets over a bank, and shares (b,) of its queries, from products (n, b)."""
     (count, width), weights, above = products.shape, wanted.weights[here], wanted.entries_above
-    sums, shares = np.empty(count), np.zeros(width, np.float32)
+    sums = np.empty(count)
+    shares = np.zeros(width, np.float32)
     rows = max(1, STRIP_SIZE // width)
     room = None if in_place else np.empty((min(rows, count), width), np.float32)
     kept = []

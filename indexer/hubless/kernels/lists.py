@@ -74,7 +74,8 @@ def list_potentials(
     entries = matrix.sparse(excess)
     over_lists = entries.T
     share = np.full(matrix.lists, -np.log(matrix.lists)) if weights is None else np.log(weights / weights.sum())
-    a, v = share, np.zeros(matrix.count)
+    a = share
+    v = np.zeros(matrix.count)
     for _ in range(iterations):
         top = -v.min()
         items = np.exp(-v - top)
@@ -102,12 +103,14 @@ class ListEntropy:
         most = max(int(SAMPLED_ENTRIES * len(seen) / max(len(matrix.columns), 1)), 1)
         chosen = seen[sampled_rows(len(seen), most)]
         if len(chosen) == len(seen):
-            columns, heights = matrix.columns, matrix.heights
+            columns = matrix.columns
+            heights = matrix.heights
         else:
             among = np.zeros(matrix.count, np.bool_)
             among[chosen] = True
             taken = among[matrix.columns]
-            columns, heights = matrix.columns[taken], matrix.heights[taken]
+            columns = matrix.columns[taken]
+            heights = matrix.heights[taken]
         counts = found[chosen]
         sorted_heights = heights[np.argsort(columns, kind="stable")].astype(np.float64)
         return cls(sorted_heights, np.cumsum(counts) - counts, counts, matrix.lists)

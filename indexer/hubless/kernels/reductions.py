@@ -149,6 +149,7 @@ class _TopK:
         self._room = np.empty(0, np.bool_)
 
     def add(self, rows: slice, products: F32, first: int) -> None:
+        """Take products of some rows with the targets from number `first` on into the k largest of each row."""
         largest = self._largest[rows]
         # few are larger, and comparing costs a tenth of finding the k-th largest
         least = _below_top_k(products, self._k) if first == 0 else largest[:, :1]
@@ -230,7 +231,8 @@ def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64,
     """Return the mean (d,) and covariance (d, d) of all rows, in one pass. The covariance is divided by n."""
     count, dim = vectors.shape
     shift: F32 | None = None
-    total, products = np.zeros(dim), np.zeros((dim, dim))
+    total = np.zeros(dim)
+    products = np.zeros((dim, dim))
     for block in vectors.blocks(TARGET_ROWS):
         if shift is None:  # near the mean, so that only the spread is squared
             shift = block.mean(axis=0)

@@ -66,7 +66,8 @@ def each_shard(
     source: VectorSource, work: Callable[..., _T], *along: NDArray[Any] | None, advance: Advance = no_progress
 ) -> Iterator[_T]:
     """Yield the result of the work on each shard of a source, and its rows of each of `along` (n, …), in order."""
-    executor, shared = current(), _shared(source)
+    executor = current()
+    shared = _shared(source)
     if executor is None or shared is None:
         raise TypeError("over_shards needs an executor and shared vectors")
     shards = [shard for part in shared for shard in _cut(part)]

@@ -91,6 +91,7 @@ class Factors:
         return np.log(total) + shift + self.of_bank
 
     def step(self, potentials: F64, query_weights: F64 | None = None) -> tuple[F64, F64]:
+        """Return the log-sums over the targets (b,), and from them those over the bank (n,): one step of Sinkhorn."""
         exponents = potentials + self.of_targets
         if np.ptp(exponents) > MOST_SPREAD:
             return self.exact.step(potentials, query_weights)

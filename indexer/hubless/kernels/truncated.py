@@ -44,7 +44,8 @@ def steps_over_all(
     entries, there are no others.
     """
     wanted = np.log(query_weights * targets.shape[0] / bank.shape[0])
-    steps, entries = 0, min(MOST_A_TARGET, MOST_ENTRIES / targets.shape[0])
+    steps = 0
+    entries = min(MOST_A_TARGET, MOST_ENTRIES / targets.shape[0])
     for _ in range(MOST_PASSES):
         above = LEAST_ENTRY if most - steps > 1 else None
         found = yield Pass(bank, targets, temperature, potentials, weights, above, entries)
@@ -75,12 +76,14 @@ def _steps(kept: Entries, shares: F64, weights: F64, wanted: F64, most: int) -> 
     """
     from scipy.sparse import csr_array  # a server does not need it
 
-    n, b = len(weights), len(shares)
+    n = len(weights)
+    b = len(shares)
     entries = csr_array((kept.values, kept.columns, np.concatenate([[0], np.cumsum(kept.counts)])), shape=(n, b))
     rest_of_targets = np.maximum(1 - entries @ np.ones(b), 0)
     rest_of_bank = np.maximum(shares - entries.T @ weights, 0)
     most_rest = (rest_of_bank / shares).mean() + MORE_REST
-    of_bank, steps = wanted - np.log(shares), 1
+    of_bank = wanted - np.log(shares)
+    steps = 1
     while steps < most:
         of_targets = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
         sums = entries.T @ (weights * np.exp(of_targets)) + rest_of_bank

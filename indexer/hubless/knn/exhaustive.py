@@ -177,7 +177,8 @@ def _most_in_small() -> int:
 
 def _small_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:
     """Yield the first row of each panel of vectors, and the scores (m, rows) of the panel."""
-    dim, count = vectors.shape[1], len(queries)
+    dim = vectors.shape[1]
+    count = len(queries)
     rows = max(1, SMALL_PRODUCT // queries.size)
     step = rows * max(1, SCORES // (rows * count))
     # with the vectors on the left and nothing transposed: of two transposed factors OpenBLAS 0.3.31 makes small

@@ -88,7 +88,8 @@ def read_index(path: Path, *, mapped: bool = True) -> faiss.Index:
 def structure(index: faiss.Index) -> str:
     """Return what an index is made of: the classes of its parts, such as "IndexRefineFlat of IndexIVFPQFastScan"."""
     known = faiss.downcast_index(index)
-    name, inner = type(known).__name__, getattr(known, "base_index", getattr(known, "index", None))
+    name = type(known).__name__
+    inner = getattr(known, "base_index", getattr(known, "index", None))
     return name if inner is None else f"{name} of {structure(inner)}"
 
 

@@ -44,7 +44,8 @@ def leading_directions(sample: F32, columns: Columns) -> tuple[faiss.LinearTrans
 
     The two lifted coordinates that a query multiplies by most get a code of their own, too, as one direction.
     """
-    dim, lifted = columns.plain, columns.folded > columns.plain
+    dim = columns.plain
+    lifted = columns.folded > columns.plain
     centred = sample[:, :dim] - sample[:, :dim].mean(axis=0)
     variances, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))
     variances = np.maximum(variances[::-1], max(SMALLEST_VARIANCE * variances[-1], np.finfo(np.float64).tiny))

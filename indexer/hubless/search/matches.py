@@ -65,7 +65,8 @@ class Matches:
 
     def page(self, start: int, limit: int) -> I64:
         """The first `limit` rows, from row `start` on, that match."""
-        found, left = [np.empty(0, np.int64)], limit
+        found = [np.empty(0, np.int64)]
+        left = limit
         place = int(self.numbers.places(np.array([start]))[0])
         for bits, first in zip(self._found, self.numbers.starts, strict=True):
             if left > 0 and place < first + bits.total:

@@ -159,7 +159,8 @@ class Parts:
 
 def projection(parts: Parts) -> Projection | None:
     """Return where some targets and bank queries lie; None without targets."""
-    plain, sample = comparison(parts.manifest.metric).plain, parts.bank_sample
+    plain = comparison(parts.manifest.metric).plain
+    sample = parts.bank_sample
     queries = None if sample is None else plain(sample)
     return project(len(parts.targets), lambda rows: plain(parts.targets.vectors(rows)), queries, parts.occurrence())
 
@@ -170,7 +171,8 @@ def traits_of(manifest: Manifest, payload: pa.Table | None, count: int) -> Targe
     That is how often each should be found, NaN, the median, where it does not say and None where the correction has no
     prior, or one from a file; and its group, if the correction was fitted by group.
     """
-    prior, groups = None, None
+    prior = None
+    groups = None
     for record, kind in ((manifest.target_prior, PRIOR), (manifest.own_offsets, OWN_OFFSETS)):
         if record is not None and record.column is not None and payload is not None:
             prior = prior_of(payload, record.column, kind)
@@ -191,7 +193,8 @@ def prior_of(payload: pa.Table, column: str, kind: NumberOfTarget = PRIOR) -> F6
 
 def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F32]:
     """Return the scores (m, n) of prepared queries with all targets, for each strength, as an exact index ranks."""
-    count, vectors = len(parts.targets), parts.targets.vectors
+    count = len(parts.targets)
+    vectors = parts.targets.vectors
     similarities = np.empty((len(queries), count), np.float32)
     step = block_rows(parts.manifest.stored_dim)
     for start in range(0, count, step):

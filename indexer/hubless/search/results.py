@@ -158,6 +158,7 @@ class Results:
         return f"<div>{''.join(tables)}{left}</div>"
 
     def _table(self, query: int) -> str:
+        """Return the first hits of a query as a table of HTML."""
         hits = self[query]
         links = [link_of(hit.payload) for hit in hits[:SHOWN_HITS]]
         names = ["rank", "raw rank"] if self.explanations else ["rank"]

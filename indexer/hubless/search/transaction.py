@@ -91,7 +91,8 @@ class WritableCollection:
             self.current = transaction.collection()
 
     def _read(self, log: Log) -> bool:
-        transaction, schema = self.begin(), self.base.parts.payload_schema
+        transaction = self.begin()
+        schema = self.base.parts.payload_schema
         entries = log.since(self.current.seq)
         for entry in entries:
             try:
@@ -155,7 +156,8 @@ class Transaction:
     def collection(self) -> Collection:
         """The collection with these writes."""
         if self._waiting:
-            base, targets = self._base, self._changed(self._collection.parts.targets)
+            base = self._base
+            targets = self._changed(self._collection.parts.targets)
             self._collection = Collection(changed_parts(base.parts, targets, self._seq), base.filter_cache, base)
             self._waiting, self._there, self._rows = [], {}, {}
             self.added = self._collection.parts.added
@@ -196,7 +198,8 @@ class Transaction:
                 last[wanted] = None if isinstance(write, Remove) else (number, row)
         known = self._looked_up(list(last))
         targets = targets.without(np.array([row for each in last if (row := known[each]) >= 0], np.int64))
-        puts, stamps = [], []
+        puts = []
+        stamps = []
         for number, (seq, rank, write) in enumerate(self._waiting):
             if isinstance(write, Put):
                 rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
@@ -207,7 +210,8 @@ class Transaction:
         )
 
     def _new_targets(self, put: Put, stamps: I64) -> NewTargets:
-        manifest, vectors = self._base.manifest, put.vectors
+        manifest = self._base.manifest
+        vectors = put.vectors
         if manifest.index.precision == "float16":
             vectors = comparison(manifest.metric).halved(vectors, "vectors")
         offsets = np.zeros(len(put.ids), np.float32)

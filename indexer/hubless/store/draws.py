@@ -64,7 +64,8 @@ def lowest_draws(tables: Sequence[pa.Table], size: int, of_a_client: int, truste
     _, first, place = np.unique(table["draw"].to_numpy(), return_index=True, return_inverse=True)
     counts = np.bincount(place, table["count"].to_numpy(), len(first)).astype(np.int64)
     table = table.take(first).set_column(table.column_names.index("count"), "count", pa.array(counts))
-    kept, of_client = list[int](), Counter[str]()
+    kept = list[int]()
+    of_client = Counter[str]()
     for row, client in enumerate(table["client"].to_pylist()):
         of_client[client] += 1
         if of_client[client] <= of_a_client or client in trusted:

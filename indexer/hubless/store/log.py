@@ -155,6 +155,7 @@ class Log:
         return found
 
     def _entries(self, connection: sqlite3.Connection, seq: int, most_bytes: int) -> list[Entry]:
+        """Return the writes after a number, up to some bytes. Raises `LogCut`, and `LogDamaged` if none can be read."""
         cut = self._number(connection, _CUT)
         if seq < cut:
             raise LogCut(self.path, f"the writes up to {cut} were cut off, and those after {seq} are needed")
@@ -301,6 +302,7 @@ class Log:
                 raise _refused(self.path, error) from error
 
     def _opened(self) -> sqlite3.Connection | None:
+        """Return the connection to the log that stands at the path now, None without one. Raises `LogDamaged`."""
         files = self._found_files()
         if self._connection is not None and files != self._files:
             self.close()  # it was deleted or replaced: what stands there now counts

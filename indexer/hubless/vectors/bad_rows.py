@@ -51,7 +51,8 @@ class UncheckedVectors:
 
 def bad_rows(source: VectorSource, metric: str) -> I64:
     """Return the numbers of the rows that a metric cannot compare, ascending. The source is read once."""
-    found, start = [np.empty(0, np.int64)], 0
+    found = [np.empty(0, np.int64)]
+    start = 0
     for block in UncheckedVectors(source).blocks(block_rows(source.shape[1])):
         squared = np.einsum("ij,ij->i", block, block, dtype=np.float64)
         found.append(start + np.flatnonzero(~(np.isfinite(squared) & comparison(metric).comparable(squared))))
@@ -95,7 +96,8 @@ def _told(source: VectorSource, rows: I64) -> str:
     of_all = f"{len(rows):,} of {source.shape[0]:,} rows are no vectors"
     if not isinstance(source, StackedVectors):
         return f"{of_all}: {some_rows(rows)}"
-    places, start = [], 0
+    places = []
+    start = 0
     for part in source.parts:
         inside = rows[(rows >= start) & (rows < start + part.shape[0])] - start
         if len(inside):

@@ -68,6 +68,7 @@ class Values:
     """The values of one key in n rows, by kind; `there` says which rows have one. `elements` are those of lists."""
 
     def __init__(self, values: Sequence[Any]) -> None:
+        """Sort values (n,) by their kind; an absent one and None count as none."""
         kinds: dict[pa.DataType, tuple[list[int], list[Any]]] = {}
         nested: list[Any] = []
         parents: list[int] = []

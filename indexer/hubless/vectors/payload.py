@@ -116,7 +116,8 @@ class Payload:
         owners = np.searchsorted(self._starts, wanted, "right") - 1
         for owner in np.unique(owners).tolist():
             places = np.flatnonzero(owners == owner)
-            batch, some = self.batches[owner], wanted[places] - self._starts[owner]
+            batch = self.batches[owner]
+            some = wanted[places] - self._starts[owner]
             if self._free:
                 found = free_rows(batch, columns, some.tolist())
             else:

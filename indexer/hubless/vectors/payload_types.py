@@ -118,7 +118,8 @@ def _parts(column: pa.Array) -> Iterator[pa.Array]:
 
 
 def _check_part(name: str, part: pa.Array) -> None:
-    kind, types = part.type, pa.types
+    kind = part.type
+    types = pa.types
     if types.is_struct(kind) and len(set(kind.names)) < len(kind.names):
         raise InputError(name, "a struct with members of different names", kind)
     if not (types.is_date(kind) or types.is_timestamp(kind) or types.is_duration(kind)):

@@ -38,5 +38,6 @@ def split_bank(bank: VectorSource, seed: int) -> BankSplit:
         return BankSplit(rows, bank.take(rows), bank, held_out=False)
     drawn = np.random.default_rng(seed).permutation(count)
     held = min(MOST_QUERIES, count // 2)
-    rows, others = np.sort(drawn[:held]), np.sort(drawn[held : held + MOST_FITTED])
+    rows = np.sort(drawn[:held])
+    others = np.sort(drawn[held : held + MOST_FITTED])
     return BankSplit(rows, bank.take(rows), SelectedVectors(bank, others, bank.name))

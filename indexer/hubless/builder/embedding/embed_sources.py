@@ -117,14 +117,17 @@ def _rows(file: Path, kind: str, column: str | None) -> EmbedSource:
             lines = file.read_text("utf-8-sig").split("\n")
         except (OSError, UnicodeError) as error:
             raise InputError("source", "lines of text in UTF-8", f"{file}: {one_line(error)}") from error
-        table, ids, contents = None, None, lines[:-1] if lines[-1] == "" else lines
+        table = None
+        ids = None
+        contents = lines[:-1] if lines[-1] == "" else lines
         if kind == TEXTS:
             table = pa.table({"text": pa.array(contents, pa.string())})
     else:
         opened = open_payload(file)
         given, columns = parted_ids(opened)
         chosen = _column(opened.schema, columns, kind, column)
-        table, ids = opened.to_table(columns=columns), None if given is None else given.to_pylist()
+        table = opened.to_table(columns=columns)
+        ids = None if given is None else given.to_pylist()
         contents = [text or "" for text in table.column(chosen).to_pylist()]
     if ids is None:
         ids = contents if kind != TEXTS else list(range(len(contents)))

@@ -55,10 +55,12 @@ def _fewest(recipe: Recipe, directions: F32, targets: VectorSource, query_bank: 
     A ranking is as near as the first hits that it has in common, of held-out bank queries. Without labels this is the
     best that can be known: the correction is trusted, and the basis may not undo what it does.
     """
-    some, bank = sample(targets, MOST_TARGETS), sample(query_bank, MOST_BANK)
+    some = sample(targets, MOST_TARGETS)
+    bank = sample(query_bank, MOST_BANK)
     order = np.random.default_rng([recipe.seed, 2]).permutation(bank.shape[0])
     count = min(MOST_ASKED, max(1, int(HELD_OUT * len(order))))
-    asked, fitted = bank.take(order[:count]), bank.take(order[count:])
+    asked = bank.take(order[:count])
+    fitted = bank.take(order[count:])
     if len(fitted) < 2:
         return len(directions)
 

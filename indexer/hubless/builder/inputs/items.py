@@ -78,7 +78,8 @@ def column_of_ids(ids: "Ids | None") -> str | None:
 
 def payload_rows(payload: Dataset, columns: Sequence[str], rows: I64) -> pa.Table:
     """Return some rows of payload, ascending, which is read batch by batch."""
-    batches, start = [], 0
+    batches = []
+    start = 0
     with reading_payload():
         scanner = payload.scanner(columns=list(columns))
         for batch in scanner.to_batches():
@@ -104,7 +105,9 @@ def _with_payload(
     items: Items, ids: Ids | None, payload: PayloadLike | None, payload_schema: PayloadTypes | None
 ) -> Items:
     """Put the given payload in the place of the file's. Its column `id` has the ids, if nothing else has."""
-    found, table, columns = items.ids, items.payload, list(items.payload_columns)
+    found = items.ids
+    table = items.payload
+    columns = list(items.payload_columns)
     if table is not None and payload is None:
         table = typed_payload(table, payload_schema, columns)
     elif payload is None and payload_schema:
@@ -128,13 +131,15 @@ def _with_ids(items: Items, ids: Ids | None) -> Items:
     """Put the given ids in the place of the file's: a column of the payload, a file, or an array."""
     if ids is None:
         return items
-    count, column = items.vectors.shape[0], column_of_ids(ids)
+    count = items.vectors.shape[0]
+    column = column_of_ids(ids)
     if column is None:
         array = as_ids(ids)
         if len(array) != count:
             raise InputError("ids", f"{count}, one a target", f"{len(array)}")
         return replace(items, ids=array)
-    table, columns = items.payload, list(items.payload_columns)
+    table = items.payload
+    columns = list(items.payload_columns)
     if column == ID_COLUMN and items.ids is not None:
         return items
     if table is None or column not in columns:

@@ -24,7 +24,9 @@ from hubless.vectors.files import Items
 
 def opened_prior(given: PriorLike, items: Items, kind: NumberOfTarget) -> tuple[TargetPrior, str | None]:
     """Return one number a target, and its payload column: that of this name, or other text is a file."""
-    count, payload, columns = items.vectors.shape[0], items.payload, list(items.payload_columns)
+    count = items.vectors.shape[0]
+    payload = items.payload
+    columns = list(items.payload_columns)
     if not isinstance(given, str) or given not in columns or payload is None:
         try:
             if isinstance(given, str | Path) and (by_id := numbers_by_id(given, kind.name)) is not None:

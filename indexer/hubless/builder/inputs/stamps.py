@@ -33,7 +33,8 @@ class InputStamps:
 
     def _check(self, error: Exception | None = None) -> None:
         for name, path in self._paths.items():
-            now, before = _stamps(path), self._stamps[name]
+            now = _stamps(path)
+            before = self._stamps[name]
             for file in sorted({*before, *now}):
                 if now.get(file) != before.get(file):
                     what = f"{name.replace('_', ' ')} ({file.name})"
@@ -43,7 +44,8 @@ class InputStamps:
 
 def _stamps(path: Path) -> dict[Path, _Stamp]:
     """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
-    found, files = dict[Path, _Stamp](), [path]
+    found = dict[Path, _Stamp]()
+    files = [path]
     with suppress(OSError):  # the reader says it better
         if path.is_dir():
             files = [each for each in path.iterdir() if ending_of(each) in _READ]

@@ -59,6 +59,7 @@ class Checkpoints:
     def fits(
         self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
     ) -> list[FittedCorrection]:
+        """Return the fits on some banks as they were kept, or those that `work` makes now, which are kept then."""
         if self.folder is None:
             return work()
 

@@ -284,6 +284,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 
 
 def _read_yaml(path: Path) -> Any:
+    """Return the values of a job file. Raises `StorageError`, and `InputError` naming the line that is no YAML."""
     with storage_errors(path):
         if not path.is_file():
             raise StorageError(path, "there is no such job file")
@@ -304,13 +305,17 @@ def _read_yaml(path: Path) -> Any:
 
 
 def _mistake(path: Path, found: ErrorDetails) -> InputError:
-    place, kind, received = found["loc"], found["type"], _shown(found["input"])
+    place = found["loc"]
+    kind = found["type"]
+    received = _shown(found["input"])
     if kind == "extra_forbidden":
-        known, received = _known_keys(place[:-1]), str(place[-1])
+        known = _known_keys(place[:-1])
+        received = str(place[-1])
         close = get_close_matches(received, known, 1, 0.5)
         expected = f"{close[0]}, the nearest known key" if close else f"one of {', '.join(known)}"
     elif kind == "missing":
-        expected, received = "a value", "none"
+        expected = "a value"
+        received = "none"
     else:
         error = found.get("ctx", {}).get("error")
         said = error.expected if isinstance(error, InputError) else found["msg"]

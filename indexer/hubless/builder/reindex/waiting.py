@@ -66,7 +66,9 @@ class AwaitedService:
         """Ask for the version of the collection until it is this one or a newer one."""
         import httpx
 
-        end, seen, said = time.monotonic() + timeout, 0, "nothing"
+        end = time.monotonic() + timeout
+        seen = 0
+        said = "nothing"
         while time.monotonic() < end:
             served = None
             try:

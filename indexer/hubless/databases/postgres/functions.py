@@ -169,7 +169,8 @@ def stored_bank(fit: bytes) -> tuple[list[tuple[str, float]], dict[str, str]] | 
         return None
     bank = state["bank"]
     potentials = state.get("potentials", np.zeros(len(bank)))
-    temperature, shrinkage = float(details["temperature"]), float(details["shrinkage"])
+    temperature = float(details["temperature"])
+    shrinkage = float(details["shrinkage"])
     topic = state.get("topic")
     numbers = {
         "temperature": temperature,

@@ -52,7 +52,9 @@ class PgvectorTable(Database):
             raise EngineError(f"{self.title}: {one_line(error)}") from error
 
     def prepare(self, into: str, metric: str | None, *, reads: bool = True) -> None:
-        table, session = self._table, self._session
+        """Hold the table, and check all that can be known before rows are read. Raises `InputError`."""
+        table = self._table
+        session = self._session
         check_kind(table)
         session.hold(table.oid, table.shown)
         table.reread()  # another run may have ended just now
@@ -75,7 +77,9 @@ class PgvectorTable(Database):
         return int(self._session.one("SELECT count(*) FROM {table}", table=self._table.name))
 
     def pages(self, *, lacking: str | None = None, payload: bool = True) -> Iterator[Page]:
-        table, source = self._table, self._source
+        """Yield rows with a vector, page by page, as the table was at the start; or those that lack a corrected one."""
+        table = self._table
+        source = self._source
         if table.columns[source].typmod < 0:
             check_lengths(self._session, table, self._key, source)
         left_out = {self._key, source, *table.ours}
@@ -98,7 +102,8 @@ class PgvectorTable(Database):
         return sql.SQL("true") if into is None else self._session.composed("{into} IS NULL", into=into)
 
     def begin(self, into: str, width: int) -> None:
-        table, session = self._table, self._session
+        table = self._table
+        session = self._session
         typmod = table.columns[self._source].typmod
         if typmod not in (-1, width - 1):
             raise InputError("vectors", f"{typmod} dimensions, as the column {self._source} has", width - 1)
@@ -126,7 +131,8 @@ class PgvectorTable(Database):
 
     def _removed(self, asked: Callable[[PgRun], bool]) -> list[str]:
         """Remove some runs, and what belongs to tables that are gone. Return the names of what went."""
-        table, gone = self._table, []
+        table = self._table
+        gone = []
         for schema in sorted({table.schema, *(run.schema for run in table.runs)}):
             hold_schema(self._session, schema)
         for run in filter(asked, table.runs):
@@ -140,7 +146,11 @@ class PgvectorTable(Database):
         return write_rows(self._session, self._table, column, self._to, self._metric, ids, augmented)
 
     def swap(self, into: str, fit: bytes, asking: Asking) -> None:
-        session, table, run, kind = self._session, self._table, self._run, self._to.kind
+        """Build the index of the new column, then let it take the place of the old one in a transaction."""
+        session = self._session
+        table = self._table
+        run = self._run
+        kind = self._to.kind
         if run is None:
             raise RuntimeError("begin comes before swap")
         operators = "l2_ops" if asking.by_distance else "ip_ops"
@@ -179,7 +189,9 @@ class PgvectorTable(Database):
         pass
 
     def undo(self, into: str | None) -> list[str]:
-        table, session = self._table, self._session
+        """Take away columns, functions and fits that corrections made, all or those of one, and return their names."""
+        table = self._table
+        session = self._session
         if table.relkind not in ("r", "p"):
             return []
         session.hold(table.oid, table.shown)
@@ -200,7 +212,9 @@ class PgvectorTable(Database):
         return gone
 
     def query_lines(self, into: str, asking: Asking) -> str:
-        session, table = self._session, self._table
+        """Return the SQL that asks the corrected vectors, and what to run once a session and after writes."""
+        session = self._session
+        table = self._table
         run = table.current(into)
         vectors = self._prefix(table.vectors)
         operator = "<->" if asking.by_distance else "<#>"

@@ -97,6 +97,7 @@ def evaluate(
 
 
 def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I64]) -> list[str]:
+    """Return notes on test queries and right targets that are in the bank, looking up 2,000 of each at most."""
     # the bank of the fit, or the sample of it that every version keeps
     bank = collection.correction().state().get("bank")
     bank = collection.parts.bank_sample if bank is None else np.ascontiguousarray(bank, np.float32)

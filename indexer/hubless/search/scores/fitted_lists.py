@@ -45,8 +45,12 @@ def fit_lists(matrix: ListMatrix, copies: I64) -> FittedLists:
     count = matrix.lists
     entropy = ListEntropy.of(matrix)
     spread = entropy.spread()
-    temperature, perplexity = 1.0, float(count)
-    once, counted, crowded, uneven = 0.0, float(count), 0.0, 1.0
+    temperature = 1.0
+    perplexity = float(count)
+    once = 0.0
+    counted = float(count)
+    crowded = 0.0
+    uneven = 1.0
     alike = np.ones(count)
     offsets = np.zeros(matrix.count)
     if spread > 0 and count > 1:
@@ -113,7 +117,8 @@ def with_heads(matrix: ListMatrix, asked: F64, offsets: F64) -> tuple[F64, int]:
     for _ in often:
         for row in often.tolist():
             entries = slice(int(matrix.starts[row]), int(matrix.starts[row + 1]))
-            columns, heights = matrix.columns[entries], matrix.heights[entries].astype(np.float64)
+            columns = matrix.columns[entries]
+            heights = matrix.heights[entries].astype(np.float64)
             if len(columns) > 1:
                 others = float((heights[1:] - after[columns[1:]]).max())
                 apart = APART * max(abs(float(heights[0])), 1.0)

@@ -85,7 +85,8 @@ class KeptCorrections:
         with storage_errors(self._folder):
             make_folder(self._folder)
             with locked(self._folder / _LOCK):
-                new, learned = not self.path(name).exists(), self.learned(name)
+                new = not self.path(name).exists()
+                learned = self.learned(name)
                 try:
                     if learns_from is not None:
                         learned.begin(learns_from)
@@ -138,7 +139,8 @@ class KeptCorrections:
         """Fit a correction anew, which takes seconds. Return False if it was put anew or deleted meanwhile."""
         learned = self.learned(name)
         with _there(self._folder, name):
-            put, kept = HeldFile(learned.put), learned.kept()
+            put = HeldFile(learned.put)
+            kept = learned.kept()
             correction = learned.fitted()
             with locked(self._folder / _LOCK):
                 now = learned.put.stat()

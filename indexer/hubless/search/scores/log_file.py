@@ -108,7 +108,8 @@ def read_log(path: str | Path) -> LogFile:
     later lines when they are read.
     """
     file = fetched_file(Path(path), "log")
-    name, ending = f"log ({file.name})", file.suffix.lower()
+    name = f"log ({file.name})"
+    ending = file.suffix.lower()
     if ending == PARQUET:
         try:
             table = pq.read_table(file)

@@ -75,7 +75,8 @@ class ScoreLists:
     def heights(self) -> ListMatrix:
         """Return the scores over the floors, s_K − ½·median(s_1 − s_K), of the lists that show more than one hit."""
         lengths = np.diff(self.starts)
-        first, last = self.scores[self.starts[:-1]], self.scores[self.starts[1:] - 1]
+        first = self.scores[self.starts[:-1]]
+        last = self.scores[self.starts[1:] - 1]
         several = lengths > 1
         below = FLOOR * float(np.median((first - last)[several])) if several.any() else 0.0
         heights = (self.scores - np.repeat(last - below, lengths)).astype(np.float32)
@@ -120,7 +121,8 @@ def mostly_rise(scores: F64, lengths: I64) -> bool:
 
 def _parts(starts: I64) -> Iterator[tuple[slice, slice]]:
     """Return slices of lists and of their hits, about 4 million hits at a time."""
-    start, count = 0, len(starts) - 1
+    start = 0
+    count = len(starts) - 1
     while start < count:
         stop = int(np.searchsorted(starts, starts[start] + AT_ONCE, "right")) - 1
         stop = min(max(stop, start + 1), count)
@@ -140,7 +142,8 @@ def _sorted(columns: NDArray[np.int32], scores: F64, starts: I64) -> tuple[NDArr
 
 def _are_ranks(lists: ScoreLists) -> bool:
     """Return if scores say no more than places: all lists have the same ones, or 1/s is whole, as of 1/(60 + rank)."""
-    scores, lengths = lists.scores, np.diff(lists.starts)
+    scores = lists.scores
+    lengths = np.diff(lists.starts)
     if lists.count < 2 or len(scores) < FEWEST_HITS or np.ptp(scores) == 0:
         return False
     places = np.arange(len(scores)) - np.repeat(lists.starts[:-1], lengths)

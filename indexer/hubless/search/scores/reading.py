@@ -124,6 +124,7 @@ def _plain(values: Any, place: str) -> list[Any]:
 
 
 def _of_table(given: Any, name: str) -> _Read:
+    """Read lists from a table, a row a list or a row a hit. Raises `InputError` naming column and row."""
     try:
         table = pa.table(given) if hasattr(given, "__arrow_c_stream__") else pa.Table.from_pandas(given)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -38,9 +38,12 @@ class GrowingRows:
         self._used = [len(rows)] if used is None else used
 
     def with_rows(self, more: NDArray[Any]) -> "GrowingRows":
-        count, room, used = len(self.rows) + len(more), self._room, self._used
+        count = len(self.rows) + len(more)
+        room = self._room
+        used = self._used
         if used[0] != len(self.rows) or count > len(room):
-            room, used = np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype), [0]
+            room = np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype)
+            used = [0]
             room[: len(self.rows)] = self.rows
         room[len(self.rows) : count] = more
         used[0] = count
@@ -183,11 +186,14 @@ class Memory:
 
     def with_more(self, more: NewTargets) -> "Memory":
         before = self.segment
-        index, ids, payload = before.index, before.ids, before.payload
+        index = before.index
+        ids = before.ids
+        payload = before.payload
         if not (isinstance(index, MemoryIndex) and isinstance(ids, MemoryIds)):
             raise TypeError("not in memory")
         folded = folded_targets(more.vectors, more.offsets)
-        offsets, stamps = self._offsets.with_rows(more.offsets), self._stamps.with_rows(more.stamps.T)
+        offsets = self._offsets.with_rows(more.offsets)
+        stamps = self._stamps.with_rows(more.stamps.T)
         segment = Segment(
             index=MemoryIndex(index.dim, index.folded.with_rows(folded)),
             offsets=offsets.rows,
@@ -200,11 +206,15 @@ class Memory:
 
     def moved_together(self, view: SegmentView) -> "Memory":
         """The rows of a view of it, in memory of their own."""
-        left, before = view.left, self.segment
-        ids, payload, kind = before.ids, before.payload, before.index
+        left = view.left
+        before = self.segment
+        ids = before.ids
+        payload = before.payload
+        kind = before.index
         if not (isinstance(ids, MemoryIds) and isinstance(kind, MemoryIndex)):
             raise TypeError("not in memory")
-        folded, stamps = GrowingRows(kind.folded.rows[left]), GrowingRows(before.stamps_of(left).T.copy())
+        folded = GrowingRows(kind.folded.rows[left])
+        stamps = GrowingRows(before.stamps_of(left).T.copy())
         offsets = GrowingRows(before.offsets[left])
         segment = Segment(
             index=MemoryIndex(kind.dim, folded),

@@ -67,7 +67,8 @@ class CsvFile:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some columns, a part of the file at a time."""
-        parsing, options = self._parsing(len(self.columns)), self._texts(columns)
+        parsing = self._parsing(len(self.columns))
+        options = self._texts(columns)
         with self._placed(), pa_csv.open_csv(self.path, _READING, parsing, options) as reader:
             yield from reader
 
@@ -99,7 +100,8 @@ class CsvFile:
         """Raise `InputError` for the first row whose columns, quotes or encoding are wrong."""
         with self.path.open("rb") as file:
             reader = csv.reader(map(_decoded, file), delimiter=self.delimiter, strict=True)
-            width, row = 0, -1  # the header is row -1
+            width = 0
+            row = -1  # the header is row -1
             while True:
                 where = f"{self.name}, {place(row, reader.line_num + 1)}"
                 try:

@@ -90,7 +90,8 @@ def array_of(name: str, values: list[Any], start: int = 0, advice: str = "") -> 
 
 def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
     """Return the parts of a column in a type that all have, such as float64 for whole numbers and others."""
-    kind, start = pa.null(), 0
+    kind = pa.null()
+    start = 0
     for part in parts:
         try:
             schemas = [pa.schema([("", each)]) for each in (kind, part.type)]
@@ -99,7 +100,8 @@ def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
             row = part.is_valid().index(True).as_py()
             raise _other_type(name, start + row, _takes_all(name), part[row].as_py()) from error
         start += len(part)
-    cast, start = [], 0
+    cast = []
+    start = 0
     for part in parts:
         cast.append(_cast(name, part, kind, start))
         start += len(part)

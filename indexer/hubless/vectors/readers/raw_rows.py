@@ -70,7 +70,8 @@ def _tensor(opened: Any, name: str) -> NDArray[Any]:
 def open_faiss(path: Path, name: str) -> tuple[VectorSource, pa.Array | None]:
     """Return the vectors of an index of Faiss that has them unchanged, and its ids if it has some."""
     index = faiss.read_index(str(path))
-    kind, ids = type(index).__name__, None
+    kind = type(index).__name__
+    ids = None
     inner = index
     if kind in ("IndexIDMap", "IndexIDMap2"):
         ids = pa.array(faiss.vector_to_array(index.id_map))

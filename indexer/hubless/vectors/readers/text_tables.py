@@ -76,7 +76,8 @@ def _typed(texts: pa.Array, kind: pa.DataType, where: str, start: int) -> pa.Arr
 
 def open_jsonl(path: Path, name: str) -> TableFile:
     """Return the rows of a file with a JSON object a line, which is read once to know all keys."""
-    count, found = 0, dict[str, pa.DataType]()
+    count = 0
+    found = dict[str, pa.DataType]()
     for rows in json_objects(path, name):
         count += len(rows)
         for key in dict.fromkeys(key for row in rows for key in row):
