@@ -249,7 +249,7 @@ def _usage(option: str, check: Any, *given: Any) -> Any:
 
 
 def entries_from(given: list[str] | None) -> list[Method]:
-    """Return corrections that are written as NAME or NAME:KEY=VALUE,KEY=VALUE."""
+    """Return corrections that are written as NAME or NAME:KEY=VALUE,KEY=VALUE. Raises `InputError`."""
     named: list[tuple[str, dict[str, Any]]] = []
     for text in given or []:
         if is_given(text):

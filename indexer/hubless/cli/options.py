@@ -77,7 +77,10 @@ def similarities_from(values: dict[str, Any], vectors: dict[str, Any]) -> Simila
 def examined_from(
     values: dict[str, Any], targets: Path | None, catalog: Path | None, collection: str | None
 ) -> Gallery:
-    """Open what is examined. Take what says so, the names of `EXAMINED`, out of the values of `--set`."""
+    """Open what is examined. Take what says so, the names of `EXAMINED`, out of the values of `--set`.
+
+    Raises a usage error.
+    """
     ids, payload, version = (values.pop(name, None) for name in ("ids", "payload", "version"))
     metric = values.pop("metric", "cosine")
     if (collection is None) == (targets is None):
@@ -97,7 +100,7 @@ def refuse(option: str, others: dict[str, Any]) -> None:
 
 
 def chosen_collection(catalog: Path | None, collection: str, version: str | None = None) -> hubless.Collection:
-    """Open a collection in the catalog that was given, or in that of the environment."""
+    """Open a collection in the catalog that was given, or in that of the environment. A usage error without either."""
     if (where := catalog or os.environ.get(CATALOG_VARIABLE)) is None:
         raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
     return hubless.open(where, collection, version=version)

@@ -124,7 +124,7 @@ def is_given(name: str) -> bool:
 
 
 def name_of(method: Correction) -> str:
-    """Return the name that a correction is stored by."""
+    """Return the name that a correction is stored by. Raises `InputError` for one that is not registered."""
     for name in CORRECTIONS:
         with suppress(InputError):  # of a package that cannot be loaded, which is not the method's
             if registered(name).method is type(method):

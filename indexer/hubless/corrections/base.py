@@ -84,7 +84,10 @@ def under(method: Correction, metric: str) -> Correction:
 
 
 def targets_beside(bank: VectorSource, targets: Rows) -> VectorSource:
-    """Make a source of the input of `offsets`, of the dimension of the bank that was fitted."""
+    """Make a source of the input of `offsets`, of the dimension of the bank that was fitted.
+
+    Raises `DimensionMismatch` for another one.
+    """
     source = as_source(targets, "targets")
     check_dim(source.shape[1], bank.shape[1], source.name, bank.name)
     return source
@@ -124,7 +127,10 @@ def check_target_bank(target_bank: VectorSource | None, correction: str, instead
 def check_banks(
     query_bank: Rows, targets: Rows, target_bank: Rows | None, minimum: int, reason: str
 ) -> tuple[VectorSource, VectorSource, VectorSource | None]:
-    """Make sources of the inputs of `fit`, of one dimension, with at least `minimum` bank queries."""
+    """Make sources of the inputs of `fit`, of one dimension, with at least `minimum` bank queries.
+
+    Raises `InputError`.
+    """
     bank = as_source(query_bank, "query bank")
     all_targets = as_source(targets, "targets")
     check_dim(bank.shape[1], all_targets.shape[1], bank.name, all_targets.name)

@@ -117,7 +117,7 @@ def as_prior(values: PriorLike, count: int, kind: NumberOfTarget = PRIOR) -> Tar
 
 
 def checked_prior(values: NDArray[Any], count: int, name: str, kind: NumberOfTarget = PRIOR) -> TargetPrior:
-    """A target prior from an array, with the checks of `as_prior`."""
+    """A target prior from an array, with the checks of `as_prior`. Raises `InputError`."""
     if values.dtype.kind not in "iuf":
         raise InputError(name, "numbers", f"{values.dtype}")
     if values.shape != (count,):

@@ -62,7 +62,10 @@ def default_perplexity(bank_queries: float) -> float:
 def resolve_temperature(
     temperature: float | Literal["auto"], perplexity: float | None, bank: VectorSource, targets: VectorSource
 ) -> Temperature:
-    """The temperature that is asked for, or the one whose perplexity, below b, over the bank is P."""
+    """The temperature that is asked for, or the one whose perplexity, below b, over the bank is P.
+
+    Raises `InputError` for a perplexity that is not below b.
+    """
     if temperature != "auto":
         return Temperature(float(temperature))
     bank_queries = bank.shape[0]

@@ -57,7 +57,10 @@ class Filter:
 def parse_filter(
     document: Any, schema: pa.Schema, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
 ) -> Filter:
-    """Read a filter from its JSON, checked against the schema of the payload. `name` is what errors call it."""
+    """Read a filter from its JSON, checked against the schema of the payload. `name` is what errors call it.
+
+    Raises `InputError` and `UnknownField`.
+    """
     try:
         root = _Parser(schema, limits, name).node(document, name, 1)
     except InputError as error:

@@ -15,7 +15,10 @@ _INFINITE = (float("inf"), float("-inf"))
 
 
 def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
-    """Check the payload of a target, as it stands in JSON, and return its values as `pyarrow.array` takes them."""
+    """Check the payload of a target, as it stands in JSON, and return its values as `pyarrow.array` takes them.
+
+    Raises `InputError` naming the column.
+    """
     if schema is None:
         if document:
             raise InputError("", "none, as the collection has no payload", "an object")

@@ -213,7 +213,7 @@ def check_labels(queries: Vectors | None, relevant: Labels | None) -> None:
 
 
 def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
-    """Return a query bank, None being that within a collection's correction."""
+    """Return a query bank, None being that within a collection's correction. Raises `InputError` if there is none."""
     if query_bank is not None:
         return gallery.queries(query_bank, "query bank")
     if (kept := _kept_bank(gallery)) is None:

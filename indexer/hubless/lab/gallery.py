@@ -86,7 +86,7 @@ def as_gallery(
     ids: Ids | None = None,
     payload: PayloadLike | None = None,
 ) -> Gallery:
-    """Return targets as a gallery."""
+    """Return targets as a gallery. Raises `InputError` for what an index has of its own."""
     if isinstance(targets, Gallery):
         return targets
     if not isinstance(targets, Collection):

@@ -71,7 +71,10 @@ class _AutoWithoutVectors(Auto):
 
 
 def vectorless(correction: Correction) -> Correction:
-    """Return a correction as it is fitted on similarities: `auto` without a topic, which is a direction of vectors."""
+    """Return a correction as it is fitted on similarities: `auto` without a topic, which is a direction of vectors.
+
+    Raises `InputError` for one that needs vectors.
+    """
     if isinstance(correction, DualInvertedSoftmax | DualDynamicInvertedSoftmax):
         raise InputError(
             "queries", "vectors, as this correction compares the target bank with the targets", "similarities"

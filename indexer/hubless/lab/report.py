@@ -116,7 +116,7 @@ def make_report(
 
     Without a query bank, labelled queries are the bank of the diagnosis, and split strictly for what is compared.
     Without any queries the page tells how targets find each other. `projection` draws targets and bank on a plane;
-    "umap" and "tsne" need the extra `umap`.
+    "umap" and "tsne" need the extra `umap`. Raises `InputError` as `diagnose` and `compare`.
     """
     if projection is not None:
         check_method(projection)

@@ -87,7 +87,10 @@ def check_output(path: Path) -> None:
 
 
 def write_result(result: Any, table: TextTable, path: Path, *drawn: str) -> None:
-    """Write a comparison or an abstention, its table or its picture, in the format of the path's ending."""
+    """Write a comparison or an abstention, its table or its picture, in the format of the path's ending.
+
+    Raises `InputError` for another ending, and `StorageError`.
+    """
     check_output(path)
     with storage_errors(path):
         replace_text(path, FORMATS[path.suffix](result, table, drawn))

@@ -33,7 +33,10 @@ class Groups:
 
 
 def as_groups(values: Sequence[Any], attribute: str) -> Groups:
-    """Return the groups of targets by a column of strings, whole numbers or booleans. None is a group too."""
+    """Return the groups of targets by a column of strings, whole numbers or booleans. None is a group too.
+
+    Raises `InputError` for other values and for one group.
+    """
     for row, value in enumerate(values):
         if value is not None and not isinstance(value, str | int | np.integer | np.bool_):
             expected = "a categorical column: strings, whole numbers or booleans"

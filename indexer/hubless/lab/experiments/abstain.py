@@ -317,7 +317,10 @@ def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialA
 
 
 def folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[Outcomes]:
-    """Calibrate by some answers of a trial, and assess the others: see `abstain`."""
+    """Calibrate by some answers of a trial, and assess the others: see `abstain`.
+
+    Raises `InputError` for too few labelled pairs.
+    """
     if pairs == 0:
         yield trial.outcomes()
         return

@@ -149,7 +149,10 @@ def compare(
 
 
 def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels, **options: Any) -> Comparison:
-    """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`."""
+    """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`.
+
+    Raises `InputError` as `compare`, and for offsets that were given.
+    """
     record = collection.manifest.correction
     prior = _stored_prior(collection)
     if is_given(record.name):

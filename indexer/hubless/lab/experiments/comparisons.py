@@ -123,7 +123,10 @@ class Comparison:
         return comparison_table(self).html()
 
     def plot(self, measure: str = "recall_at_1") -> Chart:
-        """Draw one measure of each method, such as `recall_at_5`, as a point with its 95 % interval."""
+        """Draw one measure of each method, such as `recall_at_5`, as a point with its 95 % interval.
+
+        Raises `InputError` for an unknown measure.
+        """
         shown = columns(self, [measure])
         if measure not in shown:
             raise InputError("measure", f"a single one, such as {', '.join(shown)}", measure)

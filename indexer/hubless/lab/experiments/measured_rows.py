@@ -11,7 +11,10 @@ NAMED_ROWS = 10
 
 
 def measured_rows(labels: Labels | Column | None, targets: KnownItems, queries: KnownItems) -> list[I64]:
-    """Return the rows of the right targets of each query, as `right_rows`; at least one query needs to have some."""
+    """Return the rows of the right targets of each query, as `right_rows`; at least one query needs to have some.
+
+    Raises `InputError` if none has.
+    """
     rows = right_rows(labels, targets, queries)
     check_some_right(rows)
     return rows

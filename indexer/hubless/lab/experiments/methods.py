@@ -86,7 +86,10 @@ Methods: TypeAlias = Sequence[str | tuple[str, Parameters] | Method] | Mapping[s
 
 
 def as_methods(given: Methods | None) -> list[Method]:
-    """Return methods, by default those of the papers that fold into the index: each of these may be left out."""
+    """Return methods, by default those of the papers that fold into the index: each of these may be left out.
+
+    Raises `InputError` for an unknown name or parameter.
+    """
     if isinstance(given, str):
         raise InputError("corrections", "a list of names", repr(given))
     pairs = given.items() if isinstance(given, Mapping) else given
@@ -105,6 +108,7 @@ def grid_methods(
     """Return what `tune` tries, from the simplest and weakest to the strongest; `none` is always the first.
 
     Without names: those with a grid of their own, or all that fold and lack no bank. A k above `bank` is left out.
+    Raises `InputError` for an unknown name, and a grid of a correction that is not tried.
     """
     own = grids or {}
     named = names is not None or own

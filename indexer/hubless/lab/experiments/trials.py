@@ -100,7 +100,10 @@ class Labelled:
         demand: float | None = None,
         target_bank_size: int | str | None = None,
     ) -> Iterator["Trial"]:
-        """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks."""
+        """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks.
+
+        Raises `InputError` for settings that do not go together, and sizes above those of the banks.
+        """
         check_at_least("seeds", seeds, 1)
         check_at_least("draws", draws, 1)
         if draws > 1 and (bank_size is None or least_coverage):
@@ -249,7 +252,7 @@ class Trial:
 def open_pairs(
     queries: Vectors, targets: Vectors, relevant: Labels | None, metric: Metric = "cosine", ids: Ids | None = None
 ) -> Pairs:
-    """Read labelled queries (m, d) and targets (n, d)."""
+    """Read labelled queries (m, d) and targets (n, d). Raises `InputError` and its kinds."""
     asked = as_items(queries, "queries")
     found = open_targets(targets, ids, None)
     sides = (asked, OF_QUERIES), (found, OF_TARGETS)
@@ -261,7 +264,10 @@ def open_pairs(
 
 
 def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
-    """Return labelled pairs of which only similarities are known."""
+    """Return labelled pairs of which only similarities are known.
+
+    Raises `InputError` for labels or ids of other sizes.
+    """
     labels, (m, n) = open_labels(relevant), matrices.queries.shape
     sized = hasattr(labels.values, "__len__") and not isinstance(labels.values, Mapping)
     if sized and len(labels.values) == n != m and not is_mask(labels.values, m, n):
@@ -275,7 +281,10 @@ def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids:
 
 
 def without_self(pairs: Pairs) -> Pairs:
-    """Return pairs in which query i is target i, and no answer to itself."""
+    """Return pairs in which query i is target i, and no answer to itself.
+
+    Raises `InputError` without as many of both.
+    """
     m = len(pairs.queries)
     n = len(pairs.targets)
     if m != n:
@@ -307,7 +316,7 @@ def _apart(pairs: Pairs, bank: F32, target_bank: F32 | None) -> tuple[Pairs, F32
 
 
 def read_side(vectors: Vectors, parameter: str, side: ComparedSide, metric: Metric | None = "cosine") -> F32:
-    """Return all rows of a file, an array or a source, as they are compared under the metric."""
+    """Return all rows of a file, an array or a source, as they are compared under the metric. Raises `InputError`."""
     return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric), side))
 
 
@@ -325,7 +334,7 @@ def open_labelled(
     target_prior: PriorLike | None = None,
     keep_copies: bool = False,
 ) -> Labelled:
-    """Read labelled pairs and banks, unless that was done already; parameters as for `compare`."""
+    """Read labelled pairs and banks, unless that was done already; parameters and errors as for `compare`."""
     if isinstance(queries, Labelled):
         return queries
     banks = {"query bank": query_bank, "target bank": target_bank}
@@ -361,7 +370,7 @@ def _refuse_vectors(beside: Mapping[str, object]) -> None:
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
-    """Return a trial in which all pairs test, with banks from elsewhere."""
+    """Return a trial in which all pairs test, with banks from elsewhere. Raises `DimensionMismatch`."""
     for bank, name in ((query_bank, "query bank"), (target_bank, "target bank")):
         if bank is not None:
             check_dim(bank.shape[1], pairs.targets.shape[1], name, "targets")
@@ -375,7 +384,10 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
 
 
 def strict_trial(pairs: Pairs, seed: int) -> Trial:
-    """Split the targets at random: one half is searched, the other is the target bank, its queries the query bank."""
+    """Split the targets at random: one half is searched, the other is the target bank, its queries the query bank.
+
+    Raises `InputError` if a half has no queries.
+    """
     count = len(pairs.targets)
     order = np.random.default_rng(seed).permutation(count)
     gallery = np.sort(order[: count // 2])
@@ -403,6 +415,7 @@ def demand_trial(pairs: Pairs, exponent: float, seed: int) -> Trial:
     """Draw a log, which is the query bank, and the tests from one Zipf law over the queries; all targets are searched.
 
     Query number r in a random order is asked r^−s times as often as the first. R@k is by demand: of tests as drawn.
+    Raises `InputError` for an exponent below 0.
     """
     check_between("demand", exponent, 0, float("inf"))
     rng = np.random.default_rng(seed)

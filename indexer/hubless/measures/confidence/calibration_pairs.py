@@ -28,7 +28,10 @@ class LabelledPairs(NamedTuple):
 def calibrating_rows(
     labels: Labels, targets: KnownItems, queries: KnownItems, *, unknown_ids: bool = False
 ) -> list[I64 | None]:
-    """Return the rows of the right targets of each query, as `known_rows`; at least 20 queries need to have some."""
+    """Return the rows of the right targets of each query, as `known_rows`; at least 20 queries need to have some.
+
+    Raises `InputError` for fewer.
+    """
     rows = known_rows(labels, targets, queries, unknown_ids=unknown_ids)
     if (labelled := sum(each is not None and len(each) > 0 for each in rows)) < FEWEST_PAIRS:
         expected = f"right targets for at least {FEWEST_PAIRS} queries, better 100 and more"

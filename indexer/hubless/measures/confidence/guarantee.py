@@ -42,7 +42,7 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
 
     The promise is about queries like the labelled ones: for labels (m,) drawn from them, the cut is above the promised
     share of wrong answers in at most 1 − sure of all draws. Tests are exact, after Clopper and Pearson (Biometrika
-    1934), in a fixed sequence (Bauer, Biometrical Journal 1991).
+    1934), in a fixed sequence (Bauer, Biometrical Journal 1991). Raises `InputError`.
 
     Parameters
     ----------

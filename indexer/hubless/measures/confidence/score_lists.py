@@ -25,7 +25,10 @@ def score_list(scores: Any, distance: bool, name: str = "scores") -> list[float]
 
 
 def score_lists(lists: Any, distance: bool) -> list[list[float]]:
-    """Return the lists of many queries; in most of them the first hit is the best."""
+    """Return the lists of many queries; in most of them the first hit is the best.
+
+    Raises `InputError` naming the list.
+    """
     if isinstance(lists, str | bytes) or not isinstance(lists, Iterable):
         raise InputError("lists", LISTS, repr(lists))
     read = [score_list(scores, distance, f"lists[{row}]") for row, scores in enumerate(lists)]
