@@ -22,7 +22,7 @@ from hubless.corrections import correction
 from hubless.lab.experiments.trials import Trial
 from hubless.vectors.arrays import F32
 
-SEEDS = 4
+SEEDS = 10
 KEPT = IMAGES / "left_out.json"
 STEP = 0.5
 HNN = {"temperature": 1 / 30, "iterations": 100, "fit_sample": "all"}
