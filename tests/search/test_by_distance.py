@@ -8,10 +8,10 @@ from support.by_distance import PARAMETERS, TAKE_TARGETS, away_from_origin, chec
 import hubless
 from hubless import CORRECTIONS
 from hubless.errors import InputError
+from hubless.knn import INDEXES
 
 PROBLEM = away_from_origin()
 FITTED = {}
-KINDS = ["flat", "flat_fp16", "fastscan", "fastscan_fp16", "ivf_fastscan", "ivf", "hnsw", "hnsw_fp16"]
 LARGE = away_from_origin(seed=3, targets=1000, bank=300, queries=60, dim=24)
 
 
@@ -129,7 +129,7 @@ class TestKiez:
 class TestKinds:
     """1,000 targets whose lengths differ by half, with and without the correction."""
 
-    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("kind", INDEXES)
     def test_kind_reaches_its_recall_at_both_strengths(self, kind):
         problem = LARGE
         index = hubless.Index("csls", "euclidean", index=kind).fit(problem.bank, problem.targets)
@@ -140,7 +140,7 @@ class TestKinds:
             found = index.query(problem.queries, 10, strength).scores
             assert np.mean(found >= exact[:, -1:] - 1e-3) > 0.93
 
-    @pytest.mark.parametrize("kind", [*KINDS, "hnsw_sq8"])
+    @pytest.mark.parametrize("kind", INDEXES)
     def test_scores_are_those_of_the_distances(self, kind):
         problem = LARGE
         index = hubless.Index("none", "euclidean", index=kind).fit(None, problem.targets)
