@@ -82,8 +82,13 @@ TRACES_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 """Variables of OpenTelemetry: if one of them is set, traces are sent."""
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CORS_HEADERS = (
-    *("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match"),
-    *("X-Request-ID", "X-No-Sample"),
+    "Authorization",
+    "X-API-Key",
+    "Content-Type",
+    "If-Match",
+    "If-None-Match",
+    "X-Request-ID",
+    "X-No-Sample",
 )
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 

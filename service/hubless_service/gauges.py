@@ -13,35 +13,43 @@ from hubless_service.searching.collection_sources import RemoteSource
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import STATES, Slot
 
-_STORE: list[str] = []
-_COLLECTION, _RANKING = ["collection"], ["collection", "ranking"]
 _LIVE = ("queries", "skewness", "top_hub_share", "antihub_share")
-GAUGES = {
-    "collections": ("Collections by state", ["state"]),
-    "version_info": ("Versions that are served or were refused", ["collection", "version", "state"]),
-    "load_seconds": ("Time to open and prove the version that is served", _COLLECTION),
-    "drift": ("How far queries are from the query bank: 1 is the border of chance", _COLLECTION),
-    "confidence": ("Mean confidence of the last answers", _COLLECTION),
-    "unanswered_share": ("Share of the last answers that a threshold of the query left out", _COLLECTION),
-    "confidence_drift": ("How far both moved since the version is served: 1 is the border of chance", _COLLECTION),
-    "added_points": ("Targets that stand beside the index", _COLLECTION),
-    "removed_points": ("Targets of the version that are gone or were replaced", _COLLECTION),
-    "frozen_share": ("Share of the targets that came after the correction was fitted", _COLLECTION),
-    "bank_coverage": ("Share of the targets that the query bank covers", _COLLECTION),
-    "engine_answers": ("Whether the engine outside answers", _COLLECTION),
-    "encoder_breaker_open": ("Whether the encoder is left alone, as it failed again and again", _COLLECTION),
-    "strength": ("Strength of queries that give none", _COLLECTION),
-    "recommended_strength": ("Strength that spreads the answers to live queries most evenly", _COLLECTION),
-    "live_queries": ("Queries that the live hubness is made of", _RANKING),
-    "live_skewness": ("Skewness of how often each target is found", _RANKING),
-    "live_top_hub_share": ("Share of the places in the answers that the target found most often takes", _RANKING),
-    "live_antihub_share": ("Share of the targets that are never found", _RANKING),
-    "query_sample_queries": ("Queries that the query sample has in files", _COLLECTION),
-    "query_sample_failing": ("Whether the queries of the query sample cannot be written", _COLLECTION),
-    "store_failing": ("Whether something in the object storage of the catalog cannot be brought here", _STORE),
-    "store_synced_timestamp_seconds": ("When all of it was brought here, in seconds since 1970; 0: never", _STORE),
+GAUGES: dict[tuple[str, ...], dict[str, str]] = {
+    ("state",): {
+        "collections": "Collections by state",
+    },
+    ("collection", "version", "state"): {
+        "version_info": "Versions that are served or were refused",
+    },
+    ("collection",): {
+        "load_seconds": "Time to open and prove the version that is served",
+        "drift": "How far queries are from the query bank: 1 is the border of chance",
+        "confidence": "Mean confidence of the last answers",
+        "unanswered_share": "Share of the last answers that a threshold of the query left out",
+        "confidence_drift": "How far both moved since the version is served: 1 is the border of chance",
+        "added_points": "Targets that stand beside the index",
+        "removed_points": "Targets of the version that are gone or were replaced",
+        "frozen_share": "Share of the targets that came after the correction was fitted",
+        "bank_coverage": "Share of the targets that the query bank covers",
+        "engine_answers": "Whether the engine outside answers",
+        "encoder_breaker_open": "Whether the encoder is left alone, as it failed again and again",
+        "strength": "Strength of queries that give none",
+        "recommended_strength": "Strength that spreads the answers to live queries most evenly",
+        "query_sample_queries": "Queries that the query sample has in files",
+        "query_sample_failing": "Whether the queries of the query sample cannot be written",
+    },
+    ("collection", "ranking"): {
+        "live_queries": "Queries that the live hubness is made of",
+        "live_skewness": "Skewness of how often each target is found",
+        "live_top_hub_share": "Share of the places in the answers that the target found most often takes",
+        "live_antihub_share": "Share of the targets that are never found",
+    },
+    (): {
+        "store_failing": "Whether something in the object storage of the catalog cannot be brought here",
+        "store_synced_timestamp_seconds": "When all of it was brought here, in seconds since 1970; 0: never",
+    },
 }
-"""Name, meaning and labels."""
+"""By labels the name and the meaning of each."""
 Sample: TypeAlias = tuple[str, float | None, *tuple[str, ...]]
 """A gauge, its value or None for no series, and the values of its labels."""
 
@@ -56,7 +64,8 @@ class ServedGauges(Collector):
         """Return all gauges as they are now."""
         families = {
             name: GaugeMetricFamily(f"hubless_{name}", meaning, labels=labels)
-            for name, (meaning, labels) in GAUGES.items()
+            for labels, meanings in GAUGES.items()
+            for name, meaning in meanings.items()
         }
         for gauge, value, *labels in (*self._served(), *self._sampled(), *self._stored()):
             if value is not None:

@@ -3,7 +3,6 @@
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import BaseModel, Field, WithJsonSchema
-from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
 from hubless.store.bundle import BankRecord, ConfidenceRecord, CorrectionRecord, IndexRecord, Measured
@@ -12,10 +11,9 @@ from hubless.vectors.comparing import Metric
 from hubless_service.http.values import IdJson
 
 
-def about(description: str) -> FieldInfo:
+def about(description: str) -> Any:
     """Describe a member of an answer."""
-    made: FieldInfo = Field(description=description)
-    return made
+    return Field(description=description)
 
 
 PayloadJson: TypeAlias = Annotated[dict[str, Any] | None, about("null where the collection has no payload.")]

@@ -255,9 +255,19 @@ class Protocol(HttpToolsProtocol):
 
     def _new_cycle(self, transport: Any, keep_alive: bool) -> Cycle:
         log = self.logger
-        defaults = self.server_state.default_headers
-        rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
-        self.scope[EXCHANGE] = cycle = Cycle(self.scope, transport, self.flow, log, log, False, defaults, *rest)
+        self.scope[EXCHANGE] = cycle = Cycle(
+            self.scope,
+            transport,
+            self.flow,
+            log,
+            log,
+            False,
+            self.server_state.default_headers,
+            asyncio.Event(),
+            self.expect_100_continue,
+            keep_alive,
+            self.on_response_complete,
+        )
         cycle.arrived = perf_counter()
         cycle.watch = self.watch
         return cycle

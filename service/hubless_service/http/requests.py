@@ -489,7 +489,7 @@ def _labels(column: pa.ChunkedArray, subject: Subject) -> list[list[int | str] |
     try:
         return values.label_ids(column.to_pylist(), subject.collection)
     except InputError as error:
-        raise InputError(f"{_RELEVANT}{error.parameter}", error.expected, error.received) from error
+        raise error.about(f"{_RELEVANT}{error.parameter}") from error
 
 
 class CreateCollectionRequest(RequestModel):

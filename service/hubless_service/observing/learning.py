@@ -4,6 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from fastapi import Request
@@ -18,6 +19,7 @@ _log = logging.getLogger("hubless.sample")
 _WRITE_SECONDS = 15.0
 _MOST_WAITING = 2000
 """Lists that wait to be written; of more the oldest are lost."""
+_NAME = itemgetter(0)
 
 
 class ListSampler:
@@ -38,15 +40,11 @@ class ListSampler:
         if not self._asked or (now - self._written < _WRITE_SECONDS and not last):
             return
         self._written = now
-        asked = sorted((self._asked.popleft() for _ in range(len(self._asked))), key=_name)
-        for name, some in groupby(asked, _name):
+        asked = sorted((self._asked.popleft() for _ in range(len(self._asked))), key=_NAME)
+        for name, some in groupby(asked, _NAME):
             try:
                 self._scores.add(name, [each for _, each in some], now)
             except StorageError as error:
                 _log.warning('lists of scores "%s" cannot be kept: %s', name, error)
             except Exception:
                 _log.exception('lists of scores "%s" cannot be kept', name)
-
-
-def _name(asked: tuple[str, AskedList]) -> str:
-    return asked[0]

@@ -53,7 +53,10 @@ def with_workers(settings: Settings) -> Settings:
     count = max(1, min(processors, memory // 2 // each if memory else 1))
     _log.info(
         "workers: %d, for %d processors and %d MiB of memory, of which each takes about %d; HUBLESS_WORKERS changes it",
-        *(count, processors, memory // MIB, each // MIB),
+        count,
+        processors,
+        memory // MIB,
+        each // MIB,
     )
     threads = max(1, min(settings.search_threads, MOST_THREADS // count))
     return settings.model_copy(update={"workers": count, "search_threads": threads})

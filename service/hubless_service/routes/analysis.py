@@ -58,8 +58,7 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 )
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew."""
-    engine = call.engine
-    document = await engine.run(call.trace, partial(engine.live.of(held).describe, held), held)
+    document = await call.engine.run(call.trace, partial(call.engine.live.of(held).describe, held), held)
     return send({**document, **served(held)})
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from fastapi import Response
@@ -17,7 +17,7 @@ from hubless.vectors.comparing import comparison
 from hubless.vectors.free_payload import is_free
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.http.answers import BankAnswer, BankQueryAnswer, WorkAnswer
+from hubless_service.http.answers import BankAnswer, BankQueryAnswer, CountedAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.http.responses import send, served
@@ -42,7 +42,12 @@ _LOOK_SECONDS = 0.05
     **openapi.route(
         "Fit the correction on a query bank",
         BankAnswer,
-        *(*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED, "forbidden", "collection_not_found", "log_damaged"),
+        *openapi.BODY,
+        *openapi.INPUT,
+        *openapi.SEARCHED,
+        "forbidden",
+        "collection_not_found",
+        "log_damaged",
         also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
     ),
 )
@@ -87,7 +92,7 @@ async def get_bank(call: Call, held: Held) -> Response:
 @bank_routes.get(
     f"{_PATH}/{{number}}",
     **openapi.route(
-        "One of the bank queries that are stored", BankQueryAnswer, *("forbidden", "invalid_input", *openapi.READ)
+        "One of the bank queries that are stored", BankQueryAnswer, "forbidden", "invalid_input", *openapi.READ
     ),
 )
 async def get_bank_query(call: Call, held: Held, number: str) -> Response:
@@ -130,7 +135,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         queries = await asyncio.to_thread(payload_queries, held, body.payload, most)
     else:
         texts = dict(enumerate(body.texts_ or ()))
-        encoded = await call.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
+        encoded = await call.engine.encode(call.trace, held, texts, lambda place: f"texts[{place}].")
         queries = plain(np.concatenate([encoded[place] for place in texts]))
     count = len(queries) + (waiting.queries if waiting else 0)
     most = call.settings.max_bank_queries
@@ -210,13 +215,7 @@ async def _describe(engine: SearchService, holder: hubless.Collection, waiting: 
             "fit": waiting.fit,
             "fit_by": waiting.fit_by or None,
             "sampled": waiting.sampled,
-            "counted": None
-            if counted is None
-            else {
-                "queries": counted.queries,
-                "clients": counted.clients,
-                "clients_needed": counted.clients_needed,
-            },
+            "counted": counted and cast(CountedAnswer, counted._asdict()),
         },
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
         **served(holder),

@@ -29,7 +29,7 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
-from hubless_service.routes.route import AdminAccess, AppState, Call, Held, ShelfPlace, UrlOf, WriteAccess, routes_of
+from hubless_service.routes.route import AdminAccess, Call, Held, ShelfPlace, UrlOf, WriteAccess, routes_of
 from hubless_service.searching.encoding import VARIABLE
 
 _log = logging.getLogger("hubless.catalog")
@@ -52,13 +52,13 @@ async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
     await call.engine.up_to_date(call.trace)
     served = call.engine.shelf.collections(call.access)
-    return send({"collections": [_described(call.service, collection) for collection in served]})
+    return send({"collections": [_described(call, collection) for collection in served]})
 
 
 @collection_routes.get(_PATH, **openapi.route("One collection", CollectionAnswer, *openapi.READ))
 async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    return send(_described(call.service, held))
+    return send(_described(call, held))
 
 
 @collection_routes.put(
@@ -66,7 +66,9 @@ async def get_collection(call: Call, held: Held) -> Response:
     **openapi.route(
         "Create an empty collection",
         CollectionAnswer,
-        *(*openapi.CHANGE, "collection_exists", *openapi.UNSERVED),
+        *openapi.CHANGE,
+        "collection_exists",
+        *openapi.UNSERVED,
         also={201: {"model": CollectionAnswer, "description": "It was created."}},
     ),
 )
@@ -77,23 +79,23 @@ async def create_collection(
 
     If it is there with these settings, the answer is 200, and nothing changes.
     """
-    service = call.service
+    engine = call.engine
     check_name(collection)
     if not access.sees(collection):
         raise HttpProblem("forbidden", "The key is for other collections.")
-    if collection in await asyncio.to_thread(service.engine.catalog.aliases):
+    if collection in await asyncio.to_thread(engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
     encoder = None if body.encoder is None else _endpoint(access, body.encoder, body.dim)
     settings = body.model_dump() | {"keep_full": bool(body.keep_full), "encoder": encoder}
-    created = await asyncio.to_thread(create, service.engine.catalog.path, collection, **settings)
+    created = await asyncio.to_thread(create, engine.catalog.path, collection, **settings)
     if created:
         _log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
-        service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
+        engine.shelf.drop(collection)  # one of that name that was deleted through another worker
     if created or encoder:
-        await service.engine.serves_current(call.trace, collection)
-        await service.engine.answers_change(collection)
-    served = await call.find(service.engine.shelf.collection, collection)
-    return send(_described(service, served), status=201 if created else 200)
+        await engine.serves_current(call.trace, collection)
+        await engine.answers_change(collection)
+    served = await call.find(engine.shelf.collection, collection)
+    return send(_described(call, served), status=201 if created else 200)
 
 
 @collection_routes.delete(
@@ -101,7 +103,10 @@ async def create_collection(
     **openapi.route(
         "Delete a collection, with all its versions and writes",
         DeletedCollectionAnswer,
-        *(*openapi.FIELDS, "forbidden", "collection_aliased", *openapi.READ),
+        *openapi.FIELDS,
+        "forbidden",
+        "collection_aliased",
+        *openapi.READ,
     ),
 )
 async def delete_collection(
@@ -136,12 +141,12 @@ def _endpoint(access: Access, description: dict[str, Any], dim: int) -> Endpoint
     return encoder
 
 
-def _described(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
+def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
     """Return the document of a collection."""
     manifest = collection.manifest
     parts = collection.parts
-    chosen = state.engine.live.of(collection).chosen
-    sampling = state.engine.sampling
+    chosen = call.engine.live.of(collection).chosen
+    sampling = call.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
     return {
         "name": manifest.collection,
@@ -167,23 +172,23 @@ def _described(state: AppState, collection: hubless.Collection) -> CollectionAns
         "payload_types": parts.payload_types,
         "text": parts.encoder is not None,
         "image": parts.takes_pictures,
-        "pictures": state.settings.pictures is not None,
+        "pictures": call.settings.pictures is not None,
         "writes": {
             "seq": collection.seq,
-            "log_bytes": state.engine.catalog.log_bytes(manifest.collection),
+            "log_bytes": call.engine.catalog.log_bytes(manifest.collection),
             "added": parts.added,
             "removed": parts.removed,
             "frozen_share": parts.frozen_share,
         },
-        "versions": [*state.engine.shelf.known(collection.name).version_ids],
-        "aliases": [alias for alias, of in state.engine.shelf.aliases.items() if of.collection == collection.name],
+        "versions": [*call.engine.shelf.known(collection.name).version_ids],
+        "aliases": [alias for alias, of in call.engine.shelf.aliases.items() if of.collection == collection.name],
     }
 
 
 @alias_routes.get("/v1/aliases", **openapi.route("All aliases", AliasesAnswer, "storage"))
 async def list_aliases(call: Call) -> Response:
     """The aliases of all collections that the key may see."""
-    found = await _visible(call, call.access)
+    found = await _visible(call)
     return send({"aliases": [_document(name, alias) for name, alias in found.items()]})
 
 
@@ -192,7 +197,7 @@ async def list_aliases(call: Call) -> Response:
 )
 async def get_alias(call: Call, alias: str) -> Response:
     """The answer has the ETag that you need to change the alias."""
-    return _alias_answer(alias, await _alias(call, alias, call.access))
+    return _alias_answer(alias, await _alias(call, alias))
 
 
 @alias_routes.put(
@@ -200,7 +205,10 @@ async def get_alias(call: Call, alias: str) -> Response:
     **openapi.route(
         "Set an alias, or move it to another collection",
         AliasAnswer,
-        *(*openapi.CHANGE, "collection_not_found", *_PRECONDITIONS, "storage"),
+        *openapi.CHANGE,
+        "collection_not_found",
+        *_PRECONDITIONS,
+        "storage",
         also=openapi.ETAG,
     ),
 )
@@ -241,14 +249,13 @@ async def put_alias(
 )
 async def delete_alias(call: Call, alias: str, access: AdminAccess, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""
-    engine = call.engine
 
     async def expected() -> int:
-        return _expected(await _alias(call, alias, access), if_match)
+        return _expected(await _alias(call, alias), if_match)
 
-    removed = await _changed(expected, partial(engine.catalog.remove_alias, alias))
+    removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
-    await engine.answers_change()
+    await call.engine.answers_change()
     return send(_document(alias, removed))
 
 
@@ -260,14 +267,14 @@ def _names(catalog: hubless.Catalog) -> tuple[dict[str, hubless.Alias], list[str
             return found, collections
 
 
-async def _visible(call: Call, access: Access) -> dict[str, hubless.Alias]:
+async def _visible(call: Call) -> dict[str, hubless.Alias]:
     # read from the disk, as another worker may just have changed them
     found = await asyncio.to_thread(call.engine.catalog.aliases)
-    return {name: alias for name, alias in found.items() if access.sees(alias.collection)}
+    return {name: alias for name, alias in found.items() if call.access.sees(alias.collection)}
 
 
-async def _alias(call: Call, name: str, access: Access) -> hubless.Alias:
-    found = await _visible(call, access)
+async def _alias(call: Call, name: str) -> hubless.Alias:
+    found = await _visible(call)
     if name not in found:
         raise AliasNotFound(f'There is no alias "{name}".')
     return found[name]

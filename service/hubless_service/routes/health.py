@@ -47,14 +47,13 @@ async def readyz(call: Call) -> Response:
     Names each collection that cannot be served; the server is ready for the others. Where there are API keys, only a
     request with a key is told the names. With an empty catalog the server is ready too, and `note` says so.
     """
-    state = call.service
     access = call.access
-    shelf = state.engine.shelf
+    shelf = call.engine.shelf
     details: dict[str, object] = {}
     if access is not NOTHING:
         seen = {name: slot.details() for name, slot in shelf.slots.items() if access.sees(name)}
-        details = {"collections": seen, **_store(state.engine.catalog)}
-    if state.engine.draining:
+        details = {"collections": seen, **_store(call.engine.catalog)}
+    if call.engine.draining:
         raise HttpProblem("not_ready", "The server is about to stop.", details)
     if shelf.ready:
         note = {"note": NOTHING_TO_SERVE} if shelf.empty else {}

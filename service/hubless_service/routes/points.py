@@ -55,22 +55,20 @@ PointIfMatch = Annotated[
 )
 async def count(call: Call, held: Held, body: CountRequest = _ALL) -> Response:
     """A request without a body counts all."""
-    engine = call.engine
     trace = call.trace
-    held = await engine.reach(trace, held, body.min_seq)
+    held = await call.engine.reach(trace, held, body.min_seq)
     counted = held.count
     if filter := body.filter:
-        counted = (await engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
+        counted = (await call.engine.run(trace, lambda: matches_of(held, filter, [trace]), held)).count
     return send({"count": counted, **served(held)})
 
 
 @point_routes.post(_POINTS, **openapi.route("Several targets by their ids", PointsAnswer, *_PROBLEMS))
 async def get_points(call: Call, held: Held, body: PointsRequest) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
-    engine = call.engine
-    held = await engine.reach(call.trace, held, body.min_seq)
+    held = await call.engine.reach(call.trace, held, body.min_seq)
     work = partial(find_targets, held, body.ids, body.with_ or _usual(held))
-    found, missing = await engine.run(call.trace, work, held)
+    found, missing = await call.engine.run(call.trace, work, held)
 
     def answer() -> PointsAnswer:
         return {"points": targets_of(found), "missing": missing, **served(held)}
@@ -110,14 +108,13 @@ async def scroll(call: Call, held: Held, body: ScrollRequest = _FIRST_PAGE) -> R
 )
 async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -> Response:
     """Its offset and, where the collection has one, its payload."""
-    engine = call.engine
-    held = await engine.reach(call.trace, held, url.min_seq)
+    held = await call.engine.reach(call.trace, held, url.min_seq)
     extras = replace(url.with_ or NO_EXTRAS, payload=_usual(held).payload)
 
     def read() -> LoadedTargets:
         return read_targets(held, np.array([held.row(held.parts.ids.parse(id))]), extras)
 
-    found = await engine.run(call.trace, read, held)
+    found = await call.engine.run(call.trace, read, held)
     (target,) = targets_of(found)
     answer: PointAnswer = {**target, **served(held)}
     return send(answer, {"ETag": f'"{target["seq"]}"'})
@@ -142,7 +139,7 @@ async def put_points(call: Call, held: Writable, body: PutPointsRequest, if_matc
     if (table := body.table) is not None:
         plan = await heavy.run(table.nbytes, lambda: edits.plan_table(table, body.mode, held))
         return await _write(call, held, body, plan, table["id"].to_pylist(), if_match)
-    encoded = await call.engine.encode(call, held, edits.texts_of(body), lambda place: f"points[{place}].")
+    encoded = await call.engine.encode(call.trace, held, edits.texts_of(body), lambda place: f"points[{place}].")
     plan = await heavy.run(held.dim * len(body.points), lambda: edits.plan_put(body, held, encoded))
     return await _write(call, held, body, plan, [point.id for point in body.points], if_match)
 

@@ -45,8 +45,12 @@ class ListOfOne(NamedTuple):
     **openapi.route(
         "Correct lists of any search, each by its own correction, and fuse them",
         RerankAnswer,
-        *(*openapi.BODY, *openapi.INPUT, *openapi.SEARCHED),
-        *("collection_not_found", "point_not_found", "scores_not_found"),
+        *openapi.BODY,
+        *openapi.INPUT,
+        *openapi.SEARCHED,
+        "collection_not_found",
+        "point_not_found",
+        "scores_not_found",
     ),
 )
 async def rerank(call: Call, body: RerankRequest) -> Response:
@@ -68,16 +72,15 @@ async def _found(call: Call, body: RerankRequest, each: ListToRerank, where: str
         correction = None if each.correction is None else await kept(call, each.correction)
         distance = bool(each.distance) if correction is None else correction.distance
         return ListOfOne(each.ids or [], each.scores or [], distance, correction)
-    settings = call.settings
     held = await readable_collection(call, each.collection)
     given = {"limit": _USUAL_HITS, "timeout_ms": body.timeout_ms, **each.query}
     try:
-        asked = read(QueryRequest, given, Subject(held, settings))
+        asked = read(QueryRequest, given, Subject(held, call.settings))
     except InputError as error:
         raise error.about(f"{where}{error.parameter}") from error
     if asked.with_ is not None and asked.with_.vector:
         raise InputError(f"{where}with", "payload, or columns of it", "vector")
-    (hits,) = await call.engine.search(call, held, [query_of(asked, settings, where)])
+    (hits,) = await call.engine.search(call, held, [query_of(asked, call.settings, where)])
     ids, scores = hits.results.ids[hits.line], hits.results.scores[hits.line]
     return ListOfOne(list(ids[: hits.k]), scores[: hits.k].tolist(), False, None, hits.beside.payload)
 
@@ -153,7 +156,7 @@ def _corrected(each: ListOfOne, strength: float, where: str) -> tuple[list[Any],
         try:
             found = each.correction.rerank(each.ids, each.scores, strength=strength)
         except InputError as error:
-            raise InputError(f"{where}{error.parameter}", error.expected, error.received) from error
+            raise error.about(f"{where}{error.parameter}") from error
         return found.ids, found.scores
     order = sorted(range(len(each.scores)), key=each.scores.__getitem__, reverse=not each.distance)
     return [each.ids[place] for place in order], [each.scores[place] for place in order]

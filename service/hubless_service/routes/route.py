@@ -57,13 +57,12 @@ class Call(Request):
     async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
         """Look up the collection of the path, and wait a little for one that another worker may just have created."""
         access = self.access
-        engine = self.engine
-        await engine.up_to_date(self.trace, name)
+        await self.engine.up_to_date(self.trace, name)
         try:
             return look(name, access)
         except (CollectionNotFound, HttpProblem) as error:
             absent = not isinstance(error, HttpProblem) or error.code == "not_ready"
-            if not (absent and access.sees(name) and await engine.appears(name)):
+            if not (absent and access.sees(name) and await self.engine.appears(name)):
                 raise
         return look(name, access)
 

@@ -68,11 +68,10 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 
     In each hit score = similarity − strength · offset.
     """
-    engine = call.engine
     wanted = query_of(body, call.settings)
     if wanted.min_seq:
-        held = await engine.reach(call.trace, held, wanted.min_seq)
-    found = await engine.search(call, held, [wanted])
+        held = await call.engine.reach(call.trace, held, wanted.min_seq)
+    found = await call.engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
         return {**hits_of(found[0]), **served(held)}
@@ -90,10 +89,9 @@ async def query(call: Call, room: Annotated[None, Depends(_room)], held: Held, b
 )
 async def query_batch(call: Call, room: Annotated[None, Depends(_room)], held: Held, body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
-    engine = call.engine
     wanted = _queries_of(body, Subject(held, call.settings))
-    held = await engine.reach(call.trace, held, max(query.min_seq for query in wanted))
-    found = await engine.search(call, held, wanted)
+    held = await call.engine.reach(call.trace, held, max(query.min_seq for query in wanted))
+    found = await call.engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
         return {"results": [hits_of(one) for one in found], **served(held)}

@@ -41,7 +41,11 @@ _thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
     **openapi.route(
         "A thumbnail of a target's picture",
         None,
-        *(*openapi.FIELDS, *openapi.SEARCHED, "collection_not_found", "point_not_found", "picture_not_found"),
+        *openapi.FIELDS,
+        *openapi.SEARCHED,
+        "collection_not_found",
+        "point_not_found",
+        "picture_not_found",
         also=_PICTURE,
     ),
 )
@@ -49,21 +53,19 @@ async def get_picture(
     call: Call, held: Held, id: str, url: UrlOf[PictureRequest], if_none_match: _KnownTag = None
 ) -> Response:
     """As JPEG. Needs HUBLESS_PICTURES; the path below that folder is the payload's `path`, or the id."""
-    engine = call.engine
     pixels = url.pixels or THUMBNAIL
     folder = call.settings.pictures
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
-    path = await engine.run(call.trace, partial(_path_of, held, folder, id), held)
+    path = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
     try:
         stat = await asyncio.to_thread(path.stat)
         tag = f'"{sha256(f"{path} {stat.st_mtime_ns} {stat.st_size} {pixels}".encode()).hexdigest()[:32]}"'
         kept = {"ETag": tag, "Cache-Control": "private, no-cache"}
         if if_none_match is not None and tag in if_none_match:
             return Response(None, 304, kept)
-        left = call.settings.default_timeout_ms / 1000
         making = asyncio.get_running_loop().run_in_executor(_thread, thumbnail_of, path, pixels)
-        return Response(await asyncio.wait_for(making, left), 200, kept, _JPEG)
+        return Response(await asyncio.wait_for(making, call.settings.default_timeout_ms / 1000), 200, kept, _JPEG)
     except TimeoutError as error:
         raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
     except InputError as error:

@@ -71,8 +71,7 @@ async def activate(call: Call, access: AdminAccess, place: ShelfPlace, version: 
 @version_routes.get(f"{_PATH}/{{version}}", **openapi.route("One stored version", VersionAnswer, *_PROBLEMS))
 async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
     """The inputs of the version, and its measurements."""
-    folder = call.engine.catalog.folder
-    manifest = await asyncio.to_thread(lambda: read_manifest(folder(place[0], version)))
+    manifest = await asyncio.to_thread(lambda: read_manifest(call.engine.catalog.folder(place[0], version)))
     dumped = manifest.model_dump(mode="json")
     return send(
         {
@@ -91,7 +90,7 @@ async def get_version(call: Call, place: ShelfPlace, version: str) -> Response:
 )
 async def get_diff(call: Call, place: ShelfPlace, version: str, url: UrlOf[DiffRequest]) -> Response:
     """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""
-    return send(await asyncio.to_thread(_diff, call.engine, place[0], version, url.since))
+    return send(await asyncio.to_thread(_diff, call.engine.catalog, place[0], version, url.since))
 
 
 async def _versions(engine: SearchService, collection: str, access: Access) -> VersionsAnswer:
@@ -121,18 +120,16 @@ def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
     }
 
 
-def _diff(engine: SearchService, name: str, version: str, since: str | None) -> DiffAnswer:
+def _diff(catalog: hubless.Catalog, name: str, version: str, since: str | None) -> DiffAnswer:
     """Compare a version with another, by default the one before. Opens both; refused while two others are compared."""
-    catalog = engine.catalog
-    after = read_manifest(engine.catalog.folder(name, version))
+    after = read_manifest(catalog.folder(name, version))
     if not (other := since or max((known for known in catalog.version_ids(name) if known < version), default="")):
         raise VersionNotFound(f"collection {name!r} has no version before {version!r}")
-    before = read_manifest(engine.catalog.folder(name, other))
+    before = read_manifest(catalog.folder(name, other))
     if not _comparing.acquire(blocking=False):
         raise HttpProblem("too_many_requests", "Two other versions are being compared.")
     try:
-        opened = [open_collection(catalog, name, version=each, hashes=False) for each in (other, version)]
-        old, new = opened
+        old, new = (open_collection(catalog, name, version=each, hashes=False) for each in (other, version))
         return {
             "version": version,
             "since": other,
@@ -148,10 +145,9 @@ def _diff(engine: SearchService, name: str, version: str, since: str | None) -> 
 
 def _changed(before: Manifest, after: Manifest) -> list[ChangedField]:
     old, new = (dict(_flat(manifest.model_dump(mode="json"))) for manifest in (before, after))
-    names = [*new, *(name for name in old if name not in new)]
     return [
         {"field": name, "before": old.get(name), "after": new.get(name)}
-        for name in names
+        for name in new | old
         if old.get(name) != new.get(name)
     ]
 

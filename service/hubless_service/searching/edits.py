@@ -115,7 +115,6 @@ def _put(put: Put, mode: str, transaction: Transaction) -> Planned:
 
 def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transaction) -> Planned:
     collection = transaction.collection()
-    schema = collection.parts.payload_schema
     rows = np.array([collection.row(point.id) for point in points], np.int64)
     stored = collection.payload(rows)
     payload = [{**(before or {}), **(point.payload or {})} for before, point in zip(stored, points, strict=True)]
@@ -126,8 +125,8 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transacti
             for row, gone in zip(payload, removed, strict=True)
         ]
     targets = collection.parts.targets
-    put = Put(targets.vectors(rows), ids, table_of(payload, schema), targets.have_vectors(rows))
-    return put, {"inserted": 0, "updated": len(points)}
+    table = table_of(payload, collection.parts.payload_schema)
+    return Put(targets.vectors(rows), ids, table, targets.have_vectors(rows)), {"inserted": 0, "updated": len(points)}
 
 
 def _delete(ids: Sequence[str | int], transaction: Transaction) -> Planned:

@@ -50,7 +50,7 @@ def check_encoders(settings: Settings) -> None:
         except InputError as error:
             # the library names the encoder, or its file, before the field
             field = error.parameter.rpartition(", ")[2]
-            raise InputError(f"{VARIABLE}, {name}.{field}", error.expected, error.received) from error
+            raise error.about(f"{VARIABLE}, {name}.{field}") from error
 
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them

@@ -215,8 +215,9 @@ def _ask(
             return [(_in_words_of(queries[0], error), 1)]
         half = len(queries) // 2
         return [
-            *_ask(collection, queries[:half], None if vectors is None else vectors[:half], matches),
-            *_ask(collection, queries[half:], None if vectors is None else vectors[half:], matches),
+            each
+            for part in (slice(half), slice(half, None))
+            for each in _ask(collection, queries[part], None if vectors is None else vectors[part], matches)
         ]
 
 

@@ -69,19 +69,18 @@ class SearchService:
         self.check_room = self._queue.check_room
         if engine_names():  # other threads, as these wait for the network, and in vain if their engine is dead
             self._remote = WorkQueue(_REMOTE_THREADS, *limits, 0.0, self)
-        room = settings.max_waiting
         merges = settings.merge_at > 0
-        self._writer = Writer(self.shelf, room, settings.max_added, self._prepare_behind, self, merges=merges)
-        self._encoding = Encoding(settings.encoder_threads, room, self)
+        self._writer = Writer(
+            self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
+        )
+        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
         self.learning = ListSampler(self.scores)
-        samplers: list[ListSampler | QuerySampler] = [self.learning]
-        if self.sampling:
-            samplers.append(self.sampling)
+        samplers = [each for each in (self.learning, self.sampling) if each]
         self.live = LiveHubness(settings, self.shelf.served, samplers, self._prepare_behind, lambda: self.waiting > 0)
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
@@ -236,12 +235,11 @@ class SearchService:
         return self.shelf.collection(name, EVERYTHING)
 
     async def encode(
-        self, request: Request, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
+        self, trace: Trace, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
     ) -> dict[int, F32]:
         """The vector (1, d) of each text: see `Encoding.vectors`."""
         if not texts:
             return {}
-        trace: Trace = request.scope[SCOPE_KEY]
         deadline = trace.started + self._timeout
         return await self._encoding.vectors(trace, collection, texts, where, deadline)
 
@@ -262,8 +260,8 @@ class SearchService:
         return result
 
     @property
-    def _queues(self) -> list[WorkQueue]:
-        return [self._queue] if self._remote is self._queue else [self._queue, self._remote]
+    def _queues(self) -> set[WorkQueue]:
+        return {self._queue, self._remote}
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""
