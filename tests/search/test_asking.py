@@ -5,7 +5,7 @@ from support.hubs import unit
 
 import hubless
 from hubless.errors import BundleDamaged, DimensionMismatch, InputError, NotFinite, PointNotFound, ZeroVector
-from hubless.search import collection as search
+from hubless.search import question
 from hubless.store import bundle
 
 PROBLEM = problems.with_hubs(targets=120, bank=200, dim=16)
@@ -159,7 +159,7 @@ def test_stored_occurrence_is_that_of_the_measuring_queries(path, collections):
 
 def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
     whole = collections["csls"].query(PROBLEM.queries, limit=2, explain=True)
-    monkeypatch.setattr(search, "RAW_DEPTH", 3)
+    monkeypatch.setattr(question, "RAW_DEPTH", 3)
     found = collections["csls"].query(PROBLEM.queries, limit=2, explain=True)
     deep = 0
     for hit, known in zip(

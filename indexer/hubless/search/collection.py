@@ -14,23 +14,25 @@ from hubless.encoders.base import for_pictures
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.confidence.cut import Cut
-from hubless.measures.confidence.level import DEPTH
 from hubless.search import canaries
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.ranker import Ranked, Ranker
-from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide, WithPayload, taken, taking
+from hubless.search.question import Question
+from hubless.search.ranker import Ranker
+from hubless.search.results import Point, Results, SideBySide, WithPayload, taken, taking
 from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row
+from hubless.vectors.arrays import F32, as_vectors, check_at_least, check_between, unit_row
 from hubless.vectors.comparing import COSINE, OF_QUERIES, ComparedSide, comparison
 
 MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
 """The second is the default of `ids`, which ask for targets like a target. That of queries is in the manifest."""
 FILTER_CACHE = 64 * 2**20
+_NO_CUT = (0, 0, 0)
+"""Least confidence, presence and accuracy that leave all answers as they are."""
 
 
 class Collection:
@@ -199,47 +201,16 @@ class Collection:
             check_at_least("limit", limit, 1)
             check_at_least("skip", skip, 0)
             check_between("strength", strength, 0, MOST_STRENGTH)
-        if min_confidence != 0 or min_presence != 0:
-            _check_thresholds(parts, min_confidence, min_presence)
-        if min_accuracy != 0:
-            min_confidence = max(min_confidence, _threshold(parts, min_accuracy, strength))
+        cutting = (min_confidence, min_presence, min_accuracy) != _NO_CUT
+        if cutting:
+            min_confidence = _least_confidence(parts, min_confidence, min_presence, min_accuracy, strength)
         matches = None if filter is None else self._matches_of(filter, parts)
-        most = ranker.count if matches is None else ranker.room(matches)
-        k, parameters, chosen = min(skip + limit, most), parameters or {}, None
+        chosen = None
         if group_by is not None or diversity != 0:
             chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit, parts.manifest.metric)
-        # always so deep, so that no ranking depends on the model of confidence
-        if chosen is None:
-            ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
-            best = ranked.scores if ranker.query_time is None else ranker.folded_scores(ranked, strength)
-        else:
-
-            def ask(lines: I64, depth: int) -> tuple[Ranked, F32]:
-                found = ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches, DEPTH)
-                return found, ranker.folded_scores(found, strength)
-
-            ranked, best = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
-        explanations = None
-        if explain:
-            depth = min(max(RAW_DEPTH, skip + limit), most)
-            raw = ranker.rank(queries, depth, 0.0, parameters, matches).rows
-            explanations = [
-                _explanations(line[line >= 0], before, parts.occurrence(), strength)[skip : skip + limit]
-                for line, before in zip(ranked.rows, raw, strict=True)
-            ]
-        if skip or ranked.rows.shape[1] > limit:
-            ranked = ranked.part(skip, skip + limit)
-        found = ranked.rows if chosen is None else [line[line >= 0] for line in ranked.rows]
-        payload = None if take is None else [take(line) for line in found]
-        of_hits = [parts.ids.ids(line) for line in found]
-        assessed = None
-        if parts.confidence is not None:
-            scores = ranked.scores
-            if ranker.query_time is not None:  # no hit has more than the one before, though a rescorer turned them
-                scores = np.minimum.accumulate(ranker.folded_scores(ranked, strength), axis=1)
-            assessed = parts.confidence.assess(queries, best, scores, strength)
-        results = Results(ranked, of_hits, strength, explanations, payload, assessed)
-        return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
+        question = Question(parts, ranker, queries, strength, parameters or {}, matches, skip, limit)
+        results = question.results(chosen, take, explain=explain)
+        return results.cut(min_confidence, min_presence) if cutting else results
 
     def _like(self, parts: Parts, vectors: ArrayLike | None, ids: Sequence[str | int] | None) -> tuple[F32, Ranker]:
         """Return the vectors of targets as queries, and a ranker that leaves each of them out of its own answer."""
@@ -410,36 +381,22 @@ def _no_payload(parts: Parts, name: str) -> InputError:
     return InputError(name, f"none, as collection {parts.manifest.collection!r} has no payload", "a filter")
 
 
-def _check_thresholds(parts: Parts, min_confidence: float, min_presence: float) -> None:
+def _least_confidence(
+    parts: Parts, min_confidence: float, min_presence: float, min_accuracy: float, strength: float
+) -> float:
+    """Return the least confidence of an answer, by the thresholds of a query, which are checked."""
     for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
         check_between(name, value, 0, 1)
         if value and parts.confidence is None:
             of = parts.manifest
             bank = f"build it with a query bank, or give it one: PUT /v1/collections/{of.collection}/bank"
             raise InputError(name, f"0, as version {of.version} has no model of confidence; {bank}", value)
-
-
-def _threshold(parts: Parts, min_accuracy: float, strength: float) -> float:
+    if min_accuracy == 0:
+        return min_confidence
     if parts.confidence is None:
         expected = f"none, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
         raise InputError("min_accuracy", expected, min_accuracy)
-    return parts.confidence.threshold(min_accuracy, "min_accuracy", strength)
-
-
-def _explanations(
-    rows: I64, raw: I64, occurrence: NDArray[np.integer[Any]] | None, strength: float
-) -> list[Explanation]:
-    """Of one query's hits (k,), with the rows (depth,) of the raw ranking."""
-    raw_ranks = {row: rank for rank, row in enumerate(raw.tolist(), 1)}
-    before, after = np.full((2, len(rows)), -1).tolist() if occurrence is None else occurrence[:, rows].tolist()
-    return [
-        Explanation(rank, raw_ranks.get(row), _known(corrected), _known(uncorrected), strength)
-        for rank, (row, corrected, uncorrected) in enumerate(zip(rows.tolist(), after, before, strict=True), 1)
-    ]
-
-
-def _known(occurrence: int) -> int | None:
-    return None if occurrence < 0 else occurrence
+    return max(min_confidence, parts.confidence.threshold(min_accuracy, "min_accuracy", strength))
 
 
 def open_collection(

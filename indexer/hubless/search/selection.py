@@ -96,10 +96,8 @@ def _exact(value: Any) -> Any:
 
 def selection(
     payload: PayloadRows | None, group_by: str | None, diversity: float, name: str, limit: int, metric: str = COSINE
-) -> Selection | None:
-    """Return how hits are to be chosen; None for the ranking as it is. Raises `InputError`, `UnknownField`."""
-    if group_by is None and diversity == 0:
-        return None
+) -> Selection:
+    """Return how hits are to be chosen. Raises `InputError`, `UnknownField`."""
     check_between("diversity", diversity, 0, 1)
     if diversity and limit > MOST_DIVERSE:
         raise InputError("limit", f"at most {MOST_DIVERSE} with diversity, skipped hits included", limit)
