@@ -1,6 +1,6 @@
 """Which graphs stand in the folder of a model in ONNX, and how a graph is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,12 @@ def load_graph(file: Path, threads: int | None) -> Any:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the package's errors have no base of their own
         raise wrong_file("a graph that onnxruntime can load", f"{file}: {one_line(error)}") from error
+
+
+def output_of(session: Any, names: Sequence[str]) -> str:
+    """Return the first of some names that an output of a graph has; without any, the name of its first output."""
+    outputs = [output.name for output in session.get_outputs()]
+    return next((name for name in names if name in outputs), outputs[0])
 
 
 def _named(half: str) -> Iterator[str]:

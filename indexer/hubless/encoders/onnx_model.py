@@ -10,17 +10,17 @@ from pydantic import Field
 from hubless.encoders import folder_model
 from hubless.encoders.base import checked
 from hubless.encoders.folder_model import wrong_file
-from hubless.encoders.onnx_files import load_graph, picture_graph, text_graph
+from hubless.encoders.onnx_files import load_graph, output_of, picture_graph, text_graph
 from hubless.encoders.onnx_pictures import POOLED, PictureGraph
+from hubless.encoders.onnx_tokens import TextTokens
 from hubless.errors import InputError, NoEncoder, one_line
 from hubless.forks import left_to_parent
 from hubless.vectors.arrays import F32
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+_SHORT = {"tensor(int32)": np.int32}
 _POOLED = "sentence_embedding"
 """Output of a graph that was exported with pooling and all that follows it."""
-_PADDED = ("siglip", "siglip2")
-"""Kinds of models that were trained on texts of one length, filled up with padding that counts."""
 
 
 def _mean(tokens: F32, mask: F32) -> F32:
@@ -137,36 +137,23 @@ class OnnxGraph:
     def __init__(self, wanted: OnnxDescription) -> None:
         folder = Path(wanted.path)
         file, is_half = text_graph(folder, wanted.file)
-        beside = file.parent if (file.parent / folder_model.TOKENISER_FILE).is_file() else folder
-        bert = folder_model.read_object(folder / "sentence_bert_config.json")
-        self._lower = bool(bert.get("do_lower_case"))
-        self._tokeniser = folder_model.read_tokeniser(beside)
-        self._padding = _padding(beside, self._tokeniser)
+        self._tokens = TextTokens(folder, file)
         self._session = load_graph(file, wanted.threads)
-        given = self._session.get_inputs()
-        self._inputs = {one.name: _integer(one.type) for one in given}
-        self._ids = given[0].name if is_half and len(given) == 1 else _INPUTS[0]
-        if self._ids not in self._inputs or not set(self._inputs) <= {self._ids, *_INPUTS}:
-            received = f"{file} with {', '.join(self._inputs)}"
-            raise wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
-        rows, self._width = (size if isinstance(size, int) else None for size in given[0].shape)
-        most = wanted.max_seq_length or bert.get("max_seq_length") or _longest(beside, folder)
-        if is_half and folder_model.read_object(folder / "config.json").get("model_type") in _PADDED:
-            self._width = self._width or most
-        if most := self._width or most:
-            self._tokeniser.enable_truncation(max_length=int(most))
+        self._inputs = _inputs_of(self._session, file, is_half=is_half)
+        shape = self._session.get_inputs()[0].shape
+        rows, width = (size if isinstance(size, int) else None for size in shape)
+        self._tokens.cut(wanted.max_seq_length, width, is_half=is_half)
         self.batch = rows or wanted.batch
-        outputs = [output.name for output in self._session.get_outputs()]
-        self._output = next((name for name in (POOLED if is_half else (_POOLED,)) if name in outputs), outputs[0])
+        self._output = output_of(self._session, POOLED if is_half else (_POOLED,))
         self.prompt = folder_model.own_prompt(folder) if wanted.prompt is None else wanted.prompt
         modules = folder_model.module_names(folder)
         self._normalise = (is_half or "Normalize" in modules) if wanted.normalize is None else wanted.normalize
         # tells dimensions that the graph leaves open, and whether it runs at all
-        first = self._probe(file)
-        self._pool = None if first.ndim == 2 else _pooling(folder, wanted, modules, self.prompt)
-        if first.ndim == 2 and wanted.pooling:
+        probe = self._probe(file)
+        self._pool = None if probe.ndim == 2 else _pooling(folder, wanted, modules, self.prompt)
+        if probe.ndim == 2 and wanted.pooling:
             raise InputError("encoder, pooling", "no pooling, because the graph pools by itself", wanted.pooling)
-        self.dim = int(first.shape[-1])
+        self.dim = int(probe.shape[-1])
 
     def vectors(self, texts: Sequence[str]) -> F32:
         found, mask = self._run(texts)
@@ -175,18 +162,10 @@ class OnnxGraph:
         return folder_model.rows_of_length_one(pooled) if self._normalise else pooled
 
     def _run(self, texts: Sequence[str]) -> tuple[F32, F32]:
-        stripped = [text.strip() for text in texts]
-        encodings = self._tokeniser.encode_batch_fast([text.lower() for text in stripped] if self._lower else stripped)
-        width = self._width or max(1, *(len(encoding.ids) for encoding in encodings))
-        ids = np.full((len(texts), width), self._padding)
-        types, mask = np.zeros_like(ids), np.zeros_like(ids)
-        for row, encoding in enumerate(encodings):
-            count = len(encoding.ids)
-            ids[row, :count], types[row, :count], mask[row, :count] = encoding.ids, encoding.type_ids, 1
-        arrays = dict(zip((self._ids, *_INPUTS[1:]), (ids, mask, types), strict=True))
-        feed = {name: arrays[name].astype(kind) for name, kind in self._inputs.items()}
+        arrays = self._tokens.arrays(texts)
+        feed = {name: arrays[place].astype(kind) for name, (place, kind) in self._inputs.items()}
         (found,) = self._session.run([self._output], feed)
-        return np.asarray(found, np.float32), mask.astype(np.float32)
+        return np.asarray(found, np.float32), arrays[1].astype(np.float32)
 
     def _probe(self, file: Path) -> F32:
         try:
@@ -199,27 +178,18 @@ class OnnxGraph:
         return found
 
 
-def _integer(kind: str) -> type[np.signedinteger[Any]]:
-    return np.int32 if kind == "tensor(int32)" else np.int64
+def _inputs_of(session: Any, file: Path, *, is_half: bool) -> dict[str, tuple[int, Any]]:
+    """Return the names of the inputs of a graph, the place of each in `_INPUTS`, and its kind of number.
 
-
-def _padding(folder: Path, tokeniser: Any) -> int:
-    said = folder_model.read_object(folder / "tokenizer_config.json").get("pad_token")
-    names = (said.get("content") if isinstance(said, dict) else said, "[PAD]", "<pad>")
-    numbers = (tokeniser.token_to_id(name) for name in names if isinstance(name, str))
-    return next((number for number in numbers if number is not None), 0)
-
-
-def _longest(beside: Path, folder: Path) -> int | None:
-    """Return how many tokens the model takes, as sentence-transformers finds it without its own configuration."""
-    config = folder_model.read_object(folder / "config.json")
-    found = (
-        folder_model.read_object(beside / "tokenizer_config.json").get("model_max_length"),
-        config.get("max_position_embeddings", (config.get("text_config") or {}).get("max_position_embeddings")),
-    )
-    # "no limit" is written as 10³⁰
-    limits = [int(limit) for limit in found if isinstance(limit, int | float) and 0 < limit < 2**31]
-    return min(limits, default=None)
+    Half of a pair may call its only input as it likes.
+    """
+    given = session.get_inputs()
+    names = [one.name for one in given]
+    known = names if is_half and len(given) == 1 else _INPUTS
+    if known[0] not in names or not set(names) <= set(known):
+        received = f"{file} with {', '.join(names)}"
+        raise wrong_file(f"a graph with the inputs {', '.join(_INPUTS)}, or some of them", received)
+    return {one.name: (known.index(one.name), _SHORT.get(one.type, np.int64)) for one in given}
 
 
 def _pooling(folder: Path, wanted: OnnxDescription, modules: list[str], prompt: str) -> Callable[[F32, F32], F32]:

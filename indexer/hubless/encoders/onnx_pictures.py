@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hubless.encoders.folder_model import rows_of_length_one, wrong_file
-from hubless.encoders.onnx_files import load_graph
+from hubless.encoders.onnx_files import load_graph, output_of
 from hubless.encoders.preprocessing import read_preprocessing
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
@@ -32,8 +32,7 @@ class PictureGraph:
             received = f"{file} with {', '.join(one.name for one in given)}"
             raise wrong_file("a graph whose only input is a picture", received)
         self._input, self._kind = given[0].name, _KINDS[given[0].type]
-        outputs = [output.name for output in self._session.get_outputs()]
-        self._output = next((name for name in POOLED if name in outputs), outputs[0])
+        self._output = output_of(self._session, POOLED)
         self.dim = self._probe(file)
 
     def picture_input(self, picture: bytes | Path, parameter: str) -> F32:
