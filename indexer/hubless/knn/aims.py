@@ -1,7 +1,7 @@
 """Aims of an index: recall, memory and latency; and the kinds to try for them. docs/indexes.md has measurements."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,40 +77,46 @@ def kinds_to_try(
 
     Of a group the fastest is taken that reaches the aims; the next group is for where none does.
     """
-    groups: list[list[tuple[str, ...]]] = [[(name,)]]
-    if name == AUTO:
-        groups = [[VARIANTS[each] for each in group] for group in _groups(count, dim, aims)]
-    groups = [group for group in groups if name != AUTO or count >= indexes[group[0][0]].least]
     notes = []
-    if count < indexes[groups[0][0][0]].least:
-        notes.append(f"flat instead of {name}, which needs {indexes[name].least} targets to train on")
+    if name == AUTO:
+        groups = [group for group in _groups(count, dim, aims) if count >= indexes[group[0][0]].least]
+    elif count >= indexes[name].least:
+        groups = [[(name,)]]
+    else:
+        notes = [f"flat instead of {name}, which needs {indexes[name].least} targets to train on"]
         groups = [[VARIANTS["flat"]]]
-    known = [[[indexes[each] for each in family] for family in group] for group in groups]
     fitting = [
-        [
-            way
-            for family in group
-            for kind in [each for each in family if _fits(each, count, dim, aims)][:1]
-            for way in (kind.variants(dim) if count >= MEASURED_FROM else [kind])
-            if _fits(way, count, dim, aims)
-        ]
-        for group in known
+        [way for family in group for way in _ways([indexes[each] for each in family], count, dim, aims)]
+        for group in groups
     ]
     if not any(fitting):
-        every = (kind for group in known for family in group for kind in family)
-        smallest = min(every, key=lambda kind: kind.size(count, dim))
-        needed = f"at least {smallest.size(count, dim):,} bytes, what index {smallest.name} takes for {count:,} targets"
+        sizes = {indexes[each].size(count, dim): each for group in groups for family in group for each in family}
+        least = min(sizes)
+        needed = f"at least {least:,} bytes, what index {sizes[least]} takes for {count:,} targets"
         raise InputError("memory", needed, f"{aims.memory:,}")
     return [group for group in fitting if group], notes
 
 
-def _groups(count: int, dim: int, aims: Aims) -> list[list[str]]:
+def _groups(count: int, dim: int, aims: Aims) -> list[list[tuple[str, ...]]]:
     """Return families to build, in groups."""
     small, soon = 4 * count * dim <= FLAT_BYTES, aims.latency_ms is not None
-    flat, codes = [["flat"]], ["fastscan", "ivf_fastscan"] if soon or count >= MEASURED_FROM else ["fastscan"]
-    if small and not soon:
-        return flat
-    return [*(flat if small else []), codes, *([["hnsw_sq8"]] if soon else []), *([] if small else flat)]
+    groups = [["flat"]] if small else []
+    if soon or not small:
+        groups.append(["fastscan", "ivf_fastscan"] if soon or count >= MEASURED_FROM else ["fastscan"])
+    if soon:
+        groups.append(["hnsw_sq8"])
+    if not small:
+        groups.append(["flat"])
+    return [[VARIANTS[each] for each in group] for group in groups]
+
+
+def _ways(family: Sequence[IndexType], count: int, dim: int, aims: Aims) -> list[IndexType]:
+    """Return the ways to build the first kind of a family that fits into the memory; none if no kind does."""
+    for kind in family:
+        if _fits(kind, count, dim, aims):
+            ways = kind.variants(dim) if count >= MEASURED_FROM else [kind]
+            return [way for way in ways if _fits(way, count, dim, aims)]
+    return []
 
 
 def _fits(kind: IndexType, count: int, dim: int, aims: Aims) -> bool:
