@@ -7,7 +7,7 @@ import typer
 
 from hubless.builder.reindex.gates import GateResult, foresee_gates
 from hubless.builder.reindex.job_file import read_job, schema
-from hubless.builder.reindex.plan import Plan, make_plan
+from hubless.builder.reindex.plan import JobPlan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table
@@ -83,7 +83,7 @@ def _told(failed: list[GateResult]) -> int:
     return GATE if failed else 0
 
 
-def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
+def _print_plan(plan: JobPlan, foreseen: list[GateResult], json_: bool) -> None:
     if json_:
         print_json({**plan.as_json(), "gates": [vars(each) for each in foreseen]})
         return
@@ -106,7 +106,7 @@ def _print_gates(measured: list[GateResult]) -> None:
         print_table(table)
 
 
-def _decisions(plan: Plan) -> dict[str, str]:
+def _decisions(plan: JobPlan) -> dict[str, str]:
     if not plan.why:
         return {"to do": "nothing"}
     train = plan.refit or plan.retrain

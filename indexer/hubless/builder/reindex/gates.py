@@ -14,7 +14,7 @@ from hubless.builder.pipeline.carry import current_parts
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.reindex.job_file import FirstRightGate, ReindexJob
 from hubless.builder.reindex.job_targets import kept_rows
-from hubless.builder.reindex.plan import Plan
+from hubless.builder.reindex.plan import JobPlan
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
@@ -67,7 +67,7 @@ class _Searched:
         return found
 
 
-def measure_gates(plan: Plan, draft: VersionDraft, ids: pa.Array, before: Parts | None) -> list[GateResult]:
+def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Parts | None) -> list[GateResult]:
     """Compare a version with the gates of its job; `ids` (n,) are those of its targets."""
     job = plan.job
     now = _Searched(Ranker(draft.targets, draft.query_time), ids, draft.about["strength"])
@@ -98,7 +98,7 @@ def measure_gates(plan: Plan, draft: VersionDraft, ids: pa.Array, before: Parts 
     return list(_compared(job, values))
 
 
-def foresee_gates(plan: Plan) -> list[GateResult]:
+def foresee_gates(plan: JobPlan) -> list[GateResult]:
     """Compare with the gates of a job what its plan tells: the number of targets."""
     if not plan.why:
         return []
@@ -107,7 +107,7 @@ def foresee_gates(plan: Plan) -> list[GateResult]:
     )
 
 
-def gates_of_rows(plan: Plan, before: Parts | None) -> list[GateResult]:
+def gates_of_rows(plan: JobPlan, before: Parts | None) -> list[GateResult]:
     """Compare the number of targets with the gates of a job, before any work. `before` is the collection as it is."""
     put = [each.ids for each in plan.rows.put()]
     count = len(kept_rows(before, put, plan.rows.gone)) + sum(map(len, put))

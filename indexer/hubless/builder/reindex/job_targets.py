@@ -15,7 +15,7 @@ from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
 from hubless.builder.inputs.readings import in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
-from hubless.builder.reindex.plan import Plan
+from hubless.builder.reindex.plan import JobPlan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
 from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
@@ -121,16 +121,16 @@ class JobBank:
     notes: list[str] = field(default_factory=list)
 
 
-def is_thinned(plan: Plan) -> bool:
+def is_thinned(plan: JobPlan) -> bool:
     """Return whether a part of the bank is thinned. The result then depends on the targets."""
     return any(_is_sample(plan.paths[entry]) for entry in _bank_entries(plan))
 
 
-def _bank_entries(plan: Plan) -> list[str]:
+def _bank_entries(plan: JobPlan) -> list[str]:
     return [entry for entry in plan.paths if entry.startswith("query_bank.")]
 
 
-def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
+def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
     """Return the bank of the job. Samples of live queries are thinned by the targets."""
     metric, parts, notes = plan.job.metric, list[VectorSource](), list[str]()
     for entry in _bank_entries(plan):
@@ -146,7 +146,7 @@ def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | No
     return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), notes)
 
 
-def open_vectors(entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
+def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:
     """Return the vectors of an entry of the job, and for a query sample the client of each."""
     if _is_sample(files := plan.paths[entry]):
         sample = read_sample(files)
@@ -155,7 +155,7 @@ def open_vectors(entry: str, name: str, plan: Plan) -> tuple[VectorSource, Seque
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
 
 
-def bank_groups(plan: Plan, column: str) -> Names:
+def bank_groups(plan: JobPlan, column: str) -> Names:
     """Return the groups of all queries of the bank (b,). Raises `InputError` naming a file that has no such column."""
     found = []
     for entry in _bank_entries(plan):
@@ -167,7 +167,7 @@ def bank_groups(plan: Plan, column: str) -> Names:
     return np.concatenate(found)
 
 
-def _opened(path: Path, name: str, plan: Plan) -> Items:
+def _opened(path: Path, name: str, plan: JobPlan) -> Items:
     metric, skip = plan.job.metric, plan.job.skip_bad_rows
     items = open_given(path, name, metric, skip_bad_rows=skip)
     return without_bad_rows(items, metric)[0] if skip else items

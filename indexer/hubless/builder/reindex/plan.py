@@ -4,9 +4,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version as installed_version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,11 @@ from hubless.builder.inputs.stamps import InputStamps
 from hubless.builder.recipe import Recipe, read_correction, record_from
 from hubless.builder.reindex.job_file import ReindexJob
 from hubless.builder.reindex.source_files import (
+    KnownTargets,
     RowChanges,
     check_not_emptied,
     found_files,
     found_sources,
-    read_source_table,
     row_changes,
     same,
     stamps,
@@ -42,7 +43,7 @@ FileStamps = Mapping[str, Sequence[FileStamp]]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Plan:
+class JobPlan:
     """The plan of a run on the job file in `folder`, over the current version (`base`).
 
     `seq` is the last write of the log that the next version has, `writes` and `written` count the writes and their
@@ -64,15 +65,25 @@ class Plan:
     banks: dict[str, list[FileStamp]]
     fit: dict[str, Any]
     index: dict[str, Any]
-    refit: list[str]
-    retrain: list[str]
-    others: list[str]
     work: Path
     seen: InputStamps
+    refit: list[str]
+    retrain: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
 
     @property
     def home(self) -> Path:
         return self.catalog.path / self.job.collection
+
+    @property
+    def came(self) -> int:
+        """How many targets are new or changed, in files or in the log."""
+        return self.rows.counts["new"] + self.rows.counts["changed"] + self.written
+
+    def share(self, before: int) -> float:
+        """Return which share of the targets came, with some that came before."""
+        count = self.base.count if self.base else 0
+        return (before + self.came) / max(1, count + self.rows.counts["new"] + self.written)
 
     @property
     def why(self) -> list[str]:
@@ -96,43 +107,27 @@ class Plan:
 
 def make_plan(
     job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = False, now: datetime | None = None
-) -> Plan:
+) -> JobPlan:
     """Compare a job with what there is. All files are read; nothing is written."""
     recipe, base = _recipe(job, folder), _current(catalog, job)
     record = base.job if base else None
     files, paths = found_sources(job.targets, folder), _bank_paths(job, folder)
-    every = [each for file in files for each in file.files] + [each for some in paths.values() for each in some]
+    every = chain(*(file.files for file in files), *paths.values())
     seen = InputStamps(**{str(number): path for number, path in enumerate(every)})
     with seen.unchanged():
         banks = {name: stamps(some, folder) for name, some in paths.items()}
-        table = None
-        if base and record:
-            table = read_source_table(catalog.folder(job.collection, base.version) / bundle.SOURCES)
         now_there = [stamps(file.files, folder) for file in files]
-        rows = row_changes(files, now_there, record.sources if record else [], table, job)
+        known = KnownTargets()
+        if base and record:
+            known = KnownTargets.read(record.sources, catalog.folder(job.collection, base.version) / bundle.SOURCES)
+        rows = row_changes(files, now_there, known, job)
         check_not_emptied(rows.files, folder)
     if base and rows.dim not in (None, base.dim):
         raise DimensionMismatch("targets", f"{base.dim} dimensions, as the collection has", rows.dim)
     fit, index = _fit_settings(job, recipe), _index_settings(job)
     work = catalog.path / job.collection / WORK / _key(base, rows, banks, fit, index, job)
     seq, writes, written = _log(catalog, job.collection, base, work)
-    came, total = rows.counts["new"] + rows.counts["changed"] + written, rows.counts["new"] + written
-    refit = ["asked for"] if full else []
-    retrain, others = list[str](), list[str]()
-    if base is None or record is None:
-        refit.append("the current version was not made by a job" if base else "there is no version yet")
-    else:
-        total = max(1, base.count + total)
-        changed = bool(came or len(rows.gone) or index != record.index)
-        refit += _refit(job, base, record, fit, banks, changed, (base.frozen + came) / total, now or datetime.now(UTC))
-        if not refit:
-            retrain = _differences("index.", index, record.index)
-            if (share := (base.grown + came) / total) > job.index.grown:
-                most = f"at most {job.index.grown:.1%} may"
-                retrain.append(f"{share:.1%} of the targets came after the index was trained, and {most}")
-        if "encoder" in banks and not same(record.banks.get("encoder", []), banks["encoder"]):
-            others.append("the encoder changed")
-    return Plan(
+    plan = JobPlan(
         job=job,
         recipe=recipe,
         folder=folder,
@@ -146,12 +141,11 @@ def make_plan(
         banks=banks,
         fit=fit,
         index=index,
-        refit=refit,
-        retrain=retrain,
-        others=others,
+        refit=["asked for"] if full else [],
         work=work,
         seen=seen,
     )
+    return _decided(plan, now or datetime.now(UTC))
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:
@@ -171,28 +165,27 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
         base = read_manifest(catalog.folder(job.collection))
     except CollectionNotFound:
         return None
+    another = "as the collection has; another needs another collection"
     if base.metric != job.metric:
-        expected = f"{base.metric}, as the collection has; another needs another collection"
-        raise InputError("metric", expected, job.metric)
-    if job.keep_full:
-        differs = base.stored_dim != base.dim
-    else:
-        differs = job.dims is not None and (
-            base.keep_full or base.dims is None or job.dims not in (AUTO_DIMS, base.dims)
-        )
-    if differs:
-        expected = f"{base.stored_dim}, as the collection has; another needs another collection"
-        raise InputError("dims", expected, job.dims)
+        raise InputError("metric", f"{base.metric}, {another}", job.metric)
+    if not _has_dims(base, job):
+        raise InputError("dims", f"{base.stored_dim}, {another}", job.dims)
+    fit = base.job.fit if base.job else {}
     known = {"target_prior": ("with a prior", base.target_prior), "fit_by": ("by groups", base.fit_by)}
     for name, (built, record) in known.items():
-        follows = base.job is not None and base.job.fit.get(name)
-        if record is not None and getattr(job, name) is None and not follows:
+        if record is not None and getattr(job, name) is None and not fit.get(name):
             # a fit without it would rank otherwise, and nobody would notice
             raise InputError(name, f"a column, as the collection was built {built}", "none")
-    given = base.own_offsets is not None and "correction" not in job.model_fields_set
-    if given and not (base.job is not None and base.job.fit.get(GIVEN)):
+    if base.own_offsets is not None and "correction" not in job.model_fields_set and not fit.get(GIVEN):
         raise InputError("correction", f"{GIVEN}:COLUMN or another, as the collection was built with {GIVEN}", "none")
     return base
+
+
+def _has_dims(base: Manifest, job: ReindexJob) -> bool:
+    """Return whether a collection stores vectors of so many dimensions as the job asks for."""
+    if job.keep_full:
+        return base.stored_dim == base.dim
+    return job.dims is None or (not base.keep_full and base.dims is not None and job.dims in (AUTO_DIMS, base.dims))
 
 
 def _bank_paths(job: ReindexJob, folder: Path) -> dict[str, list[Path]]:
@@ -265,27 +258,41 @@ def _log(catalog: Catalog, name: str, base: Manifest | None, work: Path) -> tupl
     return seq, max(0, seq - start), written
 
 
-def _refit(
-    job: ReindexJob,
-    base: Manifest,
-    record: JobRecord,
-    fit: dict[str, Any],
-    banks: FileStamps,
-    changed: bool,
-    frozen: float,
-    now: datetime,
-) -> list[str]:
+def _decided(plan: JobPlan, now: datetime) -> JobPlan:
+    """Return a plan with what is to be done anew, and why."""
+    base, refit = plan.base, plan.refit
+    if base is None:
+        return replace(plan, refit=[*refit, "there is no version yet"])
+    if base.job is None:
+        return replace(plan, refit=[*refit, "the current version was not made by a job"])
+    before = base.job.banks.get("encoder", [])
+    others = [] if same(before, plan.banks.get("encoder", before)) else ["the encoder changed"]
+    refit = [*refit, *_refit(plan, base, base.job, now)]
+    return replace(plan, refit=refit, retrain=[] if refit else _retrain(plan, base, base.job), others=others)
+
+
+def _refit(plan: JobPlan, base: Manifest, record: JobRecord, now: datetime) -> list[str]:
+    job, fit, banks = plan.job, plan.fit, plan.banks
     why = _differences("", fit, record.fit)
+    changed = plan.came or len(plan.rows.gone) or plan.index != record.index
     if changed and not folds(fit["correction"]):
         why.append(f"correction {fit['correction']} prepares all targets together")
     if job.refit.bank == "changed":
         names = sorted({*banks, *record.banks} - {"encoder"})
         why += [f"{name} changed" for name in names if not same(banks.get(name, []), record.banks.get(name, []))]
-    if frozen > job.refit.frozen:
+    if (frozen := plan.share(base.frozen)) > job.refit.frozen:
         why.append(f"{frozen:.1%} of the targets came after the fit, and at most {job.refit.frozen:.1%} may")
     age = now - datetime.fromisoformat(record.fitted)
     if job.refit.days is not None and age > timedelta(days=job.refit.days):
         why.append(f"the fit is {age.total_seconds() / 86400:.1f} days old, and may be {job.refit.days:g}")
+    return why
+
+
+def _retrain(plan: JobPlan, base: Manifest, record: JobRecord) -> list[str]:
+    why = _differences("index.", plan.index, record.index)
+    if (share := plan.share(base.grown)) > plan.job.index.grown:
+        most = f"at most {plan.job.index.grown:.1%} may"
+        why.append(f"{share:.1%} of the targets came after the index was trained, and {most}")
     return why
 
 

@@ -32,7 +32,7 @@ from hubless.builder.pipeline.held_back import naming_held_back
 from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
-from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
+from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
 from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
 from hubless.corrections.grouped import group_names
@@ -66,7 +66,7 @@ _log = logging.getLogger("hubless.banks")
 class Outcome:
     """The outcome of a run. `cut` is the last write that left the log, `corrected` are databases."""
 
-    plan: Plan
+    plan: JobPlan
     manifest: Manifest | None = None
     published: bool = False
     gates: list[GateResult] = field(default_factory=list)
@@ -167,7 +167,7 @@ def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob
     return job, path.parent, catalog or address_of(str(job.catalog)) or path.parent / str(job.catalog)
 
 
-def _begin(plan: Plan) -> None:
+def _begin(plan: JobPlan) -> None:
     with storage_errors(plan.home):
         works = plan.home / WORK
         for other in works.iterdir() if works.is_dir() else ():
@@ -178,7 +178,7 @@ def _begin(plan: Plan) -> None:
             replace_text(plan.work / SEQ, str(plan.seq))
 
 
-def _build(plan: Plan, steps: Steps) -> Outcome:
+def _build(plan: JobPlan, steps: Steps) -> Outcome:
     job = plan.job
     kept = Checkpoints(plan.work)
     with drafting(plan.catalog, job.collection, plan.recipe, steps, kept) as (staged, bench):
@@ -231,7 +231,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
         return Outcome(plan, staged.publish(made), True, results)
 
 
-def _first_basis(plan: Plan) -> Basis | None:
+def _first_basis(plan: JobPlan) -> Basis | None:
     puts = [] if plan.recipe.dims is None else list(plan.rows.put())
     if not puts:
         return None
@@ -240,7 +240,7 @@ def _first_basis(plan: Plan) -> Basis | None:
 
 
 def _fit(
-    plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
+    plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
 ) -> tuple[VersionDraft, list[str]]:
     metric, job, before = plan.job.metric, plan.job, rows.before
     given: dict[str, VectorSource | None] = {}
@@ -274,11 +274,11 @@ def _fit(
     return naming_held_back(replace(draft, vectorless=len(rows.bare)), rows.contents.ids), opened_bank.notes
 
 
-def _grouping(plan: Plan, column: str, payload: pa.Table | None) -> Grouping:
+def _grouping(plan: JobPlan, column: str, payload: pa.Table | None) -> Grouping:
     return checked_grouping(column, group_names(payload, column, "payload"), bank_groups(plan, column))
 
 
-def _grown(plan: Plan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
+def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
     """Return the collection with what the files brought and without what left them, in the indexes that it has.
 
     None if the correction is to be fitted anew, or the index trained, or the payload has columns that it did not have.
@@ -303,7 +303,7 @@ def _grown(plan: Plan, rows: NextTargets, encoder: Encoder | None) -> Parts | No
     return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
 
 
-def _added(plan: Plan, grown: Parts) -> tuple[VersionDraft, list[str]]:
+def _added(plan: JobPlan, grown: Parts) -> tuple[VersionDraft, list[str]]:
     """Describe a version whose rows came into segments of their own, for the gates. It is measured if they ask."""
     before = grown.manifest
     about = {name: getattr(before, name) for name in CARRIED}
@@ -336,7 +336,7 @@ def _noted(before: Parts, targets: VectorSource, frozen: int) -> tuple[list[str]
 
 
 def _carry(
-    plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
+    plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
 ) -> tuple[VersionDraft, list[str]]:
     """Keep the fitted correction: new rows get their offsets from it. The index is trained anew."""
     draft = carry_over(rows, bench, folder, measuring=_measuring(plan, basis))
@@ -344,7 +344,7 @@ def _carry(
     return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), []
 
 
-def _measuring(plan: Plan, basis: Basis | None) -> F32 | None:
+def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
     """Return the queries that a fit on the bank would hold out; None if the bank has changed since."""
     record = plan.base.job if plan.base else None
     names = [name for name in plan.banks if name.startswith("query_bank")]
@@ -373,7 +373,7 @@ def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 
-def _check_base(plan: Plan) -> None:
+def _check_base(plan: JobPlan) -> None:
     name = plan.job.collection
     with closing(plan.catalog.log(name)) as log:
         first = log.first()
@@ -385,7 +385,7 @@ def _check_base(plan: Plan) -> None:
             raise PreconditionFailed(f"version {current} of {name!r} became current while the job ran: run it again")
 
 
-def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
+def _record(plan: JobPlan, draft: VersionDraft, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
     kept, banks = None if plan.refit or plan.base is None else plan.base.job, plan.banks
     if kept is not None:
         banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
@@ -404,7 +404,7 @@ def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateR
     )
 
 
-def _inputs(plan: Plan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
+def _inputs(plan: JobPlan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
     inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
     for name, stamps in banks.items():
         inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)

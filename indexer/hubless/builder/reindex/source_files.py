@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -129,6 +129,9 @@ def same(some: Iterable[FileStamp], others: Iterable[FileStamp]) -> bool:
 FILE, DIGEST = "file", "digest"
 DIGEST_BYTES = 16
 _DIGESTS = pa.binary(DIGEST_BYTES)
+_NO_TARGETS = pa.table(
+    {ID_COLUMN: pa.array([], pa.int64()), FILE: pa.array([], pa.int32()), DIGEST: pa.array([], _DIGESTS)}
+)
 _NEW, _OTHER, _SAME = 0, 1, 2
 
 _State: TypeAlias = Literal["new", "changed", "unchanged", "gone"]
@@ -185,24 +188,36 @@ class RowChanges:
                 yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload)
 
 
+class KnownTargets(NamedTuple):
+    """The files that a version knows, and the table of their targets: ids, digests, and the number of the file."""
+
+    sources: Sequence[SourceRecord] = ()
+    table: pa.Table = _NO_TARGETS
+
+    @classmethod
+    def read(cls, sources: Sequence[SourceRecord], path: Path) -> Self:
+        """Read the table of `hubless.vectors.plain_arrow.write_arrow`, mapped into memory."""
+        return cls(sources, plain_file(path))
+
+    def unchanged(self, files: Sequence[SourceFile], now: Sequence[list[FileStamp]]) -> dict[int, int]:
+        """Return the number that each file had, by its number now, of files that are as they were."""
+        there = {record.files[0].path: number for number, record in enumerate(self.sources)}
+        before = {number: there.get(stamp[0].path) for number, stamp in enumerate(now)}
+        return {
+            number: was
+            for number, was in before.items()
+            if was is not None
+            and same(now[number], self.sources[was].files)
+            and files[number].column == self.sources[was].ids
+        }
+
+
 def row_changes(
-    files: Sequence[SourceFile],
-    now: Sequence[list[FileStamp]],
-    known: Sequence[SourceRecord],
-    table: pa.Table | None,
-    job: ReindexJob,
+    files: Sequence[SourceFile], now: Sequence[list[FileStamp]], known: KnownTargets, job: ReindexJob
 ) -> RowChanges:
-    """Compare the targets of files, whose stamps are `now`, with the `known` files and the `table` of their targets."""
-    known_at = {record.files[0].path: number for number, record in enumerate(known)}
-    before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(now)}
-    kept = {
-        number: was
-        for number, was in before.items()
-        if was is not None and same(now[number], known[was].files) and files[number].column == known[was].ids
-    }
-    if table is None:
-        columns = {ID_COLUMN: pa.array([], pa.int64()), FILE: pa.array([], pa.int32()), DIGEST: pa.array([], _DIGESTS)}
-        table = pa.table(columns)
+    """Compare the targets of files, whose stamps are `now`, with those that are known."""
+    table, kept = known.table, known.unchanged(files, now)
+    paths = {record.files[0].path for record in known.sources}
     left = table.filter(pc.invert(pc.is_in(table[FILE], pa.array(list(kept.values()), pa.int32()))))
 
     opened = {number: _opened(file, files, job) for number, file in enumerate(files) if number not in kept}
@@ -216,24 +231,30 @@ def row_changes(
             kinds = _compared(rows, left)
             puts[number] = np.flatnonzero(kinds != _SAME)
             counts = [int((kinds == kind).sum()) for kind in (_NEW, _OTHER)]
-            state: _State = "new" if before[number] is None else "changed"
-            changes.append(FileChange(stamp[0].path, state, len(rows), *counts))
+            changes.append(
+                FileChange(stamp[0].path, "changed" if stamp[0].path in paths else "new", len(rows), *counts)
+            )
         parts.append(
             rows.select([ID_COLUMN, DIGEST]).append_column(FILE, pa.array(np.full(len(rows), number, np.int32)))
         )
     joined = _joined(parts, files)
     gone = left.filter(pc.invert(pc.is_in(left[ID_COLUMN], joined[ID_COLUMN].combine_chunks()))) if len(left) else left
-    lost = set(known_at) - {stamp[0].path for stamp in now}
+    lost = paths - {stamp[0].path for stamp in now}
     records = [
         SourceRecord(files=stamp, rows=each.rows, ids=file.column)
         for stamp, each, file in zip(now, changes, files, strict=True)
     ]
-    dims = {each.vectors.shape[1]: each.vectors.name for each in opened.values()}
+    changes = _with_gone(changes, gone, known.sources, lost)
+    return RowChanges(changes, records, joined, opened, puts, gone[ID_COLUMN].combine_chunks(), _dim(opened.values()))
+
+
+def _dim(opened: Iterable[Items]) -> int | None:
+    """Return the dimensions of the vectors of files; None without files. Raises `InputError` if they differ."""
+    dims = {each.vectors.shape[1]: each.vectors.name for each in opened}
     if len(dims) > 1:
         (first, name), (second, other), *_ = dims.items()
         raise InputError(other, f"{first} dimensions, as {name} has", second)
-    changes = _with_gone(changes, gone, known, lost)
-    return RowChanges(changes, records, joined, opened, puts, gone[ID_COLUMN].combine_chunks(), next(iter(dims), None))
+    return next(iter(dims), None)
 
 
 def _compared(rows: pa.Table, known: pa.Table) -> NDArray[np.int8]:
@@ -320,8 +341,3 @@ def _with_gone(
     by_path = {known[number].files[0].path: int(count) for number, count in zip(numbers, counts, strict=True)}
     seen = [replace(each, gone=by_path.get(each.path, 0)) for each in changes]
     return [*seen, *(FileChange(path, "gone", 0, gone=by_path.get(path, 0)) for path in sorted(lost))]
-
-
-def read_source_table(path: Path) -> pa.Table:
-    """Return the table of `hubless.vectors.plain_arrow.write_arrow`, mapped into memory."""
-    return plain_file(path)
