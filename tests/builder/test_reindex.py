@@ -72,9 +72,8 @@ def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(
     before, make = hubless.Catalog(built / "catalog").version_ids(NAME), getattr(reindexing, work)
 
     def wrong(*given, **options):
-        draft, why = make(*given, **options)
-        moved = replace(draft.correction, constant=draft.correction.constant + 0.5)
-        return replace(draft, correction=moved), why
+        draft = make(*given, **options)
+        return replace(draft, correction=replace(draft.correction, constant=draft.correction.constant + 0.5))
 
     monkeypatch.setattr(reindexing, work, wrong)
     with pytest.raises(BundleDamaged, match=r"nothing is published: .* offsets differ"):

@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from hubless.builder.index import open_index
 from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.inputs.file_records import input_record
-from hubless.builder.inputs.groupings import Grouping, checked_grouping
+from hubless.builder.inputs.groupings import checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import CARRIED, TARGETS, NextTargets, carry_over, current_parts, measured_again
@@ -186,39 +186,25 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
         if plan.base is not None:
             steps.step("opening the current version")
             before = current_parts(plan.catalog, job.collection, plan.seq)
-        foreseen = gates_of_rows(plan, before)
-        if not all(each.passed for each in foreseen):
-            return Outcome(plan, gates=foreseen)
+        done = Outcome(plan, gates=gates_of_rows(plan, before))
+        if done.failed:
+            return done
         with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
-                encoder = None if before is None else before.encoder
-                if job.encoder is not None:
-                    dim = before.manifest.dim if before is not None else plan.rows.dim
-                    encoder = load_encoder(plan.folder / job.encoder, dim)
-                    if dim is not None:
-                        check_dim(encoder.dim, dim, "encoder", "targets")
-                basis = _first_basis(plan) if before is None else before.basis
-                rows = job_targets(before, plan.rows, job.metric, encoder, staged.folder, basis)
-                write_arrow(plan.rows.table, staged.folder / bundle.SOURCES)
-                if not rows.count_with_vector:
-                    raise InputError(TARGETS, "at least one target", "none")
-                grown = _grown(plan, rows, encoder)
-                if grown is None:
-                    rows.contents.write(staged.folder)
-                make = _fit if plan.refit or before is None else _carry
-                draft, why = make(plan, rows, bench, staged.folder, basis) if grown is None else _added(plan, grown)
+                drafted = _drafted(plan, before, bench, staged.folder)
+            grown, draft, contents = drafted.grown, drafted.draft, drafted.rows.contents
             steps.step("measuring the gates")
-            ids = rows.contents.ids if grown is None else grown.ids.array
-            results = measure_gates(plan, draft, ids, before)
-            record = _record(plan, draft, [*plan.why, *why], results, grown=grown is not None)
+            results = measure_gates(plan, draft, contents.ids if grown is None else grown.ids.array, before)
+            record = _record(plan, [*plan.why, *drafted.why], results, grown=grown is not None)
             more: dict[str, Any] = {"log_seq": plan.seq, "job": record}
-            inputs, name = _inputs(plan, record.banks), job.collection
-            made = draft.manifest(rows.contents, inputs, name, staged.version, seed=job.seed, **more)
-            if not all(each.passed for each in results):
-                return Outcome(plan, made, gates=results)
+            inputs = _inputs(plan, record.banks)
+            made = draft.manifest(contents, inputs, job.collection, staged.version, seed=job.seed, **more)
+            done = Outcome(plan, made, gates=results)
+            if done.failed:
+                return done
             steps.step("writing")
             if grown is None:
-                records = draft.write(staged, rows.contents, seq=plan.seq)
+                records = draft.write(staged, contents, seq=plan.seq)
                 made = made.model_copy(update={"segments": records})
             else:
                 about = {name: draft.about[name] for name in ("bank", "notes", "bank_order")}
@@ -228,7 +214,41 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
                 made = write_flushed(grown, staged, **more)
             _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
         _check_base(plan)
-        return Outcome(plan, staged.publish(made), True, results)
+        return replace(done, manifest=staged.publish(made), published=True)
+
+
+class _Drafted(NamedTuple):
+    """The next version: its rows, and its draft. `grown` is the collection, if it grew; `why` says more of the fit."""
+
+    rows: NextTargets
+    grown: Parts | None
+    draft: VersionDraft
+    why: list[str]
+
+
+def _drafted(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> _Drafted:
+    encoder = _encoder(plan, before)
+    basis = _first_basis(plan) if before is None else before.basis
+    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis)
+    write_arrow(plan.rows.table, folder / bundle.SOURCES)
+    if not rows.count_with_vector:
+        raise InputError(TARGETS, "at least one target", "none")
+    if (grown := _grown(plan, rows, encoder)) is not None:
+        return _Drafted(rows, grown, _added(plan, grown), [])
+    rows.contents.write(folder)
+    if plan.refit:  # as without a version before
+        return _Drafted(rows, None, *_fit(plan, rows, bench, folder, basis))
+    return _Drafted(rows, None, _carry(plan, rows, bench, folder, basis), [])
+
+
+def _encoder(plan: JobPlan, before: Parts | None) -> Encoder | None:
+    if plan.job.encoder is None:
+        return None if before is None else before.encoder
+    dim = plan.rows.dim if before is None else before.manifest.dim
+    encoder = load_encoder(plan.folder / plan.job.encoder, dim)
+    if dim is not None:
+        check_dim(encoder.dim, dim, "encoder", "targets")
+    return encoder
 
 
 def _first_basis(plan: JobPlan) -> Basis | None:
@@ -258,6 +278,10 @@ def _fit(
     payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
     own = plan.recipe.offsets
     column, kind = (job.target_prior, PRIOR) if own is None else (str(own), OWN_OFFSETS)
+    grouping = None
+    if (groups := job.fit_by) is not None:
+        names = group_names(payload, groups, "payload")
+        grouping = checked_grouping(groups, names, bank_groups(plan, groups))
     vectors = BuildVectors(
         targets=targets,
         query_bank=bank,
@@ -265,17 +289,13 @@ def _fit(
         live_queries=given["live_queries"],
         target_prior=None if column is None else column_prior(column, payload, kind=kind),
         prior_column=column,
-        grouping=None if job.fit_by is None else _grouping(plan, job.fit_by, payload),
+        grouping=grouping,
         # the calibration stays with the correction
         calibrated=before.confidence if before and before.manifest.correction.name == plan.recipe.correction else None,
         basis=basis,
     )
     draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets, hold_back=is_thinned(plan))
     return naming_held_back(replace(draft, vectorless=len(rows.bare)), rows.contents.ids), opened_bank.notes
-
-
-def _grouping(plan: JobPlan, column: str, payload: pa.Table | None) -> Grouping:
-    return checked_grouping(column, group_names(payload, column, "payload"), bank_groups(plan, column))
 
 
 def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts | None:
@@ -303,7 +323,7 @@ def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts |
     return None if needs_training(grown) and plan.job.index.grown <= BEHIND else grown
 
 
-def _added(plan: JobPlan, grown: Parts) -> tuple[VersionDraft, list[str]]:
+def _added(plan: JobPlan, grown: Parts) -> VersionDraft:
     """Describe a version whose rows came into segments of their own, for the gates. It is measured if they ask."""
     before = grown.manifest
     about = {name: getattr(before, name) for name in CARRIED}
@@ -320,11 +340,12 @@ def _added(plan: JobPlan, grown: Parts) -> tuple[VersionDraft, list[str]]:
     )
     if plan.job.gates.hubness is not None or plan.job.gates.recall is not None:
         draft = replace(draft, measured=measured_again(grown, _measuring(plan, grown.basis)))
-    notes, bank = _noted(grown, StoredVectors(grown.targets, TARGETS), frozen)
-    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), []
+    return _noted(draft, grown)
 
 
-def _noted(before: Parts, targets: VectorSource, frozen: int) -> tuple[list[str], BankRecord | None]:
+def _noted(draft: VersionDraft, before: Parts) -> VersionDraft:
+    """Return a draft that keeps the fit, with what is to be said of its bank and its targets."""
+    frozen, targets = draft.about["frozen"], StoredVectors(draft.targets, TARGETS)
     bank = _bank_now(before, targets)
     notes = [] if bank is None else narrow_notes(bank)
     for each in notes:
@@ -332,16 +353,12 @@ def _noted(before: Parts, targets: VectorSource, frozen: int) -> tuple[list[str]
     if frozen:
         came = f"{frozen:,} of {targets.shape[0]:,} targets came after the fit of the correction"
         notes = [*notes, f"{came}, which gave them their offsets"]
-    return notes, bank
+    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0})
 
 
-def _carry(
-    plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
-) -> tuple[VersionDraft, list[str]]:
+def _carry(plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None) -> VersionDraft:
     """Keep the fitted correction: new rows get their offsets from it. The index is trained anew."""
-    draft = carry_over(rows, bench, folder, measuring=_measuring(plan, basis))
-    notes, bank = _noted(rows.parts, StoredVectors(draft.targets, TARGETS), draft.about["frozen"])
-    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), []
+    return _noted(carry_over(rows, bench, folder, measuring=_measuring(plan, basis)), rows.parts)
 
 
 def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
@@ -385,7 +402,7 @@ def _check_base(plan: JobPlan) -> None:
             raise PreconditionFailed(f"version {current} of {name!r} became current while the job ran: run it again")
 
 
-def _record(plan: JobPlan, draft: VersionDraft, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
+def _record(plan: JobPlan, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
     kept, banks = None if plan.refit or plan.base is None else plan.base.job, plan.banks
     if kept is not None:
         banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
