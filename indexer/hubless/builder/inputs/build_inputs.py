@@ -1,5 +1,6 @@
 """The inputs of a build as users give them, opened and checked against each other."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from hubless.store.address import address_of
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.basis import Basis
-from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.npy import split_member
 from hubless.vectors.payload import (
@@ -119,39 +120,24 @@ class Inputs:
         count, dim = items.vectors.shape
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
-        encoder = load_encoder(Path(self.encoder), dim) if isinstance(self.encoder, str | Path) else self.encoder
-        if isinstance(encoder, SentenceModel | FolderModel):
-            encoder.check()  # not an endpoint, whose key may be set only where the collection is served
-        if encoder is not None:
-            check_dim(encoder.dim, dim, "encoder", items.vectors.name)
-        prior, column = None, None
-        for numbers, kind in ((self.target_prior, PRIOR), (self.offsets, OWN_OFFSETS)):
-            if numbers is not None:
-                prior, column = opened_prior(numbers, items, kind)
+        encoder = self._encoder(items.vectors)
+        prior, column = self._prior(items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
-        relevant = None
-        if self.relevant is not None:
-            if self.query_bank is None:
-                raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
-            relevant = calibrating_rows(self.relevant, KnownItems(count, items.ids), known_queries(given["query_bank"]))
-        kept: dict[str, I64 | None] = {}
+        relevant = self._right_rows(items, given)
+        given["targets"] = items
         if self.skip_bad_rows:
-            items, kept["targets"] = without_bad_rows(items, metric)
+            kept: dict[str, I64 | None] = {}
             for name, each in given.items():
                 given[name], kept[name] = without_bad_rows(each, metric)
-            if prior is not None and (rows := kept["targets"]) is not None:
-                prior = prior.taken(rows)
-            relevant = _labels_left(relevant, kept.get("query_bank"), kept["targets"])
+            items, rows = given["targets"], kept["targets"]
+            prior = prior if prior is None or rows is None else prior.taken(rows)
+            relevant = _labels_left(relevant, kept.get("query_bank"), rows)
         grouping = None
         if self.fit_by is not None:
             of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
             grouping = checked_grouping(self.fit_by, of_targets, bank_groups_of(given["query_bank"], self.fit_by))
         if self.query_bank is None:  # some of the targets choose and check the index
             given["query_bank"] = as_items(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank")
-        given["targets"] = items
-        paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
-        paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
-        paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return (
             BuildVectors(
@@ -160,16 +146,49 @@ class Inputs:
                 prior_column=column,
                 grouping=grouping,
                 bank_given=self.query_bank is not None,
-                records={
-                    name: files_record(files_at(split_member(at)[0]))
-                    for name, at in paths.items()
-                    if isinstance(at, str | Path)
-                },
+                records=self._records(column),
                 relevant=relevant,
                 files={name: each.files for name, each in given.items() if each.files},
             ),
             Contents(items.ids, items.payload, list(items.payload_columns), encoder),
         )
+
+    def _encoder(self, targets: VectorSource) -> Encoder | None:
+        dim, encoder = targets.shape[1], self.encoder
+        if isinstance(encoder, str | Path):
+            encoder = load_encoder(Path(encoder), dim)
+        if isinstance(encoder, SentenceModel | FolderModel):
+            encoder.check()  # not an endpoint, whose key may be set only where the collection is served
+        if encoder is not None:
+            check_dim(encoder.dim, dim, "encoder", targets.name)
+        return encoder
+
+    def _prior(self, items: Items) -> tuple[TargetPrior | None, str | None]:
+        """Return the number of each target, a prior or its own offset, and the payload column that has it."""
+        for numbers, kind in ((self.offsets, OWN_OFFSETS), (self.target_prior, PRIOR)):
+            if numbers is not None:
+                return opened_prior(numbers, items, kind)
+        return None, None
+
+    def _right_rows(self, items: Items, given: Mapping[str, Items]) -> list[I64 | None] | None:
+        """Return the rows of the right targets of each bank query; None without labels."""
+        if self.relevant is None:
+            return None
+        if self.query_bank is None:
+            raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
+        targets = KnownItems(items.vectors.shape[0], items.ids)
+        return calibrating_rows(self.relevant, targets, known_queries(given["query_bank"]))
+
+    def _records(self, column: str | None) -> dict[str, InputRecord]:
+        """Return the records of files with something else than vectors; the payload may have the numbers of targets."""
+        paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
+        paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
+        paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
+        return {
+            name: files_record(files_at(split_member(at)[0]))
+            for name, at in paths.items()
+            if isinstance(at, str | Path)
+        }
 
 
 def _labels_left(
