@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, thread_time
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import faiss
 import numpy as np
@@ -88,7 +88,7 @@ def segment_name(version: str, number: int) -> str:
     return f"{version}-{number}" if number else version
 
 
-Place: TypeAlias = Callable[[int], Path]
+SegmentFolder: TypeAlias = Callable[[int], Path]
 """Gives the folder of the segment of a number; it makes it."""
 
 
@@ -96,7 +96,7 @@ def build_indexes(
     kind: IndexType,
     vectors: AugmentedVectors,
     sizes: Sequence[int],
-    place: Place,
+    place: SegmentFolder,
     sample: TrainingSample | None,
     steps: Steps,
 ) -> list[faiss.Index]:
@@ -236,6 +236,16 @@ class _Folding:
     basis: Basis | None
     pivot: F32 | None
 
+    @classmethod
+    def of(cls, order: IndexOrder, basis: Basis | None, *, moved: bool) -> Self:
+        """Return the targets of an order, reduced if there is a basis. `moved` says that a kind wants a pivot."""
+        targets, bank = order.targets, order.bank
+        if basis is not None:
+            targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
+        return cls(
+            order, bank, basis, pivot_of(bank, targets, order.offsets) if moved and order.offsets.any() else None
+        )
+
     def stored(self, kind: IndexType) -> VectorSource:
         """Return the targets (n, d) as a kind stores them."""
         targets = self.order.targets
@@ -263,47 +273,32 @@ class _Folding:
         return folded_queries(queries if self.basis is None else queries @ self.basis.directions, 1.0)
 
 
-def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Basis | None = None) -> IndexResult:
+def build_index(
+    order: IndexOrder, place: SegmentFolder | None, steps: Steps, basis: Basis | None = None
+) -> IndexResult:
     """Build, tune and write the index of targets with their offsets folded in, of reduced targets if there is a basis.
 
     Without a place it stays in memory. Of several kinds the fastest is taken that reaches the aims.
     """
-    targets, offsets, aims, bank = order.targets, order.offsets, order.aims, order.bank
-    if basis is not None:
-        targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
-    count, dim = targets.shape[0], augmented_dim(targets.shape[1])
+    aims, (count, own) = order.aims, order.targets.shape
+    dim = augmented_dim(own if basis is None else basis.kept)
     groups, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
-    moved = any(kind.pivoted for group in groups for kind in group)
-    folding = _Folding(order, bank, basis, pivot_of(bank, targets, offsets) if offsets.any() and moved else None)
+    folding = _Folding.of(order, basis, moved=any(kind.pivoted for group in groups for kind in group))
     tried: list[TriedKind] = []
     built: list[_Candidate] = []
     for kinds in groups:
-        most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
-        sizes = [count] if place is None else shard_sizes(count, most)
-        samples = folding.samples(kinds, sizes[0])
-        if len(kinds) > 1 and count >= TRIED_FROM:
-            few = {form: sampled(folding.vectors(some[0])) for form, some in _by_form(kinds).items()}
-            queries = folding.queries()
-            trials = [
-                try_on_sample(kind, few[_form(kind)], count, samples[_form(kind)], queries, aims, steps)
-                for kind in kinds
-            ]
-            tried += trials
-            kinds = could_win(trials, aims.recall)
-        made = [_build(kind, folding, sizes, place, samples[_form(kind)], steps) for kind in kinds]
+        trials, made = _candidates(kinds, folding, dim, place, steps)
+        tried += trials
         built = _fastest_first([*built, *made], order)
-        tried += [each.trial for each in made]
         if place is not None:
-            for worse in built[1:]:
-                for number, index in enumerate(worse.indexes):
-                    (place(number) / _file_of(index.kind)).unlink()
+            _remove(built[1:], place)
         del built[1:], made
         if not (missed := _missed(built[0], aims)):
             break
     chosen = built[0]
     indexes = [_placed(index, None if place is None else place(number)) for number, index in enumerate(chosen.indexes)]
     return IndexResult(
-        in_segments(indexes, offsets),
+        in_segments(indexes, order.offsets),
         chosen.curve,
         chosen.setting,
         [*notes, *missed],
@@ -312,11 +307,41 @@ def build_index(order: IndexOrder, place: Place | None, steps: Steps, basis: Bas
     )
 
 
+def _candidates(
+    kinds: Sequence[IndexType], folding: _Folding, dim: int, place: SegmentFolder | None, steps: Steps
+) -> tuple[list[TriedKind], list[_Candidate]]:
+    """Build the indexes of d' dimensions of some kinds, or of those that could win, as trials on a sample tell.
+
+    Return all trials, and what was built.
+    """
+    order = folding.order
+    count, trials = order.targets.shape[0], list[TriedKind]()
+    most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
+    sizes = [count] if place is None else shard_sizes(count, most)
+    samples = folding.samples(kinds, sizes[0])
+    if len(kinds) > 1 and count >= TRIED_FROM:
+        few = {form: sampled(folding.vectors(some[0])) for form, some in _by_form(kinds).items()}
+        queries = folding.queries()
+        trials = [
+            try_on_sample(kind, few[_form(kind)], count, samples[_form(kind)], queries, order.aims, steps)
+            for kind in kinds
+        ]
+        kinds = could_win(trials, order.aims.recall)
+    made = [_build(kind, folding, sizes, place, samples[_form(kind)], steps) for kind in kinds]
+    return [*trials, *(each.trial for each in made)], made
+
+
+def _remove(others: Sequence[_Candidate], place: SegmentFolder) -> None:
+    for each in others:
+        for number, index in enumerate(each.indexes):
+            (place(number) / _file_of(index.kind)).unlink()
+
+
 def _build(
     kind: IndexType,
     folding: _Folding,
     sizes: Sequence[int],
-    place: Place | None,
+    place: SegmentFolder | None,
     sample: TrainingSample | None,
     steps: Steps,
 ) -> _Candidate:

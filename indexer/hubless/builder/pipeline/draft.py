@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import IndexOrder, IndexResult, Place, build_index, in_segments, segment_name
+from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, build_index, in_segments, segment_name
 from hubless.builder.inputs.bases import fit_index_basis
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.pipeline.checkpoints import Checkpoints
@@ -220,7 +220,7 @@ class Workbench:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
 
-def in_index(place: Place | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult:
+def in_index(place: SegmentFolder | None, recipe: Recipe, order: IndexOrder, steps: Steps) -> IndexResult:
     """Build Faiss indexes in files; without a place in memory."""
     return build_index(order, place, steps, fit_index_basis(recipe, order.targets, order.bank))
 
