@@ -83,22 +83,30 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         return unmasked(values, name)
     if isinstance(values, np.ndarray) and (values.dtype != object or not values.ndim):
         return values
-    if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_array__") or _is_column(values):
+    if _is_column(values):
         return _of_arrow(values, name)
-    listed = isinstance(values, list | tuple)
-    try:
-        plain = hasattr(values, "__array__") or not hasattr(values, "__dlpack__")
-        array: NDArray[Any] = np.asarray(values) if plain else np.from_dlpack(values)
-    except ValueError as error:
-        if not listed:
-            raise InputError(name, "an array of numbers", one_line(error)) from error
-        array = stacked(values, name)  # which says where
-    except (TypeError, RuntimeError, BufferError, OverflowError) as error:  # of torch: on a GPU, or with a gradient
-        raise InputError(name, "an array that NumPy can read", one_line(error)) from error
+    array, listed = _read(values, name), isinstance(values, list | tuple)
     masks = listed and any(isinstance(row, np.ma.MaskedArray) for row in values)
     if array.ndim and (masks or array.dtype.kind in "OU"):
         listed, array = True, stacked(values if listed else array, name)
-    return array.astype(np.float64) if listed and array.dtype.kind in "iu" else array
+    return as_floats(array) if listed else array
+
+
+def _read(values: Any, name: str) -> NDArray[Any]:
+    try:
+        plain = hasattr(values, "__array__") or not hasattr(values, "__dlpack__")
+        return np.asarray(values) if plain else np.from_dlpack(values)
+    except ValueError as error:
+        if isinstance(values, list | tuple):
+            return stacked(values, name)  # which says where
+        raise InputError(name, "an array of numbers", one_line(error)) from error
+    except (TypeError, RuntimeError, BufferError, OverflowError) as error:  # of torch: on a GPU, or with a gradient
+        raise InputError(name, "an array that NumPy can read", one_line(error)) from error
+
+
+def as_floats(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of whole numbers as float64, and any other as it is."""
+    return array.astype(np.float64) if array.dtype.kind in "iu" else array
 
 
 def to_arrow(numbers: NDArray[Any]) -> pa.Array:
@@ -111,7 +119,9 @@ def to_arrow(numbers: NDArray[Any]) -> pa.Array:
 
 
 def _is_column(values: Any) -> bool:
-    """Return True if it is a column of a table, as polars and Arrow have them, and not the table."""
+    """Return True if it is an array of Arrow, or a column of a table, as polars has them, and not the table."""
+    if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_array__"):
+        return True
     return hasattr(values, "__arrow_c_stream__") and getattr(values, "ndim", 1) == 1 and not hasattr(values, "columns")
 
 
@@ -259,10 +269,7 @@ def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0
     if values.null_count:
         place = pc.index(values.is_null(), True).as_py()
         raise InputError(f"{name}, row {start + place // dim}, column {place % dim}", "a number", "a null")
-    matrix: NDArray[Any] = values.to_numpy(zero_copy_only=False).reshape(len(lists), dim)
-    if matrix.dtype.kind in "iu":
-        matrix = matrix.astype(np.float64)
-    return matrix
+    return as_floats(values.to_numpy(zero_copy_only=False).reshape(len(lists), dim))
 
 
 def _filled(lists: pa.Array, dim: int | None) -> NDArray[Any]:

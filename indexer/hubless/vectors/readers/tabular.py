@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, names_of
-from hubless.vectors.arrays import is_list, lets_through, matrix_of
+from hubless.vectors.arrays import as_floats, is_list, lets_through, matrix_of
 
 VECTOR_COLUMNS = ("vector", "embedding")
 FEWEST_WIDE = 8
@@ -58,15 +58,20 @@ def columns_of_vectors(table: TableFile) -> list[str]:
         return (named or lists)[:1]
     if not lists and (wide := numbered(schema)):
         return wide
+    raise _no_vectors(table, lists)
+
+
+def _no_vectors(table: TableFile, lists: list[str]) -> InputError:
+    """Return the error for a table of which no column has the vectors. Several of lists of floats could be meant."""
     expected = f"one list<float> column, or one named {' or '.join(VECTOR_COLUMNS)}"
     if lists:
-        raise InputError(table.name, expected, f"list columns {names_of(lists)}")
-    numbers = [field.name for field in schema if is_number(field.type) and field.name != "id"]
+        return InputError(table.name, expected, f"list columns {names_of(lists)}")
+    numbers = [field.name for field in table.schema if is_number(field.type) and field.name != "id"]
     if len(numbers) >= FEWEST_WIDE:
         expected += f"; if they are a dimension each, name them e0 to e{len(numbers) - 1}"
-        raise InputError(table.name, expected, f"{len(numbers)} columns of numbers: {names_of(numbers)}")
+        return InputError(table.name, expected, f"{len(numbers)} columns of numbers: {names_of(numbers)}")
     expected += "; texts have to be encoded first, and other fields are --payload"
-    raise InputError(table.name, expected, f"columns {names_of(schema.names)}, none of them a list of floats")
+    return InputError(table.name, expected, f"columns {names_of(table.schema.names)}, none of them a list of floats")
 
 
 def numbered(schema: pa.Schema) -> list[str]:
@@ -118,8 +123,7 @@ def _matrix(batch: pa.RecordBatch, name: str, dim: int, start: int) -> NDArray[A
         if column.null_count and not lets_through():
             row = start + column.is_null().index(True).as_py()
             raise InputError(f"{name}, row {row}, column {place}", "a number", "a null")
-    matrix: NDArray[Any] = np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns])
-    return matrix.astype(np.float64) if matrix.dtype.kind in "iu" else matrix
+    return as_floats(np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch.columns]))
 
 
 def is_number(kind: pa.DataType) -> bool:
