@@ -5,21 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from hubless.builder.indexing import segment_name
 from hubless.builder.pipeline.carry import CARRIED, NextTargets, carry_over
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.flush import FLAT_KIND, WASTED, carried_files, joined
-from hubless.builder.pipeline.written_files import segment_record, write_gone, write_query_time, write_segment
+from hubless.builder.pipeline.written_files import write_query_time, write_segments
 from hubless.builder.recipe import StoredRecipe
 from hubless.knn import INDEXES, kinds_to_try
 from hubless.knn.aims import AUTO
 from hubless.knn.augment import augmented_dim
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
-from hubless.search.segments.segment import SegmentView
+from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import SEGMENTS, Manifest, SegmentRecord
+from hubless.store.bundle import Manifest, SegmentRecord
 from hubless.store.catalog import Staging
 from hubless.store.durable import link
 from hubless.vectors.arrays import I64
@@ -86,7 +85,35 @@ class Rebuilt:
         before, folder = now.manifest, now.folder
         if folder is None:
             raise TypeError("not in a catalog")
-        built, codes = self._views(), Codes(self.stamps)
+        gone, later = self._since(now)
+        start, views = 0, list[SegmentView]()
+        for segment in self._segments():
+            inside = gone[(gone >= start) & (gone < start + len(segment))] - start
+            views.append(SegmentView(segment, inside))
+            start += len(segment)
+        kinds = {each.name: each.index for each in self.records}
+        fields = write_segments([*views, *later], staged, FLAT_KIND, kinds, first=len(views))
+        views += later
+        if bundle.SOURCES in before.files:
+            link(folder / bundle.SOURCES, staged.folder / bundle.SOURCES)
+        targets = Targets.of([view.segment for view in views], now.targets.dim, [view.gone for view in views])
+        if self.draft.query_time is not None and not targets.is_as_built:
+            write_query_time(staged.folder, now.correction().query_time(StoredVectors(targets, "targets")))
+        fields |= {
+            "log_seq": now.seq,
+            "frozen": before.frozen,
+            "grown": sum(map(len, later)),
+            "files": carried_files(before, fields["segments"], before.fit),
+        }
+        made = self.draft.manifest(
+            self.rows.contents, before.provenance.inputs, before.collection, staged.version, fit=before.fit
+        )
+        carried = {name: getattr(before, name) for name in CARRIED}
+        return made.model_copy(update=carried | fields)
+
+    def _since(self, now: Parts) -> tuple[I64, list[SegmentView]]:
+        """Return which of its rows are gone since it was begun, and what came."""
+        codes = Codes(self.stamps)
         there, later = np.zeros(self.stamps.shape[1], np.bool_), list[SegmentView]()
         for view in now.targets.stored:
             found = codes.rows(view.segment.stamps_of(view.left))
@@ -94,47 +121,16 @@ class Rebuilt:
             came = SegmentView(view.segment, np.setdiff1d(np.arange(len(view.segment)), view.left[found < 0]))
             if len(came):
                 later.append(view if (found < 0).all() else SegmentView(joined([came])))
-        gone, start, views = np.flatnonzero(~there), 0, list[tuple[str, SegmentView]]()
-        for record, view in zip(self.records, built, strict=True):
-            inside = gone[(gone >= start) & (gone < start + record.count)] - start
-            views.append((record.name, SegmentView(view.segment, inside)))
-            start += record.count
-        for view in later:
-            name = view.segment.name or segment_name(staged.version, len(views))
-            if not view.segment.name:
-                write_segment(staged.made(SEGMENTS, name), view.segment)
-            views.append((name, view))
-        kinds = {each.name: each.index for each in self.records}
-        write_gone(staged.folder, views)
-        if bundle.SOURCES in before.files:
-            link(folder / bundle.SOURCES, staged.folder / bundle.SOURCES)
-        targets = Targets.of([view.segment for _, view in views], now.targets.dim, [view.gone for _, view in views])
-        if self.draft.query_time is not None and not targets.is_as_built:
-            write_query_time(staged.folder, now.correction().query_time(StoredVectors(targets, "targets")))
-        more = {
-            "segments": [segment_record(name, view, kinds.get(name, FLAT_KIND)) for name, view in views],
-            "count": len(targets),
-            "vectorless": sum(view.vectorless for _, view in views),
-            "log_seq": now.seq,
-            "frozen": before.frozen,
-            "grown": sum(len(view) for view in later),
-            "files": carried_files(before, [name for name, _ in views], before.fit),
-        }
-        made = self.draft.manifest(
-            self.rows.contents, before.provenance.inputs, before.collection, staged.version, fit=before.fit
-        )
-        carried = {name: getattr(before, name) for name in CARRIED}
-        return made.model_copy(update=carried | more)
+        return np.flatnonzero(~there), later
 
-    def _views(self) -> list[SegmentView]:
+    def _segments(self) -> list[Segment]:
         return [
-            SegmentView(
-                replace(
-                    view.segment,
-                    offsets=np.zeros(record.count, np.float32),
-                    bare=np.arange(record.count - record.bare, record.count),
-                    seq=record.seq,
-                )
+            replace(
+                view.segment,
+                name=record.name,
+                offsets=np.zeros(record.count, np.float32),
+                bare=np.arange(record.count - record.bare, record.count),
+                seq=record.seq,
             )
             for view, record in zip(self.draft.targets.stored, self.records, strict=True)
         ]

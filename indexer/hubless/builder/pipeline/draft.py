@@ -19,7 +19,7 @@ from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, bui
 from hubless.builder.inputs.bases import fit_index_basis
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.written_files import segment_record, write_fit, write_query_time, write_segment
+from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
@@ -114,16 +114,14 @@ class VersionDraft:
         It has all writes up to `seq`. Without `fit` it names that of another version.
         """
         folder, views = staged.folder, self.targets.stored
-        names = [segment_name(staged.version, number) for number in range(len(views))]
-        places = [staged.made(bundle.SEGMENTS, name) for name in names]
         held = [folder / name for name in (bundle.IDS, bundle.PAYLOAD) if (folder / name).exists()]
         if len(views) == 1:
-            held = [path.replace(places[0] / path.name) for path in held]
+            place = staged.made(bundle.SEGMENTS, staged.version)
+            held = [path.replace(place / path.name) for path in held]
         ids = IdTable.open(held[0])
         payload = Payload.open(held[1]) if len(held) > 1 else None
         targets = self.filled(ids.part, None if payload is None else payload.part, seq)
-        for place, view in zip(places, targets.stored, strict=True):
-            write_segment(place, view.segment)
+        records: list[SegmentRecord] = write_segments(targets.stored, staged, self.index.type, {})["segments"]
         if len(views) > 1:
             for path in held:
                 path.unlink()
@@ -132,7 +130,7 @@ class VersionDraft:
             write_fit(made, self.correction, self.confidence, self.bank_sample, self.basis, contents.encoder)
         np.savez(folder / bundle.CANARY, allow_pickle=False, **self.canary)
         write_query_time(folder, self.query_time)
-        return [segment_record(name, view, self.index.type) for name, view in zip(names, targets.stored, strict=True)]
+        return records
 
     def manifest(
         self, contents: Contents, inputs: Mapping[str, InputRecord], collection: str, version: str, **more: Any

@@ -8,20 +8,13 @@ or measured.
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.indexing import most_in_a_shard, segment_name
-from hubless.builder.pipeline.written_files import (
-    segment_record,
-    write_fit,
-    write_gone,
-    write_query_time,
-    write_segment,
-)
+from hubless.builder.indexing import most_in_a_shard
+from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.knn.index_files import make_index
@@ -31,7 +24,7 @@ from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
-from hubless.store.bundle import FITS, SEGMENTS, FileRecord, Manifest
+from hubless.store.bundle import FITS, SEGMENTS, FileRecord, Manifest, SegmentRecord
 from hubless.store.catalog import Staging
 from hubless.store.durable import link
 from hubless.vectors.ids import IdTable
@@ -51,8 +44,9 @@ def flushed(targets: Targets, most: int | None = None) -> Targets:
     left, taken = list(targets.stored), [targets.written] if len(targets.written) else []
     while left and _joins(left[-1], sum(map(len, taken)), most):
         taken.insert(0, left.pop())
-    built = [number for number, view in enumerate(left) if view.segment.stamps is None]
-    for number in range(built[-1] if built else 0, len(left)):  # built ones number their rows on from those before
+    # built ones number their rows on from those before
+    last = max((number for number, view in enumerate(left) if view.segment.stamps is None), default=0)
+    for number in range(last, len(left)):
         if _is_wasteful(left[number]):
             left[number] = SegmentView(joined([left[number]]))
     if taken:
@@ -114,16 +108,13 @@ def write_flushed(parts: Parts, staged: Staging, *, here: bool = True, **more: A
 
     `here` says that the version is of the same collection. In another one all is new.
     """
-    before, folder, new = parts.manifest, parts.folder, count()
-    views = []
-    for view in (flushed(parts.targets, before.index.shard_targets) if here else parts.targets).stored:
-        known = here and view.segment.name
-        name = known or segment_name(staged.version, next(new))
-        if not known:
-            view = view if here else replace(view, segment=replace(view.segment, seq=0))
-            write_segment(staged.made(SEGMENTS, name), view.segment)
-        views.append((name, view))
-    write_gone(staged.folder, views)
+    before, folder = parts.manifest, parts.folder
+    if here:
+        views = flushed(parts.targets, before.index.shard_targets).stored
+    else:
+        views = tuple(replace(view, segment=replace(view.segment, seq=0, name="")) for view in parts.targets.stored)
+    kinds = {each.name: each.index for each in before.segments}
+    fields = write_segments(views, staged, FLAT_KIND if here else before.index.type, kinds)
     if here and folder is not None:
         for file in (bundle.CANARY, bundle.SOURCES):
             if file in before.files and not (staged.folder / file).exists():
@@ -131,25 +122,20 @@ def write_flushed(parts: Parts, staged: Staging, *, here: bool = True, **more: A
     else:
         np.savez(staged.folder / bundle.CANARY, allow_pickle=False, **parts.canary())
     write_query_time(staged.folder, parts.prepared())
-    kinds, total = {each.name: each.index for each in before.segments}, sum(len(view) for _, view in views)
-    other = FLAT_KIND if here else before.index.type
-    fields = {
+    fields |= {
         "version": staged.version,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "count": total,
-        "vectorless": sum(view.vectorless for _, view in views),
-        "segments": [segment_record(name, view, kinds.get(name, other)) for name, view in views],
         "log_seq": parts.seq,
-        "frozen": min(total, before.frozen + parts.added),
-        "grown": min(total, before.grown + parts.added),
-        "files": carried_files(before, [name for name, _ in views], more.get("fit", before.fit)) if here else {},
+        "frozen": min(fields["count"], before.frozen + parts.added),
+        "grown": min(fields["count"], before.grown + parts.added),
+        "files": carried_files(before, fields["segments"], more.get("fit", before.fit)) if here else {},
     }
     return before.model_copy(update=fields | more)
 
 
-def carried_files(before: Manifest, segments: Sequence[str], fit: str) -> dict[str, FileRecord]:
+def carried_files(before: Manifest, segments: Sequence[SegmentRecord], fit: str) -> dict[str, FileRecord]:
     """Return the files of some segments and of a fit, of those that a version names."""
-    named = {f"{SEGMENTS}/{name}" for name in segments} | {f"{FITS}/{fit}"}
+    named = {f"{SEGMENTS}/{each.name}" for each in segments} | {f"{FITS}/{fit}"}
     return {file: record for file, record in before.files.items() if file.rpartition("/")[0] in named}
 
 

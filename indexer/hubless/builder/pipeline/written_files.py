@@ -1,13 +1,15 @@
 """The files of a version: those of its segments, of its fit, and which rows are gone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import kept_full, write_whole
+from hubless.builder.indexing import kept_full, segment_name, write_whole
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
@@ -17,6 +19,7 @@ from hubless.search.engines.full import ReducedIndex
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.store import bundle
 from hubless.store.bundle import SegmentRecord
+from hubless.store.catalog import Staging
 from hubless.vectors.arrays import F32
 from hubless.vectors.basis import Basis
 from hubless.vectors.ids import write_ids
@@ -51,11 +54,34 @@ def write_segment(folder: Path, segment: Segment) -> None:
         write_arrow(segment.payload.table(), folder / bundle.PAYLOAD)
 
 
-def segment_record(name: str, view: SegmentView, kind: str) -> SegmentRecord:
+def write_segments(
+    views: Iterable[SegmentView], staged: Staging, kind: str, kinds: Mapping[str, str], *, first: int = 0
+) -> dict[str, Any]:
+    """Write the segments of a version that have no name yet, and which rows are gone. Return the manifest's fields.
+
+    New segments are named on from number `first`. `kinds` has the kind of index of known segments, `kind` that of
+    others.
+    """
+    named, numbers = list[SegmentView](), count(first)
+    for view in views:
+        if not view.segment.name:
+            name = segment_name(staged.version, next(numbers))
+            view = replace(view, segment=replace(view.segment, name=name))
+            write_segment(staged.made(bundle.SEGMENTS, name), view.segment)
+        named.append(view)
+    _write_gone(staged.folder, named)
+    return {
+        "segments": [_record(view, kinds.get(view.segment.name, kind)) for view in named],
+        "count": sum(map(len, named)),
+        "vectorless": sum(view.vectorless for view in named),
+    }
+
+
+def _record(view: SegmentView, kind: str) -> SegmentRecord:
     """Return what a manifest says of a segment."""
     segment = view.segment
     return SegmentRecord(
-        name=name,
+        name=segment.name,
         index=kind,
         count=len(segment),
         bare=len(segment.bare),
@@ -64,14 +90,14 @@ def segment_record(name: str, view: SegmentView, kind: str) -> SegmentRecord:
     )
 
 
-def write_gone(folder: Path, views: Sequence[tuple[str, SegmentView]]) -> None:
+def _write_gone(folder: Path, views: Sequence[SegmentView]) -> None:
     """Write the rows that are gone of segments, by their names; nothing if all are there."""
     bits = {}
-    for name, view in views:
+    for view in views:
         if len(view.gone):
             mask = np.zeros(len(view.segment), np.bool_)
             mask[view.gone] = True
-            bits[name] = np.packbits(mask, bitorder="little")
+            bits[view.segment.name] = np.packbits(mask, bitorder="little")
     if bits:
         np.savez(folder / bundle.GONE, allow_pickle=False, **bits)
 
