@@ -217,10 +217,9 @@ def _taken_out(copy: Catalog, name: str, verdict: Verdict) -> list[Problem]:
     damaged = {each.version for each in found}
     left = [version for version in versions if version not in damaged]
     problems = [each for each in found if each.version in versions or each.version is None]
-    for version in versions:
-        if version in damaged:
-            shutil.rmtree(copy.path / name / VERSIONS / version)
-            verdict.versions -= 1
+    for version in set(versions) & damaged:
+        shutil.rmtree(copy.path / name / VERSIONS / version)
+        verdict.versions -= 1
     copy.sweep(name)
     if None in damaged or not left:  # its log, or all versions
         shutil.rmtree(copy.path / name)

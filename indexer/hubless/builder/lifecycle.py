@@ -303,11 +303,7 @@ def refit(
         parts = current_parts(home, name)
         before = parts.manifest
         check_refittable(before, correction)
-        recipe = StoredRecipe.of(before)
-        chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
-        if chosen != recipe.correction or parameters is not None:
-            recipe = replace(recipe, correction=chosen, parameters=parameters or {})
-        _ = recipe.method  # before the work, as that of the version may be in a package that is gone
+        recipe = _refitted(StoredRecipe.of(before), correction, parameters)
         items = None if query_bank is None else as_items(query_bank, _BANK)
         given = None if items is None else items.vectors
         rows = NextTargets.of(parts)
@@ -355,6 +351,15 @@ def refit(
             )
         follow(published)
         return published
+
+
+def _refitted(recipe: Recipe, correction: str | None, parameters: Mapping[str, Any] | None) -> Recipe:
+    """Return the recipe of a fit. Parameters stay with their correction."""
+    chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
+    if chosen != recipe.correction or parameters is not None:
+        recipe = replace(recipe, correction=chosen, parameters=parameters or {})
+    _ = recipe.method  # before the work, as that of the version may be in a package that is gone
+    return recipe
 
 
 def check_refittable(made: Manifest, correction: str | None = None) -> None:

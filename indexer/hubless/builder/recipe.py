@@ -72,17 +72,20 @@ class Recipe:
             for name in ("memory", "latency", "shard_targets", "keep_full"):
                 if getattr(self, name) not in (None, False):
                     raise InputError(name, f"none, as the engine is {self.engine}, which has its own settings", "one")
+        self._check_dims()
+        check_executor(self.executor)
+        given = (self.parameters or {}).items()
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given}
+        object.__setattr__(self, "parameters", plain)
+        object.__setattr__(self, "shard_targets", check_shard_targets(self.shard_targets))
+
+    def _check_dims(self) -> None:
         if isinstance(self.dims, int):
             check_at_least("dims", self.dims, 1)
         if self.dims is not None and comparison(self.metric).lifted:
             raise InputError("dims", f"none, as distances of metric {self.metric} need all dimensions", self.dims)
         if self.keep_full and self.dims is None:
             raise InputError("keep_full", "dims beside it; without dims, all dimensions are kept anyway", "true")
-        check_executor(self.executor)
-        given = (self.parameters or {}).items()
-        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given}
-        object.__setattr__(self, "parameters", plain)
-        object.__setattr__(self, "shard_targets", check_shard_targets(self.shard_targets))
 
     @cached_property
     def method(self) -> Correction:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -209,11 +210,8 @@ def _read_index(
     own = dim if basis is None else basis.kept
     if index.d != (wanted := augmented_dim(own)):
         raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
-    built = [(each.name, each.index) for each in before if each.stamps is None and isinstance(each.index, FaissIndex)]
-    if built and record.index == manifest.index.type:
-        first, alike = built[0]
-        if (made := structure(index)) != (other := structure(alike.index)):
-            raise BundleDamaged(path, f"is an index {made}, and that of segment {first} is {other}")
+    if record.index == manifest.index.type:
+        _check_alike(index, before, path)
     vectors = record.count - (
         record.bare if f"{bundle.SEGMENTS}/{record.name}/{bundle.BARE}" not in manifest.files else 0
     )
@@ -225,6 +223,15 @@ def _read_index(
         return found
     full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
     return ReducedIndex(found, full, offsets, basis, manifest.index.candidates or CANDIDATES)
+
+
+def _check_alike(index: faiss.Index, before: list[Segment], path: Path) -> None:
+    """Raise `BundleDamaged` unless an index is made like the first one that was built."""
+    for each in before:
+        if each.stamps is None and isinstance(each.index, FaissIndex):
+            if (made := structure(index)) != (other := structure(each.index.index)):
+                raise BundleDamaged(path, f"is an index {made}, and that of segment {each.name} is {other}")
+            return
 
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:

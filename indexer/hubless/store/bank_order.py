@@ -60,18 +60,8 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
             changes: dict[str, Any] = {"number": number}
             if order.append and waiting is not None and waiting.sampled is None:
-                if (order.fit_by or "") != (waiting.fit_by or ""):
-                    expected = f"{waiting.fit_by!r}, as the queries that wait have" if waiting.fit_by else "none so far"
-                    raise InputError("fit_by", expected, order.fit_by or "none")
-                if order.groups is not None:
-                    changes["groups"] = (waiting.groups or []) + order.groups
-                if order.relevant is not None or waiting.relevant is not None:
-                    known = waiting.relevant or [None] * waiting.queries
-                    changes["relevant"] = known + (order.relevant or [None] * len(queries))
+                changes |= _joined(waiting, order)
                 queries = np.concatenate([_queries_of(folder, waiting), queries])
-                changes |= {"append": waiting.append, "queries": len(queries)}
-                changes["correction"] = order.correction or waiting.correction
-                changes["parameters"] = order.parameters or waiting.parameters
             write_array(folder / f"{number}.npy", queries)
             sync(folder / f"{number}.npy")
             sync(folder)
@@ -79,6 +69,24 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
             replace_text(folder / _ORDER, order.model_dump_json())
             _remove_others(folder, order)
     return order
+
+
+def _joined(waiting: BankOrder, order: BankOrder) -> dict[str, Any]:
+    """Return the fields of an order that has the queries of one that waits, and then its own."""
+    if (order.fit_by or "") != (waiting.fit_by or ""):
+        expected = f"{waiting.fit_by!r}, as the queries that wait have" if waiting.fit_by else "none so far"
+        raise InputError("fit_by", expected, order.fit_by or "none")
+    relevant, groups = order.relevant, order.groups
+    if relevant is not None or waiting.relevant is not None:
+        relevant = (waiting.relevant or [None] * waiting.queries) + (relevant or [None] * order.queries)
+    return {
+        "append": waiting.append,
+        "queries": waiting.queries + order.queries,
+        "correction": order.correction or waiting.correction,
+        "parameters": order.parameters or waiting.parameters,
+        "relevant": relevant,
+        "groups": groups if groups is None else (waiting.groups or []) + groups,
+    }
 
 
 def read_order(home: Path) -> BankOrder | None:

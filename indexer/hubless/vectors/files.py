@@ -3,7 +3,7 @@
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,24 +123,32 @@ def _open_folder(path: Path, name: str) -> Items:
     if len(kinds := sorted({ending_of(file) for file in files})) > 1:
         raise InputError(name, "shards of one kind", " and ".join(kinds))
     shards = [open_items(file, name) for file in files]
-    with_ids = [shard.ids for shard in shards if shard.ids is not None]
-    if 0 < len(with_ids) < len(shards):
-        raise InputError(name, "ids in all shards or in none", f"ids in {len(with_ids)} of {len(shards)}")
-    if len({ids.type for ids in with_ids}) > 1:
-        raise InputError(name, "ids of one type in all shards", "numbers and strings")
+    _check_alike(dict(zip(files, shards, strict=True)), name)
+    ids = [shard.ids for shard in shards if shard.ids is not None]
     columns = shards[0].payload_columns
-    for file, shard in zip(files, shards, strict=True):
+    return Items(
+        StackedVectors([shard.vectors for shard in shards], name),
+        pa.concat_arrays(ids) if ids else None,
+        open_dataset([shard.payload for shard in shards]) if columns else None,
+        columns,
+        tuple(files),
+    )
+
+
+def _check_alike(shards: Mapping[Path, Items], name: str) -> None:
+    """Raise `InputError` unless shards have ids of one type, or none, and the same payload columns."""
+    types = {None if shard.ids is None else shard.ids.type for shard in shards.values()}
+    if len(types) > 1:
+        if None in types:
+            count = sum(shard.ids is not None for shard in shards.values())
+            raise InputError(name, "ids in all shards or in none", f"ids in {count} of {len(shards)}")
+        raise InputError(name, "ids of one type in all shards", "numbers and strings")
+    columns = next(iter(shards.values())).payload_columns
+    for file, shard in shards.items():
         if shard.payload_columns != columns:
             raise InputError(
                 f"{name}, {file.name}", f"the payload columns {names_of(columns)}", names_of(shard.payload_columns)
             )
-    return Items(
-        StackedVectors([shard.vectors for shard in shards], name),
-        pa.concat_arrays(with_ids) if with_ids else None,
-        _together(shards) if columns else None,
-        columns,
-        tuple(files),
-    )
 
 
 def _open_npy(path: Path, name: str) -> Items:
@@ -189,11 +197,6 @@ def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> No
     if len(shape) != 2:
         raise InputError(name, "a matrix, one row an item", f"an array of shape {shape}")
     as_float32(np.empty((0, shape[1]), dtype), name)
-
-
-def _together(shards: Sequence[Items]) -> Dataset:
-    """Return the payload of shards as one data set."""
-    return open_dataset([shard.payload for shard in shards])
 
 
 def _of_table(open_table: Callable[[Path, str], TableFile]) -> Callable[[Path, str], Items]:

@@ -67,7 +67,7 @@ def read_source(
     checked = _checked(source, metric, digest.update if files is None else None, side)
     rows = (each if basis is None else basis.reduced(each) for _, each in checked)
     read: VectorSource
-    if basis is None and isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
+    if basis is None and _is_at_hand(source):
         for _ in rows:
             pass
         read = under_metric(source, metric, side) if made.lifted or not made.takes_zero else source
@@ -78,6 +78,11 @@ def read_source(
     if files is not None:
         return read, files_record(files)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
+
+
+def _is_at_hand(source: VectorSource) -> bool:
+    """Return True if the rows are in memory, for all that read them."""
+    return isinstance(source, ArrayVectors) and source.in_memory and not sharding.current()
 
 
 def checked_blocks(

@@ -63,14 +63,18 @@ def fuse(
     before = total.get
     for number, (each, weight) in enumerate(zip(lists, given, strict=True)):
         check_between(f"weights[{number}]", weight, 0, float("inf"))
-        ids, scores = each[0], list(map(float, each[1]))  # NumPy takes longer for so few
-        if len(ids) != len(scores) or not all(map(isfinite, scores)):
-            received = f"{len(ids)} ids, {len(scores)} scores"
-            raise InputError(f"lists[{number}]", "ids and as many finite scores", received)
-        upward = [-score for score in scores] if scores and scores[-1] > scores[0] else scores
-        values = FUSIONS[by](upward) if upward else []
-        of_list = dict(zip(ids, values if weight == 1 else [weight * value for value in values], strict=True))
+        of_list = _parts(each, weight, FUSIONS[by], f"lists[{number}]")
         parts.append(of_list)
         total.update({id_: before(id_, 0.0) + part for id_, part in of_list.items()})
     best = sorted(total, key=total.__getitem__, reverse=True)[:limit]
     return Fused(best, [total[id_] for id_ in best], [[each.get(id_, 0.0) for each in parts] for id_ in best])
+
+
+def _parts(given: Any, weight: float, fusion: Callable[[Scores], Scores], name: str) -> dict[Any, float]:
+    """Return the weighted part of each item of a list."""
+    ids, scores = given[0], list(map(float, given[1]))  # NumPy takes longer for so few
+    if len(ids) != len(scores) or not all(map(isfinite, scores)):
+        raise InputError(name, "ids and as many finite scores", f"{len(ids)} ids, {len(scores)} scores")
+    upward = [-score for score in scores] if scores and scores[-1] > scores[0] else scores
+    values = fusion(upward) if upward else []
+    return dict(zip(ids, values if weight == 1 else [weight * value for value in values], strict=True))

@@ -179,9 +179,9 @@ class ScoreCorrection:
         name = f"scores ({where.name})"
         try:
             return cls.of_table(plain_file(where) if where.suffix == ARROW_ENDING else pq.read_table(where), name)
+        except InputError:
+            raise
         except (pa.ArrowException, OSError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(name, _EXPECTED, one_line(error)) from error
 
     @classmethod
@@ -189,19 +189,7 @@ class ScoreCorrection:
         """Return the correction that a table holds. Raises `InputError` for another table."""
         if KEY not in (table.schema.metadata or {}) or table.column_names != [*_COLUMNS]:
             raise InputError(name, _EXPECTED, f"columns {', '.join(table.column_names)}")
-        try:
-            said = orjson.loads(table.schema.metadata[KEY])
-            if said["format"] != FORMAT:
-                raise InputError(name, f"format {FORMAT}", f"format {said['format']}, of another hubless")
-            details = dict(said["details"])
-            if len(details) > _MOST_DETAILS or not all(isinstance(value, int | float) for value in details.values()):
-                raise ValueError("details that are no numbers")
-            cut = None if said["cut"] is None else Cut.from_json(said["cut"])
-            distance = said["distance"] is True
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(name, _EXPECTED, f"metadata that says something else: {one_line(error)}") from error
+        details, cut, distance = _read_metadata(table.schema.metadata[KEY], name)
         ids, values = (table.column(column).combine_chunks() for column in _COLUMNS)
         if not pa.types.is_floating(values.type):
             raise InputError(f"{name}.offset", "a column of numbers", str(values.type))
@@ -209,3 +197,19 @@ class ScoreCorrection:
         if not len(numbers) or ids.null_count or not np.isfinite(numbers).all():
             raise InputError(name, "ids with finite offsets", "none, nulls or other numbers")
         return cls(id_array(ids, name), numbers, distance, details, cut)
+
+
+def _read_metadata(metadata: bytes, name: str) -> tuple[dict[str, Any], Cut | None, bool]:
+    """Return details, model of confidence, and whether lower is better. Raises `InputError` for other content."""
+    try:
+        said = orjson.loads(metadata)
+        if said["format"] != FORMAT:
+            raise InputError(name, f"format {FORMAT}", f"format {said['format']}, of another hubless")
+        details = dict(said["details"])
+        if len(details) > _MOST_DETAILS or not all(isinstance(value, int | float) for value in details.values()):
+            raise ValueError("details that are no numbers")
+        return details, None if said["cut"] is None else Cut.from_json(said["cut"]), said["distance"] is True
+    except InputError:
+        raise
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise InputError(name, _EXPECTED, f"metadata that says something else: {one_line(error)}") from error

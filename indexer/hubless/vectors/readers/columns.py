@@ -30,7 +30,7 @@ _UNREADABLE = (
 )
 
 
-class Column(NamedTuple):
+class GivenColumn(NamedTuple):
     """Values in the order of the rows, or by key, and the name of their file in messages.
 
     `as_text` says that the file holds nothing but text, so that 5 and "5" look the same in it.
@@ -41,7 +41,7 @@ class Column(NamedTuple):
     as_text: bool = False
 
 
-def read_column(path: str | Path, parameter: str) -> Column:
+def read_column(path: str | Path, parameter: str) -> GivenColumn:
     """Return the values in a file. Of several columns or arrays it takes the one with the name of the parameter.
 
     Kinds: `.npy`, `.npz` (or `file.npz:name`), `.txt` (a value a line), `.csv`, `.tsv`, `.json`, `.jsonl` (values, or
@@ -61,10 +61,10 @@ def read_column(path: str | Path, parameter: str) -> Column:
         raise InputError(name, error.expected, error.received) from error
     except _UNREADABLE as error:
         raise InputError(name, f"a readable {ending} file", one_line(error)) from error
-    return Column(values, name, ending in _OF_TEXT)
+    return GivenColumn(values, name, ending in _OF_TEXT)
 
 
-def listed(column: Column, expected: str) -> list[Any]:
+def listed(column: GivenColumn, expected: str) -> list[Any]:
     """Return the values of a column as a list. Raises `InputError` that says what was expected."""
     values = column.values
     if isinstance(values, np.ndarray):
@@ -74,7 +74,7 @@ def listed(column: Column, expected: str) -> list[Any]:
         return found
     for method in ("to_pylist", "to_list", "tolist"):  # of Arrow, of pandas and polars, of tensors
         if hasattr(values, method):
-            return listed(Column(getattr(values, method)(), column.name), expected)
+            return listed(GivenColumn(getattr(values, method)(), column.name), expected)
     if not isinstance(values, list | tuple):
         raise InputError(column.name, expected, "none" if values is None else type(values).__name__)
     return list(values)

@@ -113,17 +113,9 @@ def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Arrow
         return column
     texts = column if json_ else _without_missing(column)
     known = pc.unique(texts.drop_null())
-    odd: tuple[pa.DataType, str] | None = None
-    for kind, pattern in (_DATES if json_ else _GUESSES).items():
-        fits = pc.match_substring_regex(known, pattern)
-        some = pc.sum(fits).as_py() or 0
-        if some and some == len(known):
-            wrong = _unkept(known, kind)
-            if wrong is None:
-                return _converted(texts, kind)
-            odd = odd or (None if kind == _LISTS else (kind, wrong))
-        elif 2 * some > len(known) and kind != _LISTS:
-            odd = kind, known[pc.index(fits, False).as_py()].as_py()
+    found, odd = _kind_of(known, _DATES if json_ else _GUESSES)
+    if found is not None:
+        return _converted(texts, found)
     if not json_:
         _check_point(name, column, known)
         if odd is not None:
@@ -133,6 +125,24 @@ def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> Arrow
                 "payload, column %s is text, as %s has %s, which is no %s", name, place(row), brief(odd[1]), kind_name
             )
     return column
+
+
+def _kind_of(
+    known: pa.Array, patterns: Mapping[pa.DataType, str]
+) -> tuple[pa.DataType | None, tuple[pa.DataType, str] | None]:
+    """Return the first type that keeps all of some texts; else a type that most are of, and a text that is not."""
+    odd: tuple[pa.DataType, str] | None = None
+    for kind, pattern in patterns.items():
+        fits = pc.match_substring_regex(known, pattern)
+        some = pc.sum(fits).as_py() or 0
+        if some and some == len(known):
+            wrong = _unkept(known, kind)
+            if wrong is None:
+                return kind, None
+            odd = odd or (None if kind == _LISTS else (kind, wrong))
+        elif 2 * some > len(known) and kind != _LISTS:
+            odd = kind, known[pc.index(fits, False).as_py()].as_py()
+    return None, odd
 
 
 def _check_point(name: str, column: ArrowColumn, known: pa.Array) -> None:
