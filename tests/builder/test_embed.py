@@ -20,6 +20,7 @@ import hubless
 from hubless.builder.embedding import embed as embedding
 from hubless.builder.embedding import embed_folder
 from hubless.builder.embedding.texts_beside import words_of_name
+from hubless.encoders.halves import each_encoded
 from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused
 from hubless.vectors.readers import pictures
 
@@ -314,7 +315,7 @@ def test_one_text_that_an_endpoint_refuses_is_skipped_alone():
             raise TextRefused("texts", "such that it takes", "bad")
         return np.ones((len(texts), 2), np.float32)
 
-    found = embedding.each_encoded(encode, ["a", "b", "bad", "c", "d"])
+    found = each_encoded(encode, ["a", "b", "bad", "c", "d"])
     assert [isinstance(each, TextRefused) for each in found] == [False, False, True, False, False]
 
 

@@ -7,7 +7,10 @@ from time import perf_counter
 from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
+import numpy as np
+
 import hubless
+from hubless.encoders.halves import each_encoded
 from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
@@ -119,23 +122,18 @@ class Encoding:
 
 def _encode(
     collection: hubless.Collection,
-    encode: Callable[[list[_T], float], F32],
+    encode: Callable[[Sequence[_T], float], F32],
     asked: dict[int, _T],
     field: Callable[[int], str],
     deadline: float,
 ) -> dict[int, F32]:
-    """The vector of each; halved until it is known which of them an error is about."""
-    if not asked:
-        return {}
-    try:
-        vectors = collection.prepare(encode(list(asked.values()), deadline - perf_counter()))
-    except InputError as error:
-        if len(asked) == 1:
-            raise error.about(field(min(asked))) from error
-        items = list(asked.items())
-        half = len(asked) // 2
-        return {
-            **_encode(collection, encode, dict(items[:half]), field, deadline),
-            **_encode(collection, encode, dict(items[half:]), field, deadline),
-        }
-    return {i: vectors[row : row + 1] for row, i in enumerate(asked)}
+    """The vector of each. Raises what is wrong with the first that is refused."""
+    vectors: dict[int, F32] = {}
+    encoded = each_encoded(
+        lambda some: collection.prepare(encode(some, deadline - perf_counter())), list(asked.values()), (InputError,)
+    )
+    for i, each in zip(asked, encoded, strict=True):
+        if isinstance(each, InputError):
+            raise each.about(field(i)) from each
+        vectors[i] = each[np.newaxis]
+    return vectors

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from hubless.encoders.halves import each_encoded
 from hubless.errors import InputError, UnknownField, UnknownWords, names_of
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32
@@ -22,21 +23,24 @@ def payload_queries(
     schema, table = collection.parts.payload_schema, collection.parts.payload_table
     if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")
-    if is_free(schema):
-        objects = [row for batch in table.to_batches() for row in free_rows(batch, columns)]
-        values = [row.get(key) for key in columns for row in objects]
-        found = [value for value in values if isinstance(value, str) and value.strip()]
-    else:
-        found = _column_texts(table, columns)
-    texts = list(dict.fromkeys(found))
+    texts = list(dict.fromkeys((_key_texts if is_free(schema) else _column_texts)(table, columns)))
     if len(texts) > most:
         texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
     encoded = [
-        rows for start in range(0, len(texts), _BATCH) if len(rows := _encoded(collection, texts[start:][:_BATCH]))
+        vector
+        for start in range(0, len(texts), _BATCH)
+        for vector in each_encoded(collection.encode, texts[start:][:_BATCH], (UnknownWords,))
+        if isinstance(vector, np.ndarray)
     ]
     if not encoded:
         raise InputError("payload", f"texts in {', '.join(columns)} that the encoder knows", "none")
-    return np.concatenate(encoded)
+    return np.stack(encoded)
+
+
+def _key_texts(table: pa.Table, keys: Sequence[str]) -> list[str]:
+    objects = [row for batch in table.to_batches() for row in free_rows(batch, keys)]
+    values = [row.get(key) for key in keys for row in objects]
+    return [value for value in values if isinstance(value, str) and value.strip()]
 
 
 def _column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
@@ -49,14 +53,3 @@ def _column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
             raise InputError(f"payload column {name}", "texts", str(kind))
         texts += [text for text in table.column(name).to_pylist() if text and text.strip()]
     return texts
-
-
-def _encoded(collection: Collection, texts: list[str]) -> F32:
-    """Encode texts. Halve them to leave out those of which no word is known."""
-    try:
-        return collection.encode(texts)
-    except UnknownWords:
-        if len(texts) == 1:
-            return np.empty((0, collection.dim), np.float32)
-        half = len(texts) // 2
-        return np.concatenate([_encoded(collection, texts[:half]), _encoded(collection, texts[half:])])

@@ -21,7 +21,8 @@ from hubless.builder.embedding.embed_sources import (
 )
 from hubless.builder.embedding.texts_beside import NAME, TextsBeside
 from hubless.encoders import DescribedEncoder, Encoder, FolderModel, for_pictures, load_encoder
-from hubless.errors import HublessError, InputError, NoEncoder, TextRefused, UnknownWords, one_line
+from hubless.encoders.halves import each_encoded
+from hubless.errors import InputError, NoEncoder, one_line
 from hubless.kernels.threads import cores
 from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import F32
@@ -236,19 +237,6 @@ _READERS: dict[str, Callable[[_Embedding, int], _Read]] = {
     TEXTS: _Embedding._read_text,
     FILES: _Embedding._read_file,
 }
-
-
-def each_encoded(encode: Callable[[Sequence[Any]], F32], inputs: Sequence[Any]) -> list[F32 | HublessError]:
-    """Return the vector (d,) of each input, or why the encoder does not take it. Halves find the ones refused."""
-    if not inputs:
-        return []
-    try:
-        return list(encode(inputs))
-    except (UnknownWords, TextRefused) as error:
-        if len(inputs) == 1:
-            return [error]
-        half = len(inputs) // 2
-        return [*each_encoded(encode, inputs[:half]), *each_encoded(encode, inputs[half:])]
 
 
 def _opened(given: str | Path | Encoder, kind: str) -> Encoder:
