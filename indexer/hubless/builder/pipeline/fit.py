@@ -89,17 +89,16 @@ def fit_version(
         fitted_queries=split.others.shape[0],
     )
     draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
-    if vectors.bank_given:
-        draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed))
-    else:
-        draft = replace(draft, occurrence=None, measured=None)
     chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
     if strength is None:
         strength = 1.0 if chosen is None else chosen.strength
     if vectors.bank_given:
         steps.step("fitting the model of confidence")
         ranker = Ranker(draft.targets, draft.query_time)
-        draft = replace(draft, confidence=confidence_of(ranker, bank, pairs, strength, vectors.calibrated))
+        cut = confidence_of(ranker, bank, pairs, strength, vectors.calibrated)
+        draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed), confidence=cut)
+    else:
+        draft = replace(draft, occurrence=None, measured=None)
     of_given = _notes_of_given(vectors, recipe.metric) if given else []
     about = {
         "metric": recipe.metric,
