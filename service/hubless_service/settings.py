@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import InputError
 from hubless.kernels.threads import own_cores
-from hubless.store.address import address_of, copy_folder
+from hubless.store.address import copy_folder, storage_address
 from hubless.store.catalog import Catalog
 from hubless.store.query_sample import SIZE
 from hubless.vectors.readers.pictures import check_pillow
@@ -159,7 +159,7 @@ class Settings(BaseSettings):
     @property
     def address(self) -> str | None:
         """Where the catalog is in object storage; None for one on a disk."""
-        return address_of(self.catalog)
+        return storage_address(self.catalog)
 
     @property
     def folder(self) -> Path:
@@ -185,7 +185,7 @@ class Settings(BaseSettings):
     @field_validator("catalog")
     @classmethod
     def _absolute(cls, catalog: Path) -> Path:
-        return catalog if address_of(catalog) else Catalog(catalog).path
+        return catalog if storage_address(catalog) else Catalog(catalog).path
 
     @field_validator(*KEY_SETTINGS)
     @classmethod

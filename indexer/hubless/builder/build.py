@@ -7,7 +7,7 @@ from typing import Any
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.readings import read_vectors
-from hubless.builder.pipeline.draft import drafting, follow
+from hubless.builder.pipeline.draft import drafting, tell_engine
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
@@ -179,7 +179,7 @@ def build(
                 draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq, segments=records)
             )
         work.publish()
-        follow(published)
+        tell_engine(published)
         return published
 
 

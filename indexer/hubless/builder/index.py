@@ -14,7 +14,7 @@ from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.payloads import added_payload, held_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
-from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, follow, in_index
+from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, in_index, tell_engine
 from hubless.builder.pipeline.fit import answers_of, fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.recipe import Recipe, StoredRecipe
@@ -307,7 +307,7 @@ class Index(Collection):
                 else:
                     made = write_rebuilt(parts, staged, bench, name, here=here, fit=self._other_fit or not here)
                 saved = staged.publish(made)
-            follow(saved)
+            tell_engine(saved)
             opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
             self._start(replace(opened, encoder=parts.encoder))
             self._home = home.path, name

@@ -17,7 +17,7 @@ from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts
 from hubless.builder.pipeline.compaction import Rebuilt, needs_training
-from hubless.builder.pipeline.draft import drafting, empty_draft, follow, prune
+from hubless.builder.pipeline.draft import drafting, empty_draft, prune, tell_engine
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import write_flushed
 from hubless.builder.pipeline.held_back import naming_held_back
@@ -219,7 +219,7 @@ def compact(
             if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
                 return None
             made = staged.publish(rebuilt.manifest(now, staged))
-        follow(made)
+        tell_engine(made)
         return made
 
 
@@ -349,7 +349,7 @@ def refit(
                     segments=records,
                 )
             )
-        follow(published)
+        tell_engine(published)
         return published
 
 

@@ -12,7 +12,7 @@ CACHE_VARIABLE = "HUBLESS_CACHE"
 _ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/{{1,2}}([^/].*)", re.DOTALL)
 
 
-def address_of(path: str | Path) -> str | None:
+def storage_address(path: str | Path) -> str | None:
     """Return `scheme://bucket/prefix` if a path is an address in object storage, and None if it is one on disk."""
     found = _ADDRESS.fullmatch(str(path))
     return None if found is None else f"{found[1]}://{found[2].rstrip('/')}"

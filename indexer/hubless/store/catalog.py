@@ -39,7 +39,7 @@ from hubless.errors import (
     VersionNotFound,
     storage_errors,
 )
-from hubless.store.address import address_of
+from hubless.store.address import storage_address
 from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import FITS, SEGMENTS, Manifest, read_manifest, seal, verify
 from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text, sync
@@ -139,7 +139,7 @@ class Catalog:
     """
 
     def __init__(self, path: str | Path) -> None:
-        if (address := address_of(path)) is not None:
+        if (address := storage_address(path)) is not None:
             raise InputError("catalog", f"a folder: this does not work in object storage ({_AT_ADDRESSES})", address)
         with storage_errors(Path(path)):
             self.path = Path(os.path.realpath(path))  # not `Path.resolve`, which fails on a link to itself

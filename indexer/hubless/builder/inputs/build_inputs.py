@@ -33,7 +33,7 @@ from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.store import bundle
-from hubless.store.address import address_of
+from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.basis import Basis
@@ -96,7 +96,7 @@ class Inputs:
 
     def __post_init__(self) -> None:
         for name, given in self._files.items():
-            if isinstance(given, str | Path) and (address := address_of(given)) is not None:
+            if isinstance(given, str | Path) and (address := storage_address(given)) is not None:
                 raise InputError(name.replace("_", " "), "a file on this machine: copy it here first", address)
 
     def seen(self) -> InputStamps:

@@ -286,7 +286,7 @@ class InEngine:
         return IndexResult(tuned, curve, setting, list(notes), record)
 
 
-def follow(manifest: Manifest) -> None:
+def tell_engine(manifest: Manifest) -> None:
     """Tell its engine that a version has become current."""
     record = manifest.index.engine
     if record is not None and manifest.index.external:

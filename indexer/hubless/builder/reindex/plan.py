@@ -77,7 +77,7 @@ class JobPlan:
 
     @property
     def came(self) -> int:
-        """How many targets are new or changed, in files or in the log."""
+        """The number of targets that are new or changed, in files or in the log."""
         return self.rows.counts["new"] + self.rows.counts["changed"] + self.written
 
     def share(self, before: int) -> float:

@@ -25,7 +25,7 @@ from hubless.builder.inputs.readings import read_source
 from hubless.builder.pipeline.carry import CARRIED, TARGETS, NextTargets, carry_over, current_parts, measured_again
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.compaction import BEHIND, needs_training
-from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, follow, prune
+from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, prune, tell_engine
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.pipeline.held_back import naming_held_back
@@ -48,7 +48,7 @@ from hubless.search.soundness import version_problem
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Put, Remove
 from hubless.store import bundle
-from hubless.store.address import address_of
+from hubless.store.address import storage_address
 from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
@@ -140,7 +140,7 @@ def reindex(
             home.tidy(job.collection)
         if done.published and done.manifest is not None:
             work.publish()
-            follow(done.manifest)
+            tell_engine(done.manifest)
             if service is not None:
                 steps.step("waiting for the service")
                 done = replace(done, waited=service.wait(done.manifest.version, timeout))
@@ -164,7 +164,7 @@ def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob
     job = read_job(path)
     if catalog is None and job.catalog is None:
         raise InputError("catalog", f"a folder or an address, or `catalog:` in {path.name}", "none")
-    return job, path.parent, catalog or address_of(str(job.catalog)) or path.parent / str(job.catalog)
+    return job, path.parent, catalog or storage_address(str(job.catalog)) or path.parent / str(job.catalog)
 
 
 def _begin(plan: JobPlan) -> None:

@@ -22,7 +22,7 @@ from hubless.errors import (
     VersionNotFound,
     storage_errors,
 )
-from hubless.store.address import address_of, copy_folder
+from hubless.store.address import copy_folder, storage_address
 from hubless.store.aliases import ALIASES, Alias, Table
 from hubless.store.bundle import (
     FITS,
@@ -72,7 +72,7 @@ class RemoteCatalog:
     """
 
     def __init__(self, address: str | Path, folder: Path | None = None) -> None:
-        if (found := address_of(address)) is None:
+        if (found := storage_address(address)) is None:
             raise InputError("catalog", "an address that begins with s3://, gs:// or az://", address)
         self.address = found
         self.objects = Objects(found)
@@ -374,7 +374,7 @@ class Working:
 def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[Working]:
     """Give a catalog to change a collection in. At an address, one process of this machine at a time gets it."""
     check_name(name)
-    if (address := address_of(catalog)) is None:
+    if (address := storage_address(catalog)) is None:
         yield Working(Catalog(catalog), name)
         return
     remote = RemoteCatalog(address, copy_folder(address, "work"))
@@ -396,7 +396,7 @@ def readable(catalog: str | Path | Catalog, name: str, version: str | None = Non
     """Return a catalog to open a collection from. From an address its current version and `version` are pulled."""
     if isinstance(catalog, Catalog):
         return catalog
-    if (address := address_of(catalog)) is None:
+    if (address := storage_address(catalog)) is None:
         return Catalog(catalog)
     remote = RemoteCatalog(address)
     with storage_errors(remote.folder):
@@ -411,4 +411,4 @@ def readable(catalog: str | Path | Catalog, name: str, version: str | None = Non
 
 def managed(catalog: str | Path) -> Catalog | RemoteCatalog:
     """Return a catalog whose versions and aliases are listed or changed, on a disk or at an address."""
-    return Catalog(catalog) if address_of(catalog) is None else RemoteCatalog(catalog)
+    return Catalog(catalog) if storage_address(catalog) is None else RemoteCatalog(catalog)
