@@ -96,20 +96,26 @@ def build_indexes(
     kind: IndexType,
     vectors: AugmentedVectors,
     sizes: Sequence[int],
-    place: SegmentFolder,
+    place: SegmentFolder | None,
     sample: TrainingSample | None,
     steps: Steps,
 ) -> list[faiss.Index]:
-    """Write an index of each part of vectors (n, d') to a file of its own, and return them opened."""
+    """Write an index of each part of vectors (n, d') to a file of its own, and return them opened.
+
+    Without a place there is one part, whose index stays in memory.
+    """
     start, files = 0, []
-    steps.step(f"training the {kind.name} index")
+    if sample is not None:
+        steps.step(f"training the {kind.label} index")
     trained = kind.new(sizes[0], vectors.shape[1], sample)
-    advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
+    advance = steps.step(f"building the {kind.label} index", vectors.shape[0])
     for number, size in enumerate(sizes):
         index = faiss.clone_index(trained) if len(sizes) > 1 else trained
         add_vectors(index, vectors.rows(start, start + size), advance)
         if sample is not None:
             sample.guide(index)
+        if place is None:
+            return [index]
         files.append(place(number) / _file_of(kind))
         write_whole(index, files[-1])
         del index  # its memory is free before the next one is filled
@@ -346,13 +352,7 @@ def _build(
     steps: Steps,
 ) -> _Candidate:
     start, vectors = perf_counter(), folding.vectors(kind)
-    if place is None:
-        indexes = [kind.new(sizes[0], vectors.shape[1], sample)]
-        add_vectors(indexes[0], vectors, steps.step(f"building the {kind.label} index", vectors.shape[0]))
-        if sample is not None:
-            sample.guide(indexes[0])
-    else:
-        indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
+    indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
     filled = [FaissIndex(kind, index, vectors.targets.shape[1], {}, vectors.pivot) for index in indexes]
     made: Sequence[Embedded] = filled
     if folding.basis is not None:
@@ -407,8 +407,6 @@ def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> 
 
 
 def _reduced(indexes: Sequence[FaissIndex], stored: VectorSource, offsets: F32, basis: Basis) -> list[ReducedIndex]:
-    if len(indexes) == 1:
-        return [ReducedIndex(indexes[0], stored, offsets, basis)]
     starts = np.cumsum([0, *map(len, indexes)]).tolist()
     return [
         ReducedIndex(index, rows_of(stored, start, stop), offsets[start:stop], basis)

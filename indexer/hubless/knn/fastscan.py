@@ -73,7 +73,7 @@ class FastScan(IndexType):
         return [{"k_factor": factor} for factor in halving(K_FACTORS)]
 
     def scanned(self, parameters: SearchParameters, count: int) -> float:
-        return 1.0
+        return min(1.0, float(parameters.get("nprobe", 1)) / self.lists(count))
 
     def whole_scan(self, count: int) -> dict[str, Any] | None:
         return {"k_factor": 1}
@@ -82,7 +82,7 @@ class FastScan(IndexType):
         return None if selected * SCANNED_A_COMPARED <= count else parameters
 
     def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
-        return search_refined(index, queries, k, how["k_factor"], probing(1, only))
+        return search_refined(index, queries, k, how["k_factor"], probing(how.get("nprobe", 1), only))
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,8 @@ class IvfFastScan(FastScan):
         steps, factors = probes(count, STEPS), [most, *halving(fewer)]
         return begin + [{"nprobe": nprobe, "k_factor": factor} for nprobe in steps for factor in factors]
 
-    def scanned(self, parameters: SearchParameters, count: int) -> float:
-        return min(1.0, float(parameters["nprobe"]) / self.lists(count))
-
     def whole_scan(self, count: int) -> dict[str, Any] | None:
         return {"nprobe": self.lists(count), "k_factor": 1}
 
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return narrowed_probes(parameters, selected, count)
-
-    def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
-        return search_refined(index, queries, k, how["k_factor"], probing(how["nprobe"], only))

@@ -273,6 +273,8 @@ def half_vectors(source: VectorSource, metric: str) -> VectorSource:
 
 def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
     """Return the rows of a source from one number up to another."""
+    if stop - start == source.shape[0]:
+        return source
     if isinstance(source, HeldVectors):
         return HeldVectors(source.array[start:stop], source.name)
     if isinstance(source, SharedVectors):
