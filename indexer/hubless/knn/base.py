@@ -32,6 +32,7 @@ class IndexType(ABC):
     """A kind of Faiss index over augmented vectors (n, dim), by inner product, without a state.
 
     `pivoted` kinds find more with a pivot, `least` is the fewest targets, `known` are the names of search parameters.
+    `made` is a pattern of what `structure` says of its indexes.
     """
 
     name: str
@@ -39,6 +40,7 @@ class IndexType(ABC):
     pivoted: ClassVar[bool] = False
     least: ClassVar[int] = 1
     known: ClassVar[tuple[str, ...]] = ()
+    made: ClassVar[str]
 
     @abstractmethod
     def size(self, count: int, dim: int) -> int:

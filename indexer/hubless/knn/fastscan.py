@@ -44,6 +44,7 @@ class FastScan(IndexType):
     pivoted = True
     least = LEAST_TRAINED
     known: ClassVar[tuple[str, ...]] = ("k_factor",)
+    made = "IndexRefine.* of IndexIVFPQFastScan"
 
     @property
     def label(self) -> str:

@@ -9,12 +9,16 @@ from hubless.knn.base import NUMBER_BYTES, Found, IndexType, SearchParameters, S
 from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 
+FLAT_KIND = "flat"
+"""What is written after a build is of this kind, as it needs no training."""
+
 
 @dataclass(frozen=True)
 class Flat(IndexType):
     """Exact search over float32 or float16 vectors. float16 is slower for many queries at once."""
 
-    name: str = "flat"
+    name: str = FLAT_KIND
+    made = "Index(FlatIP|ScalarQuantizer)"
 
     def size(self, count: int, dim: int) -> int:
         return count * dim * NUMBER_BYTES[self.precision]

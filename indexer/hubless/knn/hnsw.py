@@ -37,6 +37,7 @@ class Hnsw(IndexType):
     neighbours: int = 32
     construction: int = 200
     known = ("ef",)
+    made = "IndexHNSW(Flat|SQ)"
 
     def size(self, count: int, dim: int) -> int:
         # the edges of a target: twice M on the ground level, and few above
@@ -72,6 +73,7 @@ class HnswSq8(Hnsw):
 
     name: str = "hnsw_sq8"
     precision: Precision = "float16"
+    made = "IndexRefine of IndexHNSWSQ"
 
     def size(self, count: int, dim: int) -> int:
         return super().size(count, dim) + count * dim

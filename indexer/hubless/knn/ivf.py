@@ -31,6 +31,7 @@ class Ivf(IndexType):
     name: str = "ivf"
     least = LEAST_TRAINED
     known = ("nprobe",)
+    made = "IndexIVF(Flat|ScalarQuantizer)"
 
     def size(self, count: int, dim: int) -> int:
         # each vector has its row, and each row the place of its vector

@@ -5,9 +5,9 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from re import fullmatch
 from typing import Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ from hubless.errors import (
 )
 from hubless.knn import INDEXES, index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
+from hubless.knn.flat import FLAT_KIND
 from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
@@ -131,7 +132,7 @@ def _read_version(
 def _read_segments(folder: Path, manifest: bundle.Manifest, dim: int, known: Parts | None) -> list[Segment]:
     """The segments of d dimensions, which fit the manifest and one another. Those that are known are not read again."""
     with bundle.reading(folder / bundle.MANIFEST):
-        kind = index_type(manifest.index.type) if manifest.index.engine is None else INDEXES["flat"]
+        kind = index_type(manifest.index.type) if manifest.index.engine is None else INDEXES[FLAT_KIND]
         if manifest.index.engine is None:
             kind.check(manifest.index.parameters)
             for name in kind.known:
@@ -145,6 +146,9 @@ def _read_segments(folder: Path, manifest: bundle.Manifest, dim: int, known: Par
     for record in manifest.segments:
         if named.count(record.name) > 1 or max(record.bare, record.removed) > record.count:
             problem = f"says of segment {record.name} that it stands twice, or lacks more targets than it has"
+            raise BundleDamaged(folder / bundle.MANIFEST, problem)
+        if record.index not in (manifest.index.type, FLAT_KIND):
+            problem = f"says of segment {record.name} that its index is {record.index}, and not {manifest.index.type}"
             raise BundleDamaged(folder / bundle.MANIFEST, problem)
         segment = open_already.get(record.name) or _read_segment(folder, manifest, record, dim, segments)
         segments.append(segment)
@@ -176,7 +180,7 @@ def _read_segment(
         bare = np.arange(record.count - record.bare, record.count)
     return Segment(
         name=record.name,
-        index=_read_index(folder, manifest, record, dim, offsets, stored, payload, before),
+        index=_read_index(folder, manifest, record, dim, offsets, stored, payload),
         offsets=offsets,
         ids=ids,
         payload=payload,
@@ -196,7 +200,6 @@ def _read_index(
     offsets: F32,
     stored: Callable[..., Any],
     payload: Payload | None,
-    before: list[Segment],
 ) -> VectorIndex:
     place, outside = bundle.segment_path(folder, record.name), manifest.index.engine
     if outside is not None and record.index == outside.engine:
@@ -210,8 +213,8 @@ def _read_index(
     own = dim if basis is None else basis.kept
     if index.d != (wanted := augmented_dim(own)):
         raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
-    if record.index == manifest.index.type:
-        _check_alike(index, before, path)
+    if not fullmatch(kind.made, made := structure(index)):
+        raise BundleDamaged(path, f"is an index {made}, and not of the kind {kind.name}")
     vectors = record.count - (
         record.bare if f"{bundle.SEGMENTS}/{record.name}/{bundle.BARE}" not in manifest.files else 0
     )
@@ -223,15 +226,6 @@ def _read_index(
         return found
     full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
     return ReducedIndex(found, full, offsets, basis, manifest.index.candidates or CANDIDATES)
-
-
-def _check_alike(index: faiss.Index, before: list[Segment], path: Path) -> None:
-    """Raise `BundleDamaged` unless an index is made like the first one that was built."""
-    for each in before:
-        if each.stamps is None and isinstance(each.index, FaissIndex):
-            if (made := structure(index)) != (other := structure(each.index.index)):
-                raise BundleDamaged(path, f"is an index {made}, and that of segment {each.name} is {other}")
-            return
 
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:

@@ -279,6 +279,29 @@ def test_sealed_manifest_of_other_fields_is_refused_naming_one(catalog, folder, 
     assert told in refused(catalog, "manifest.json")
 
 
+@pytest.mark.parametrize(
+    ("type_", "parameters", "of_segments", "told"),
+    [
+        ("flat", {}, "fastscan", "that its index is fastscan, and not flat"),
+        ("flat", {}, "magic", "that its index is magic, and not flat"),
+        ("fastscan", {"k_factor": 3}, "fastscan", "is an index IndexFlatIP, and not of the kind fastscan"),
+        ("hnsw", {"ef": 16}, "hnsw", "is an index IndexFlatIP, and not of the kind hnsw"),
+        ("ivf", {"nprobe": 0}, "ivf", "parameters.nprobe: expected a whole number of at least 1, got 0"),
+        ("ivf", {"nprobe": "all"}, "ivf", "parameters.nprobe: expected a whole number of at least 1, got 'all'"),
+    ],
+)
+def test_sealed_manifest_that_calls_an_index_by_another_kind_is_refused(
+    catalog, folder, type_, parameters, of_segments, told
+):
+    content = small.read_plain(folder)
+    content["index"] |= {"type": type_, "parameters": parameters}
+    for segment in content["segments"]:
+        segment["index"] = of_segments
+    small.write_sealed(folder, content)
+    with pytest.raises(BundleDamaged, match=re.escape(told)):
+        hubless.open(catalog, "photos")
+
+
 def pickled(path):
     array = np.array([{"any": "object"}], dtype=object)
     np.savez(path, allow_pickle=True, queries=array, bank=array) if path.suffix == ".npz" else np.save(path, array)

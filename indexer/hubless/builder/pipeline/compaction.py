@@ -7,12 +7,13 @@ import numpy as np
 
 from hubless.builder.pipeline.carry import CARRIED, NextTargets, carry_over
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
-from hubless.builder.pipeline.flush import FLAT_KIND, WASTED, carried_files, joined
+from hubless.builder.pipeline.flush import WASTED, carried_files, joined
 from hubless.builder.pipeline.written_files import write_query_time, write_segments
 from hubless.builder.recipe import StoredRecipe
 from hubless.knn import INDEXES, kinds_to_try
 from hubless.knn.aims import AUTO
 from hubless.knn.augment import augmented_dim
+from hubless.knn.flat import FLAT_KIND
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment, SegmentView

@@ -17,6 +17,7 @@ from hubless.builder.indexing import most_in_a_shard
 from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
+from hubless.knn.flat import FLAT_KIND
 from hubless.knn.index_files import make_index
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
@@ -31,7 +32,6 @@ from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import HeldVectors
 
-FLAT_KIND = "flat"
 WASTED = 1 / 5
 """With a larger share of its targets gone, a flat segment is written anew."""
 
