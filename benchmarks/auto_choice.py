@@ -18,6 +18,7 @@ from benchmarks import harness
 from benchmarks.graphs import jittered
 from benchmarks.index_recipes import DIM, QUERIES, K
 from hubless.knn import openmp_threads
+from hubless.knn.augment import folded_queries
 
 BANK, SINGLES, RACES = 3000, 100, 5
 BY_HAND = ("fastscan", "ivf_fastscan", "hnsw_sq8")
@@ -39,7 +40,7 @@ def race(sides, queries):
     with openmp_threads(1):
         for _ in range(RACES):
             for name, side in sides.items():
-                asked = side.parts.targets.augmented(queries[:SINGLES], 1.0)
+                asked = folded_queries(queries[:SINGLES], 1.0)
                 how = side.manifest.index.parameters
                 start = thread_time()
                 for row in asked:

@@ -21,7 +21,7 @@ from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims, Setting, cheapest_setting, recall_curve
-from hubless.knn.augment import centre
+from hubless.knn.augment import centre, folded_queries
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.ivf import list_count
 from hubless.progress import Silent
@@ -57,7 +57,7 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
 
     def ask(query, parameters):
         # augmenting the query is a part of the cost
-        index.approximate(built.targets.augmented(query, strength), K, parameters)
+        index.approximate(folded_queries(query, strength), K, parameters)
 
     return Side(ask, around(built.curve))
 

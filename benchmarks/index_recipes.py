@@ -17,7 +17,7 @@ from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims
-from hubless.knn.augment import centre
+from hubless.knn.augment import centre, folded_queries
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.vectors.arrays import unit_rows
@@ -62,7 +62,7 @@ def measured(name, data, kinds, recall):
 
 def ask(built, raw, queries):
     """Return recall, and times beside raw flat search."""
-    augmented = built.targets.augmented(queries, 1.0)
+    augmented = folded_queries(queries, 1.0)
     parameters = built.setting.parameters
 
     def timed(slices):

@@ -22,7 +22,7 @@ from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index, in_s
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
 from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
-from hubless.knn.augment import centre
+from hubless.knn.augment import centre, folded_queries
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.vectors.sources import ArrayVectors, as_source
@@ -138,7 +138,7 @@ def resident(folder, shards, kind, parameters):
     queries = stored(folder, "queries")
     before = harness.status("RssAnon")
     targets = targets_of(folder, shards, kind, parameters)
-    targets.find(targets.augmented(queries, 1.0), K, targets.defaults, None)
+    targets.find(folded_queries(queries, 1.0), K, targets.defaults, None)
     return harness.status("RssAnon") - before
 
 
@@ -163,7 +163,7 @@ def asked(folder, kind, built):
     queries = stored(folder, "queries")
     offsets = stored(folder, "offsets")
     sides = {each["shards"]: targets_of(folder, each["shards"], kind, each["parameters"]) for each in built}
-    augmented = {shards: targets.augmented(queries, 1.0) for shards, targets in sides.items()}
+    augmented = {shards: folded_queries(queries, 1.0) for shards, targets in sides.items()}
     best = stored(folder, "best")
     exact = np.einsum("md,mkd->mk", queries, opened(folder).take(best.ravel()).reshape(*best.shape, DIM))
     exact -= offsets[best]

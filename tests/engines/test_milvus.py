@@ -6,6 +6,7 @@ from support import small
 
 import hubless
 from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
+from hubless.knn.augment import folded_queries
 from hubless.search.engines.deadline import within
 from hubless.store import bundle
 from hubless_milvus.names import alias_name, collection_name
@@ -198,7 +199,7 @@ def test_limit_and_exact_that_milvus_does_not_have_are_refused(catalog):
     same(opened(catalog, "flat").query(QUERIES, parameters={"exact": True}), opened(catalog, "faiss").query(QUERIES))
     targets = opened(catalog, "graph").parts.targets
     with pytest.raises(InputError, match="at most 16,384 hits"):
-        targets.first.index.find(targets.augmented(QUERIES, 1.0), 16_385, {"ef": 16}, None)
+        targets.first.index.find(folded_queries(QUERIES, 1.0), 16_385, {"ef": 16}, None)
     with pytest.raises(InputError, match="one of ef, as the index is hnsw of Milvus"):
         opened(catalog, "graph").query(QUERIES, parameters={"nprobe": 3})
 

@@ -11,7 +11,7 @@ from support.segments import chosen
 from hubless.builder.indexing import in_segments
 from hubless.filters import parse_filter
 from hubless.knn import INDEXES, make_index, openmp_threads, read_index, training_sample, write_index
-from hubless.knn.augment import AugmentedVectors, Columns
+from hubless.knn.augment import AugmentedVectors, Columns, folded_queries
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.segments.memory import NewTargets
@@ -84,7 +84,7 @@ def test_exact_search_finds_what_it_finds_in_one_index(both, together, strength)
     one, several, queries = both
     assert (len(one.stored), len(several.stored), len(one)) == (1, len(SIZES), len(several))
     for alone, matches in zip(matches_of(one), matches_of(several), strict=True):
-        augmented = one.augmented(queries[:together], strength)
+        augmented = folded_queries(queries[:together], strength)
         k = min(K, one.room(alone))
         assert several.room(matches) == one.room(alone)
         scores, rows = one.find(augmented, k, None, alone)
@@ -97,7 +97,7 @@ def test_exact_search_finds_what_it_finds_in_one_index(both, together, strength)
 
 def test_search_by_the_index_finds_as_many_as_asked_with_their_scores_and_none_twice(both):
     one, several, queries = both
-    augmented = one.augmented(queries, 1.0)
+    augmented = folded_queries(queries, 1.0)
     for mask in (np.ones(len(one), np.bool_), *masks(len(one))):
         matches = None if mask.all() else chosen(several, mask)
         k = min(K, int(mask.sum()))
@@ -111,7 +111,7 @@ def test_search_by_the_index_finds_as_many_as_asked_with_their_scores_and_none_t
 
 def test_threads_that_share_the_segments_of_a_query_change_no_answer(both):
     _, several, queries = both
-    augmented = several.augmented(queries[:1], 1.0)
+    augmented = folded_queries(queries[:1], 1.0)
     for how in (several.defaults, None):
         for matches in matches_of(several):
             k = min(K, several.room(matches))
@@ -253,7 +253,7 @@ class TestWritten:
                 expected = np.argsort(-np.where(there, exact, -np.inf), axis=1)[:, :k]
                 for how in ({}, None):
                     if k:
-                        scores, rows = targets.find(targets.augmented(queries, strength), k, how, matches)
+                        scores, rows = targets.find(folded_queries(queries, strength), k, how, matches)
                         np.testing.assert_array_equal(rows, expected)
                         np.testing.assert_allclose(scores, np.take_along_axis(exact, expected, 1), atol=1e-5)
 
@@ -329,5 +329,5 @@ def test_targets_without_a_vector_come_last_and_are_never_found(rows):
     assert not several.vectors(np.array([44, 3]))[0].any()
     matches = chosen(several, np.arange(45) >= 38)
     assert several.room(matches) == 2
-    _, found = several.find(several.augmented(queries, 1.0), 2, {}, matches)
+    _, found = several.find(folded_queries(queries, 1.0), 2, {}, matches)
     assert set(found.ravel()) == {38, 39}

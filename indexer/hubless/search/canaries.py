@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged
 from hubless.knn import SCORE_TOLERANCE, agreement
+from hubless.knn.augment import folded_queries
 from hubless.search.engines.base import Searched
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import reading
@@ -27,7 +28,7 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
     Where a gate or a rescorer changes the scores of the index, the final scores come too.
     """
     canaries, targets, k = queries[:CANARIES], ranker.targets, best.shape[1]
-    augmented = targets.augmented(canaries, 1.0)
+    augmented = folded_queries(canaries, 1.0)
     if targets.compares_all:
         scores, rows = targets.find(augmented, k, None, None)
     else:
@@ -72,7 +73,7 @@ def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) ->
             f"and gave it {expected_scores[line, place]:.6g} when built"
         )
         raise BundleDamaged(path, problem)
-    found, _ = built.find(built.augmented(queries, 1.0), expected_scores.shape[1], built.defaults, None)
+    found, _ = built.find(folded_queries(queries, 1.0), expected_scores.shape[1], built.defaults, None)
     if (found > expected_scores + tolerance).any():
         raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
     recall = agreement(found, expected_scores)

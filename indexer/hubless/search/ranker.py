@@ -12,6 +12,7 @@ import numpy as np
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError
+from hubless.knn.augment import folded_queries
 from hubless.search.engines.base import How, Searched
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64, check_at_least
@@ -95,7 +96,7 @@ class Ranker:
             k = min(depth, self.count if matches is None else self.room(matches))
         if strength == 0 or self.query_time is None:
             search = self.targets.find if self._left_out is None else self._search
-            scores, rows = search(self.targets.augmented(queries, strength), k, how, matches)
+            scores, rows = search(folded_queries(queries, strength), k, how, matches)
             offsets = self.targets.offsets(rows)
             ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
             return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
@@ -133,7 +134,7 @@ class Ranker:
     ) -> Ranked:
         """Rank raw and corrected in one call of the index. The raw top 1 of each query decides which one counts."""
         m = len(queries)
-        both = np.concatenate([self.targets.augmented(queries, 0), self.targets.augmented(queries, strength)])
+        both = np.concatenate([folded_queries(queries, 0), folded_queries(queries, strength)])
         scores, rows = self._search(both, k, parameters, matches)
         on = gate.is_on(rows[:m, 0])
         raw, corrected = self._ranked(scores[:m], rows[:m], 0.0), self._ranked(scores[m:], rows[m:], strength)
@@ -159,7 +160,7 @@ class Ranker:
         """Score candidates anew. They come from the folded ranking, and with a gate also from the raw one."""
         count = min(wanted, self.room(matches))
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
-        calls = np.concatenate([self.targets.augmented(queries, value) for value in strengths])
+        calls = np.concatenate([folded_queries(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters, matches)
         parts = zip(np.split(scores, len(strengths)), np.split(rows, len(strengths)), strengths, strict=True)
         found = [self._ranked(*part) for part in parts]

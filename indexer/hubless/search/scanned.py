@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels.reductions import top_k
-from hubless.knn.augment import AugmentedVectors, folded_queries
+from hubless.knn.augment import AugmentedVectors
 from hubless.search.engines.base import Exact, How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -26,9 +26,6 @@ class ScannedTargets(Exact):
     @property
     def dim(self) -> int:
         return self.source.shape[1]
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        return folded_queries(queries, strength)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         scores, rows = top_k(augmented, AugmentedVectors(self.source, self.every_offset), k)

@@ -5,6 +5,7 @@ import numpy as np
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.traits import NO_TRAITS, TargetTraits
 from hubless.knn import SCORE_TOLERANCE
+from hubless.knn.augment import folded_queries
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
 from hubless.search.parts import traits_of
@@ -30,7 +31,7 @@ def index_problem(targets: Targets, sampled: I64) -> str | None:
     vectors = targets.vectors(sampled)
     if not np.isfinite(vectors).all():
         return "the index has vectors that are not finite"
-    found, rows = targets.find(targets.augmented(vectors, 1.0), min(_K, targets.room(None)), targets.defaults, None)
+    found, rows = targets.find(folded_queries(vectors, 1.0), min(_K, targets.room(None)), targets.defaults, None)
     rows = np.where(rows < 0, 0, rows)
     expected = np.where(np.isfinite(found), stored_scores(targets, vectors, rows), found)
     wrong = np.abs(found - expected) > 10 * SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected))

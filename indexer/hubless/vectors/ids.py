@@ -102,7 +102,8 @@ def as_ids(ids: "Ids") -> pa.Array:
     return read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
 
 
-def _lines(path: Path) -> list[str]:
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file of text in UTF-8."""
     # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
     text = path.read_text("utf-8-sig")
     return text.removesuffix("\n").split("\n") if text else []
@@ -121,7 +122,7 @@ def _of_npz(path: Path, wanted: str | None = None) -> NDArray[Any]:
         return arrays[chosen_array(list(arrays), wanted, "ids", f"ids ({path.name})")]
 
 
-ID_FILES: dict[str, Callable[[Path], Any]] = {".npy": read_npy, ".txt": _lines, ".parquet": _column, ".npz": _of_npz}
+ID_FILES: dict[str, Callable[[Path], Any]] = {".npy": read_npy, ".txt": lines_of, ".parquet": _column, ".npz": _of_npz}
 """Readers of files of ids. `.txt` has one a line, `.parquet` a column and `.npz` an array of ids, or a single one."""
 
 

@@ -16,6 +16,7 @@ from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, Hubn
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.knn import agreement
+from hubless.knn.augment import folded_queries
 from hubless.progress import Steps
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts, traits_of
@@ -173,7 +174,7 @@ def measured_again(now: Parts, measuring: F32 | None) -> Measured | None:
     (_, raw), (scores, found) = rankings(measuring, every, K_OCCURRENCE, None, offsets)
     corrected = CorrectedTargets(every, now.correction(), offsets, now.prepared())
     hubness = HubnessCounts.of(corrected, measuring, (raw, found))
-    by_index, _ = targets.find(targets.augmented(measuring, 1.0), found.shape[1], targets.defaults, None)
+    by_index, _ = targets.find(folded_queries(measuring, 1.0), found.shape[1], targets.defaults, None)
     return hubness.record(agreement(by_index, scores))
 
 

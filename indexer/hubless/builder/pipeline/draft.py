@@ -276,7 +276,7 @@ class InEngine:
             return index.find(queries, k, parameters, None)
 
         exact = stored_scores(targets, answers.queries, answers.rows)
-        queries = targets.augmented(answers.queries, 1.0)
+        queries = augment.folded_queries(answers.queries, 1.0)
         curve = recall_curve(search, index.ladder(), queries, exact, aims.recall, perf_counter)
         setting = cheapest_setting(curve, aims)
         if setting.recall < aims.recall:

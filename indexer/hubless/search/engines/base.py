@@ -33,8 +33,8 @@ class Kind(Protocol):
         """Raise `InputError` for an unknown search parameter or a wrong value."""
 
 
-class VectorIndex(Protocol):
-    """The vectors of a segment, with their offsets folded in: those of its first rows, in their order."""
+class Findable(Protocol):
+    """Vectors that queries find by their products, with offsets folded in."""
 
     def __len__(self) -> int: ...
 
@@ -54,11 +54,15 @@ class VectorIndex(Protocol):
     def compares_all(self) -> bool:
         """Return True if `find` can compare with every vector."""
 
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        """The stored vectors of some rows, (r, d); 0 for targets that have none."""
+
+
+class VectorIndex(Findable, Protocol):
+    """The vectors of a segment: those of its first rows, in their order."""
+
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
         """The k best rows for augmented queries, of all or of some: scores (m, k) and rows (m, k), best first."""
-
-    def vectors(self, rows: NDArray[np.integer]) -> F32:
-        """The stored vectors of some rows, (r, d)."""
 
     def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
         """Return True if several threads can work on one query, with the default parameters or compared with all."""
@@ -83,38 +87,14 @@ class Exact:
         return True
 
 
-class Searched(Protocol):
+class Searched(Findable, Protocol):
     """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of the vectors, d."""
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of index that search parameters are for."""
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        """Search parameters of a query that brings none."""
-
-    @property
-    def compares_all(self) -> bool:
-        """Return True if `find` can compare with every target."""
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        """Prepared queries (m, d), as `find` takes them."""
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
 
     def room(self, matches: Matches | None) -> int:
         """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
-
-    def vectors(self, rows: NDArray[np.integer]) -> F32:
-        """The stored vectors of some rows, (r, d); 0 for targets that have none."""
 
     def offsets(self, rows: I64) -> F32:
         """The offsets of some rows, in their shape."""

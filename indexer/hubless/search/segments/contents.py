@@ -1,6 +1,6 @@
 """The ids and the payload of targets in segments."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -32,6 +32,17 @@ class _Contents:
         for number, here, inside in self._numbers.parted(np.asarray(rows, np.int64)):
             yield self._views[number].segment, here, inside
 
+    def _each(self, rows: Sequence[int] | RowNumbers, of: Callable[[Segment, I64], list[Any]]) -> list[Any]:
+        """Return what segments have `of` each of some rows."""
+        places = self._numbers.places(np.asarray(rows, np.int64))
+        if (places < self._numbers.starts[1]).all():
+            return of(self._views[0].segment, places)
+        found: list[Any] = [None] * len(rows)
+        for segment, here, inside in self._parted(rows):
+            for place, each in zip(here.tolist(), of(segment, inside), strict=True):
+                found[place] = each
+        return found
+
 
 class TargetIds(_Contents):
     """The ids of n targets."""
@@ -62,14 +73,7 @@ class TargetIds(_Contents):
 
     def ids(self, rows: RowNumbers) -> list[str | int]:
         """The ids of some rows."""
-        places = self._numbers.places(np.asarray(rows, np.int64))
-        if (places < self._numbers.starts[1]).all():
-            return self._views[0].segment.ids.ids(places)
-        found: list[Any] = [None] * len(rows)
-        for segment, here, inside in self._parted(rows):
-            for place, each in zip(here.tolist(), segment.ids.ids(inside), strict=True):
-                found[place] = each
-        return found
+        return self._each(rows, _ids_of)
 
     def rows(self, wanted: Sequence[Any]) -> I64:
         """The row of each of some ids; −1 for one that no target has."""
@@ -99,6 +103,10 @@ class TargetIds(_Contents):
         return parsed_id(text, self.type)
 
 
+def _ids_of(segment: Segment, rows: I64) -> list[str | int]:
+    return segment.ids.ids(rows)
+
+
 class TargetPayload(_Contents):
     """The payload of n targets, row by row in their order."""
 
@@ -109,14 +117,7 @@ class TargetPayload(_Contents):
 
     def take(self, rows: Sequence[int] | RowNumbers, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Some rows, in this order, all columns or some."""
-        places = self._numbers.places(np.asarray(rows, np.int64))
-        if (places < self._numbers.starts[1]).all():
-            return payload_of(self._views[0].segment).take(places, columns)
-        found: list[Any] = [None] * len(rows)
-        for segment, here, inside in self._parted(rows):
-            for place, each in zip(here.tolist(), payload_of(segment).take(inside, columns), strict=True):
-                found[place] = each
-        return found
+        return self._each(rows, lambda segment, inside: payload_of(segment).take(inside, columns))
 
     def table(self) -> pa.Table:
         """All rows, mapped where nothing is gone."""

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hubless.forks import cached_property
 from hubless.kernels.reductions import merged
 from hubless.knn import in_turn
-from hubless.knn.augment import folded_queries
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.matches import Matches, MatchesCache
@@ -118,10 +117,6 @@ class Targets:
         return Numbers.of(self.views)
 
     # searching
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        """Prepared queries (m, d), as `find` takes them."""
-        return folded_queries(queries, strength)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first.

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.fetched import fetched_file
+from hubless.vectors.ids import lines_of
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.readers.csv_rows import CsvFile
@@ -103,15 +104,9 @@ def _csv(path: Path, wanted: str) -> Any:
     return opened.table([_chosen([*opened.columns], wanted)]).column(0).to_pylist()
 
 
-def _lines(path: Path) -> list[str]:
-    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
-    text = path.read_text("utf-8-sig")
-    return text.removesuffix("\n").split("\n") if text else []
-
-
 def _jsonl(path: Path, wanted: str) -> Any:
     values = []
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(lines_of(path), 1):
         try:
             values.append(json.loads(line))
         except ValueError as error:
@@ -124,7 +119,7 @@ def _jsonl(path: Path, wanted: str) -> Any:
 _READERS: dict[str, Callable[[Path, str], Any]] = {
     ".npy": lambda path, _: read_npy(path),
     ".npz": _npz,
-    ".txt": lambda path, _: _lines(path),
+    ".txt": lambda path, _: lines_of(path),
     ".json": lambda path, _: json.loads(path.read_text("utf-8-sig")),
     ".jsonl": _jsonl,
     ".parquet": _parquet,
