@@ -17,8 +17,8 @@ import hubless
 from benchmarks import harness
 from benchmarks.graphs import jittered
 from benchmarks.index_recipes import DIM, QUERIES, K
-from hubless.knn import openmp_threads
 from hubless.knn.augment import folded_queries
+from hubless.knn.exhaustive import openmp_threads
 
 BANK, SINGLES, RACES = 3000, 100, 5
 BY_HAND = ("fastscan", "ivf_fastscan", "hnsw_sq8")

@@ -20,10 +20,12 @@ from benchmarks import harness
 from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
-from hubless.knn import INDEXES, Aims, Setting, cheapest_setting, recall_curve
+from hubless.knn import INDEXES
+from hubless.knn.aims import Aims
 from hubless.knn.augment import centre, folded_queries
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.ivf import list_count
+from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.vectors.sources import as_source

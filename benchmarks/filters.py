@@ -19,7 +19,7 @@ from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.filters import parse_filter
 from hubless.kernels.reductions import rankings
-from hubless.knn import Aims
+from hubless.knn.aims import Aims
 from hubless.knn.augment import centre
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent

@@ -19,8 +19,11 @@ from benchmarks import harness
 from benchmarks.index_recipes import DIM, GRAPHS, QUERIES, K, open_folder
 from hubless import CORRECTIONS
 from hubless.kernels.reductions import rankings
-from hubless.knn import INDEXES, agreement, make_index, openmp_threads
+from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, Columns, centre, folded_queries, pivot_of, pivoted
+from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import make_index
+from hubless.knn.tuning import agreement
 from hubless.progress import Silent
 from hubless.vectors.sources import as_source
 

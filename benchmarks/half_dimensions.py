@@ -13,7 +13,7 @@ import hubless
 from benchmarks import harness
 from benchmarks.index_recipes import BANK, DIM, QUERIES, open_folder
 from hubless.kernels.threads import one_blas_thread
-from hubless.knn import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 
 SINGLES, BATCH = 100, 32
 COLUMNS = ("targets", "index", "MB", "build s", "recall@10", "single ms", "batch of 32 ms", "exact, 32, ms")

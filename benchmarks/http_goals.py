@@ -23,7 +23,7 @@ import hubless
 from benchmarks import harness, opening, overload, wrk
 from benchmarks.http_service import PACKAGES, PATH, PAUSE, Side, free_port, hubless_service, in_process, process
 from hubless.kernels.threads import cores
-from hubless.knn import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 
 DIM, BANK, QUERIES, RECALL_QUERIES = 512, 2000, 500, 200
 PARTS = ("flat", "100k", "1m", "overload")

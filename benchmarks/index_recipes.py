@@ -16,7 +16,8 @@ from benchmarks import harness
 from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
-from hubless.knn import INDEXES, Aims
+from hubless.knn import INDEXES
+from hubless.knn.aims import Aims
 from hubless.knn.augment import centre, folded_queries
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent

@@ -31,7 +31,8 @@ TRAINED = 131_072
 
 def hubless_index(folder, recall):
     import hubless
-    from hubless.knn import INDEXES, openmp_threads
+    from hubless.knn import INDEXES
+    from hubless.knn.exhaustive import openmp_threads
 
     targets, bank = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("targets", "bank"))
     catalog = folder / f"catalog-{recall}"

@@ -21,8 +21,12 @@ from hubless import CORRECTIONS
 from hubless.builder.indexing import ExactAnswers, IndexOrder, build_index, in_segments
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
-from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
+from hubless.knn import INDEXES
+from hubless.knn.aims import Aims
 from hubless.knn.augment import centre, folded_queries
+from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import read_index
+from hubless.knn.tuning import agreement
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.vectors.sources import ArrayVectors, as_source

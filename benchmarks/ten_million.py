@@ -33,7 +33,7 @@ from benchmarks.segments import in_child, put
 from hubless.builder import build as job
 from hubless.builder import lifecycle
 from hubless.kernels.reductions import rankings
-from hubless.knn import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.vectors.basis import fit_directions
 from hubless.vectors.comparing import OF_TARGETS
 from hubless.vectors.sources import ArrayVectors, as_source, under_metric

@@ -8,7 +8,9 @@ from support.problems import normal
 import hubless
 from hubless.builder import indexing, trial
 from hubless.builder.trial import TriedKind, could_win
-from hubless.knn import INDEXES, Setting, aims, read_index
+from hubless.knn import INDEXES, aims
+from hubless.knn.index_files import read_index
+from hubless.knn.tuning import Setting
 
 COUNT, DIM = 3000, 136
 

@@ -10,9 +10,10 @@ from hubless.builder.indexing import in_segments
 from hubless.corrections import CORRECTIONS, Gate
 from hubless.corrections.query_time import Candidates, rescore
 from hubless.errors import InputError, UnknownField
-from hubless.knn import INDEXES, make_index, selected
+from hubless.knn import INDEXES, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import make_index
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.ranker import Ranker

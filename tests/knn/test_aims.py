@@ -1,8 +1,8 @@
 import pytest
 
 from hubless.errors import InputError
-from hubless.knn import INDEXES, Aims, kinds_to_try, parse_aims
-from hubless.knn.aims import VARIANTS
+from hubless.knn import INDEXES
+from hubless.knn.aims import VARIANTS, Aims, kinds_to_try, parse_aims
 
 
 @pytest.mark.parametrize(("memory", "expected"), [("4GB", 4 * 10**9), ("512MiB", 512 * 2**20), (1000, 1000)])

@@ -4,8 +4,9 @@ from support.problems import normal
 
 import hubless
 from hubless.errors import InputError
-from hubless.knn import INDEXES, Setting, cheapest_setting, recall_curve
+from hubless.knn import INDEXES
 from hubless.knn.aims import Aims
+from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.vectors.arrays import unit_rows
 
 

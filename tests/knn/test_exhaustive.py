@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from support.naive import top_k
 
-from hubless.knn import exhaustive, read_index, write_index
+from hubless.knn import exhaustive
 from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, openmp_threads, search_all, stored
+from hubless.knn.index_files import read_index, write_index
 
 DIM = 80
 

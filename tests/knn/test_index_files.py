@@ -2,8 +2,8 @@ import faiss
 import numpy as np
 import pytest
 
-from hubless.knn import add_vectors
 from hubless.knn.exhaustive import storage_of
+from hubless.knn.index_files import add_vectors
 from hubless.vectors.sources import ArrayVectors
 
 DIM, COUNT, ROWS = 16, 4096, 64

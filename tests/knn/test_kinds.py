@@ -3,10 +3,11 @@ import numpy as np
 import pytest
 
 from hubless.errors import InputError
-from hubless.knn import INDEXES, make_index, read_index, write_index
+from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, centre, folded_queries, pivot_of, pivoted
 from hubless.knn.base import halving
 from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import make_index, read_index, write_index
 from hubless.progress import Silent
 from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import as_source, half_vectors

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from support.naive import top_k
 
-from hubless.knn import INDEXES, IndexType, make_index, search_selected
+from hubless.knn import INDEXES
+from hubless.knn.base import IndexType
 from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import make_index
+from hubless.knn.selected import search_selected
 from hubless.progress import Silent
 from hubless.search.bitmap import Bitmap
 from hubless.vectors.sources import as_source

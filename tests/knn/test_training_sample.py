@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.knn import INDEXES, add_vectors
+from hubless.knn import INDEXES
 from hubless.knn.augment import Columns, folded_queries, folded_targets
+from hubless.knn.index_files import add_vectors
 from hubless.knn.training_sample import RIDGE, TrainingSample
 from hubless.vectors.sources import as_source
 

@@ -10,8 +10,10 @@ from support.segments import chosen
 
 from hubless.builder.indexing import in_segments
 from hubless.filters import parse_filter
-from hubless.knn import INDEXES, make_index, openmp_threads, read_index, training_sample, write_index
+from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, Columns, folded_queries
+from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import make_index, read_index, training_sample, write_index
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.segments.memory import NewTargets

@@ -17,26 +17,14 @@ import numpy as np
 from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, sampled, try_on_sample
 from hubless.errors import InputError, storage_errors
 from hubless.kernels.reductions import merged
-from hubless.knn import (
-    INDEXES,
-    Aims,
-    IndexType,
-    SearchParameters,
-    Setting,
-    add_vectors,
-    cheapest_setting,
-    code_bytes,
-    kinds_to_try,
-    openmp_threads,
-    read_index,
-    recall_curve,
-    training_sample,
-    write_index,
-)
-from hubless.knn.aims import AUTO
+from hubless.knn import INDEXES
+from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, Precision
+from hubless.knn.base import TUNED_AT, IndexType, Precision, SearchParameters
+from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
+from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex

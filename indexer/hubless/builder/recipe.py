@@ -16,8 +16,8 @@ from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import PriorLike, taking_prior
 from hubless.errors import InputError, one_line
 from hubless.forks import cached_property
-from hubless.knn import Aims, index_type, parse_aims
-from hubless.knn.aims import AUTO, RECALL
+from hubless.knn import index_type
+from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
 from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least

@@ -4,20 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 
-from hubless.knn import (
-    IndexType,
-    SearchParameters,
-    Setting,
-    add_vectors,
-    cheapest_setting,
-    code_bytes,
-    openmp_threads,
-    recall_curve,
-)
 from hubless.knn.aims import Aims
 from hubless.knn.augment import AugmentedVectors
-from hubless.knn.base import TUNED_AT
+from hubless.knn.base import TUNED_AT, IndexType, SearchParameters
+from hubless.knn.exhaustive import openmp_threads
+from hubless.knn.index_files import add_vectors, code_bytes
 from hubless.knn.training_sample import TrainingSample
+from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.engines.embedded import FaissIndex
 from hubless.vectors.arrays import F32

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged
-from hubless.knn import SCORE_TOLERANCE, agreement
 from hubless.knn.augment import folded_queries
+from hubless.knn.tuning import SCORE_TOLERANCE, agreement
 from hubless.search.engines.base import Searched
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import reading

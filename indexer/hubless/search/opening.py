@@ -24,9 +24,10 @@ from hubless.errors import (
     UnsupportedBundle,
     VersionReplaced,
 )
-from hubless.knn import INDEXES, index_type, read_index, structure
+from hubless.knn import INDEXES, index_type
 from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
+from hubless.knn.index_files import read_index, structure
 from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex

@@ -4,8 +4,8 @@ import numpy as np
 
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.traits import NO_TRAITS, TargetTraits
-from hubless.knn import SCORE_TOLERANCE
 from hubless.knn.augment import folded_queries
+from hubless.knn.tuning import SCORE_TOLERANCE
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
 from hubless.search.parts import traits_of

@@ -14,7 +14,7 @@ import orjson
 import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
-from hubless.knn import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http.requests import LikeTarget, Query

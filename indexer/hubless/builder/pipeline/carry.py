@@ -15,8 +15,8 @@ from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.knn import agreement
 from hubless.knn.augment import folded_queries
+from hubless.knn.tuning import agreement
 from hubless.progress import Steps
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts, traits_of

@@ -10,8 +10,8 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.flush import WASTED, carried_files, joined
 from hubless.builder.pipeline.written_files import write_query_time, write_segments
 from hubless.builder.recipe import StoredRecipe
-from hubless.knn import INDEXES, kinds_to_try
-from hubless.knn.aims import AUTO
+from hubless.knn import INDEXES
+from hubless.knn.aims import AUTO, kinds_to_try
 from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
 from hubless.search.engines.base import StoredVectors

@@ -24,7 +24,8 @@ from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors
-from hubless.knn import INDEXES, augment, cheapest_setting, recall_curve
+from hubless.knn import INDEXES, augment
+from hubless.knn.tuning import cheapest_setting, recall_curve
 from hubless.measures.confidence.cut import Cut
 from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores

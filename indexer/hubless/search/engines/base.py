@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import NotFinite
-from hubless.knn import INDEXES, IndexType
-from hubless.knn.base import Precision
+from hubless.knn import INDEXES
+from hubless.knn.base import IndexType, Precision
 from hubless.search.bitmap import Bitmap
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64

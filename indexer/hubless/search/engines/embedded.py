@@ -8,9 +8,10 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.knn import IndexType, SearchParameters, is_scanned, is_shared, rows_of_a_part, search_selected, storage_of
 from hubless.knn.augment import pivoted
-from hubless.knn.exhaustive import search_all
+from hubless.knn.base import IndexType, SearchParameters
+from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
+from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores
 from hubless.vectors.arrays import F32, I64

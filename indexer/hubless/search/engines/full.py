@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
-from hubless.knn import IndexType, SearchParameters
 from hubless.knn.augment import AugmentedVectors, folded_queries
+from hubless.knn.base import IndexType, SearchParameters
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import How, check_scores

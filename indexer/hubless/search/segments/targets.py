@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.forks import cached_property
 from hubless.kernels.reductions import merged
-from hubless.knn import in_turn
+from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.matches import Matches, MatchesCache
