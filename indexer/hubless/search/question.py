@@ -1,7 +1,8 @@
 """Queries as they are asked of a version: the steps from their ranking to results."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from hubless.search.selection import Selection
 from hubless.vectors.arrays import F32, I64
 
 
-class Question(NamedTuple):
+@dataclass(slots=True)
+class Question:
     """Checked queries (m, d), and how a version is searched for them: `limit` hits each, after the first `skip`."""
 
     parts: Parts

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ MOST_CANDIDATES = 5000
 """The most that a query may ask for, as a rescorer holds all of them in memory."""
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(NamedTuple):
     """The best k targets of m queries, all (m, k), best first: score = similarity − strength·offset.
 
     `corrected` (m,) says which queries a gate corrected, `rescoring` how many seconds a rescorer took.
@@ -99,7 +97,7 @@ class Ranker:
             scores, rows = search(folded_queries(queries, strength), k, how, matches)
             offsets = self.targets.offsets(rows)
             ranked = Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
-            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
+            return ranked._replace(corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self.query_time, Gate):
             return self._gated(self.query_time, queries, k, strength, how, matches)
         return self._rescored(self.query_time, queries, k, strength, max(wanted, k), how, matches)
