@@ -92,6 +92,7 @@ class IvfFastScan(FastScan):
 
     name: str = "ivf_fastscan"
     known = ("nprobe", "k_factor")
+    narrowed = staticmethod(narrowed_probes)
 
     def lists(self, count: int) -> int:
         return list_count(count)
@@ -108,6 +109,3 @@ class IvfFastScan(FastScan):
 
     def whole_scan(self, count: int) -> dict[str, Any] | None:
         return {"nprobe": self.lists(count), "k_factor": 1}
-
-    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-        return narrowed_probes(parameters, selected, count)

@@ -24,6 +24,17 @@ PASSED_A_COMPARED = 0.03
 """Share of the time of comparing a target that it takes to skip one that is not selected."""
 
 
+def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+    """Return parameters for a search among some targets: in √(count/selected) times as many lists, as measured."""
+    share, lists = selected / count, list_count(count)
+    probed = min(parameters["nprobe"], lists) / lists
+    if share <= (PASSED_A_COMPARED * probed) ** (2 / 3):
+        return None
+    # a shard that is not full has more lists than that, as many as the full ones
+    most = max(lists, parameters["nprobe"])
+    return {**parameters, "nprobe": min(most, math.ceil(parameters["nprobe"] / math.sqrt(share)))}
+
+
 @dataclass(frozen=True)
 class Ivf(IndexType):
     """Inverted lists over the stored vectors, of which `nprobe` are searched."""
@@ -32,6 +43,7 @@ class Ivf(IndexType):
     least = LEAST_TRAINED
     known = ("nprobe",)
     made = "IndexIVF(Flat|ScalarQuantizer)"
+    narrowed = staticmethod(narrowed_probes)
 
     def size(self, count: int, dim: int) -> int:
         # each vector has its row, and each row the place of its vector
@@ -53,9 +65,6 @@ class Ivf(IndexType):
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{"nprobe": lists} for lists in probes(count)]
-
-    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-        return narrowed_probes(parameters, selected, count)
 
     def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
         scores, rows = index.search(queries, k, params=probing(how["nprobe"], only))
@@ -81,17 +90,6 @@ def probes(count: int, steps: int = 1) -> list[int]:
     lists = list_count(count)
     tried = [2**power * (steps + step) // steps for power in range(2, 16) for step in range(steps)]
     return [*(number for number in tried if number < lists), lists]
-
-
-def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-    """Return parameters for a search among some targets: in √(count/selected) times as many lists, as measured."""
-    share, lists = selected / count, list_count(count)
-    probed = min(parameters["nprobe"], lists) / lists
-    if share <= (PASSED_A_COMPARED * probed) ** (2 / 3):
-        return None
-    # a shard that is not full has more lists than that, as many as the full ones
-    most = max(lists, parameters["nprobe"])
-    return {**parameters, "nprobe": min(most, math.ceil(parameters["nprobe"] / math.sqrt(share)))}
 
 
 def probing(nprobe: int, selector: Selector) -> faiss.SearchParametersIVF:

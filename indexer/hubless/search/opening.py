@@ -24,7 +24,7 @@ from hubless.errors import (
     UnsupportedBundle,
     VersionReplaced,
 )
-from hubless.knn import INDEXES, index_type
+from hubless.knn import index_type
 from hubless.knn.augment import augmented_dim
 from hubless.knn.flat import FLAT_KIND
 from hubless.knn.index_files import read_index, structure
@@ -133,8 +133,8 @@ def _read_version(
 def _read_segments(folder: Path, manifest: bundle.Manifest, dim: int, known: Parts | None) -> list[Segment]:
     """The segments of d dimensions, which fit the manifest and one another. Those that are known are not read again."""
     with bundle.reading(folder / bundle.MANIFEST):
-        kind = index_type(manifest.index.type) if manifest.index.engine is None else INDEXES[FLAT_KIND]
         if manifest.index.engine is None:
+            kind = index_type(manifest.index.type)
             kind.check(manifest.index.parameters)
             for name in kind.known:
                 if name not in manifest.index.parameters:
