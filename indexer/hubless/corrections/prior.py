@@ -17,7 +17,7 @@ from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.errors import InputError
 from hubless.vectors.arrays import F64, I64, as_array
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.columns import GivenColumn, listed, read_column
+from hubless.vectors.readers.columns import Column, listed, read_column
 
 TARGET_PRIOR = "target prior"
 
@@ -130,7 +130,7 @@ def checked_prior(values: NDArray[Any], count: int, name: str, kind: NumberOfTar
     return TargetPrior(numbers)
 
 
-def _numbers(column: GivenColumn) -> NDArray[Any]:
+def _numbers(column: Column) -> NDArray[Any]:
     values = column.values if isinstance(column.values, np.ndarray) else listed(column, "numbers, one a target")
     if column.as_text:
         values = [_number(text, f"{column.name}, row {row}") for row, text in enumerate(values)]

@@ -17,7 +17,7 @@ from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
 from hubless.vectors.ids import IdTable
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.columns import GivenColumn, listed, read_column
+from hubless.vectors.readers.columns import Column, listed, read_column
 
 Labels: TypeAlias = str | Path | Sequence[Any] | Mapping[Any, Any] | NDArray[Any] | pa.Array
 """For each query the id of its right target or a list of ids, or a file of these: docs/lab.md has all forms."""
@@ -96,13 +96,13 @@ def known_queries(items: Items) -> KnownItems:
     return KnownItems(items.vectors.shape[0], items.ids, "query")
 
 
-def open_labels(labels: Labels | None, parameter: str = "relevant") -> GivenColumn:
+def open_labels(labels: Labels | None, parameter: str = "relevant") -> Column:
     """Return labels as they are written, from a file or not. Raises `StorageError` and `InputError` for a file."""
-    return read_column(labels, parameter) if isinstance(labels, str | Path) else GivenColumn(labels, parameter)
+    return read_column(labels, parameter) if isinstance(labels, str | Path) else Column(labels, parameter)
 
 
 def right_rows(
-    labels: Labels | GivenColumn | None, targets: KnownItems, queries: KnownItems, *, unknown_ids: bool = False
+    labels: Labels | Column | None, targets: KnownItems, queries: KnownItems, *, unknown_ids: bool = False
 ) -> list[I64]:
     """Return the rows of the right targets of each query (m,), ascending, each once; empty where there is none.
 
@@ -113,7 +113,7 @@ def right_rows(
 
 
 def known_rows(
-    labels: Labels | GivenColumn | None,
+    labels: Labels | Column | None,
     targets: KnownItems,
     queries: KnownItems,
     *,
@@ -127,7 +127,7 @@ def known_rows(
     `parameter` and `entry` are what errors call the labels and those of one query. Raises `InputError` that names the
     first wrong entry and counts the others, and `StorageError` if there is no such file.
     """
-    column = labels if isinstance(labels, GivenColumn) else open_labels(labels, parameter)
+    column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
     if is_mask(column.values, queries.count, targets.count):
         return _of_mask(column.values)
     found: list[I64 | None] = [None] * queries.count
@@ -168,7 +168,7 @@ def _of_mask(mask: NDArray[Any]) -> list[I64 | None]:
 
 
 def _entries(
-    column: GivenColumn, queries: KnownItems, entry: str, wrong: dict[str, InputError]
+    column: Column, queries: KnownItems, entry: str, wrong: dict[str, InputError]
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield what errors call the entry of a query, the row of the query, and the entry."""
     if isinstance(column.values, Mapping):
@@ -217,7 +217,7 @@ def _is_right(grade: Any) -> bool:
     return bool(grade > 0)
 
 
-def _together(wrong: dict[str, InputError], column: GivenColumn, targets: KnownItems) -> InputError:
+def _together(wrong: dict[str, InputError], column: Column, targets: KnownItems) -> InputError:
     """Return one error for all wrong entries: the first in full."""
     (place, first), *others = wrong.items()
     received = first.received
@@ -233,7 +233,7 @@ def _together(wrong: dict[str, InputError], column: GivenColumn, targets: KnownI
 
 def _could_be_rows(values: Any, count: int) -> bool:
     """Return True if all labels are whole numbers that rows could have."""
-    entries = values.values() if isinstance(values, Mapping) else listed(GivenColumn(values, ""), _FORMS)
+    entries = values.values() if isinstance(values, Mapping) else listed(Column(values, ""), _FORMS)
     flat = [one for entry in entries for one in (entry if isinstance(entry, list | tuple) else [entry])]
     numbers = [whole_number(one) for one in flat if one is not None]
     return all(number is not None and 0 <= number < count for number in numbers)

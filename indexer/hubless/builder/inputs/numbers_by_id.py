@@ -13,7 +13,7 @@ from hubless.vectors.arrays import to_arrow
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import ending_of
 from hubless.vectors.payload import open_payload
-from hubless.vectors.readers.columns import GivenColumn, listed
+from hubless.vectors.readers.columns import Column, listed
 from hubless.vectors.readers.formats import Use, endings_of
 
 
@@ -62,7 +62,7 @@ def numbers_by_id(path: str | Path, parameter: str) -> NumbersById | None:
         raise InputError(name, f"a column named {usual}, or a single one beside {ID_COLUMN}", ", ".join(others))
     column = usual if usual in others else others[0]
     table = opened.to_table(columns=[ID_COLUMN, column])
-    values = [np.nan if value is None else value for value in listed(GivenColumn(table[column], name), "numbers")]
+    values = [np.nan if value is None else value for value in listed(Column(table[column], name), "numbers")]
     try:
         numbers = np.array(values, np.float64)
     except (TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, Labels, right_rows
 from hubless.vectors.arrays import I64
-from hubless.vectors.readers.columns import GivenColumn
+from hubless.vectors.readers.columns import Column
 
 NAMED_ROWS = 10
 

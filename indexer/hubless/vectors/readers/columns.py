@@ -31,7 +31,7 @@ _UNREADABLE = (
 )
 
 
-class GivenColumn(NamedTuple):
+class Column(NamedTuple):
     """Values in the order of the rows, or by key, and the name of their file in messages.
 
     `as_text` says that the file holds nothing but text, so that 5 and "5" look the same in it.
@@ -42,7 +42,7 @@ class GivenColumn(NamedTuple):
     as_text: bool = False
 
 
-def read_column(path: str | Path, parameter: str) -> GivenColumn:
+def read_column(path: str | Path, parameter: str) -> Column:
     """Return the values in a file. Of several columns or arrays it takes the one with the name of the parameter.
 
     Kinds: `.npy`, `.npz` (or `file.npz:name`), `.txt` (a value a line), `.csv`, `.tsv`, `.json`, `.jsonl` (values, or
@@ -62,10 +62,10 @@ def read_column(path: str | Path, parameter: str) -> GivenColumn:
         raise InputError(name, error.expected, error.received) from error
     except _UNREADABLE as error:
         raise InputError(name, f"a readable {ending} file", one_line(error)) from error
-    return GivenColumn(values, name, ending in _OF_TEXT)
+    return Column(values, name, ending in _OF_TEXT)
 
 
-def listed(column: GivenColumn, expected: str) -> list[Any]:
+def listed(column: Column, expected: str) -> list[Any]:
     """Return the values of a column as a list. Raises `InputError` that says what was expected."""
     values = column.values
     if isinstance(values, np.ndarray):
@@ -75,7 +75,7 @@ def listed(column: GivenColumn, expected: str) -> list[Any]:
         return found
     for method in ("to_pylist", "to_list", "tolist"):  # of Arrow, of pandas and polars, of tensors
         if hasattr(values, method):
-            return listed(GivenColumn(getattr(values, method)(), column.name), expected)
+            return listed(Column(getattr(values, method)(), column.name), expected)
     if not isinstance(values, list | tuple):
         raise InputError(column.name, expected, "none" if values is None else type(values).__name__)
     return list(values)
