@@ -23,7 +23,7 @@ from hubless.store.query_sample import SampleWriter
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining import work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
-from hubless_service.maintaining.work import FAILED, MaintenanceTask, is_running, read_status, run
+from hubless_service.maintaining.work import FAILED, MaintenanceTask, do_task, is_running, read_status
 
 BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
 
@@ -71,7 +71,7 @@ def test_bank_that_a_version_has_is_not_fitted_twice(home):
     known = hubless.open(home.parent, NAME).manifest.bank.queries
     made = hubless.refit(home.parent, NAME, BANK, append=True, bank_order=order.number)
     assert made.bank.queries == known + 60
-    assert run(bank_of(home)) == 0  # as after a kill between the version and the end of the order
+    assert do_task(bank_of(home)) == 0  # as after a kill between the version and the end of the order
     assert (hubless.open(home.parent, NAME).version, read_order(home)) == (made.version, None)
 
 
@@ -116,7 +116,7 @@ def child():
 
 def test_refused_bank_is_dropped_and_the_reason_kept(home):
     give_bank(home, BANK[:1], append=False)
-    assert run(bank_of(home)) == FAILED
+    assert do_task(bank_of(home)) == FAILED
     status = read_status(home)
     assert (status.state, read_order(home)) == ("failed", None)
     assert status.problem["detail"] == "query bank: expected at least 2 queries, better 100 and more, got 1"
@@ -169,7 +169,7 @@ def test_live_queries_that_are_no_good_bank_leave_the_collection_raw(raw):
     home, sample, ask = raw
     ask(np.random.default_rng(1).normal(size=(300, TARGETS.shape[1])).astype(np.float32))
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    assert run(bank_of(home)._replace(sample=str(sample))) == FAILED
+    assert do_task(bank_of(home)._replace(sample=str(sample))) == FAILED
     assert read_status(home).problem["detail"].startswith("sampled: expected live queries that the correction suits")
     assert (read_order(home), hubless.open(home.parent, NAME).manifest.bank) == (None, None)
 
@@ -178,7 +178,7 @@ def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw)
     home, sample, ask = raw
     ask(LIVE[:100])
     order = give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300)
-    assert run(bank_of(home)._replace(sample=str(sample))) == 0
+    assert do_task(bank_of(home)._replace(sample=str(sample))) == 0
     assert (read_order(home), read_status(home).version) == (order, None)
     assert hubless.open(home.parent, NAME).manifest.bank is None
 
@@ -186,7 +186,7 @@ def test_bank_that_takes_the_place_of_one_with_enough_live_queries_waits_on(raw)
 def test_disk_that_refuses_leaves_the_bank_for_another_time(home, monkeypatch):
     order = give_bank(home, BANK, append=False)
     monkeypatch.setattr(work, "refit", refused)
-    assert run(bank_of(home)) == FAILED
+    assert do_task(bank_of(home)) == FAILED
     assert read_order(home) == order
     assert read_status(home).problem["code"] == "storage"
 

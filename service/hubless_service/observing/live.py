@@ -28,6 +28,8 @@ _log = logging.getLogger("hubless.live")
 
 WINDOW = 2048
 """Answers that are kept."""
+RANKINGS = ("served", "corrected", "raw")
+"""What was answered; and a share of the queries anew at their strength, and at strength 0."""
 FEWEST, MOST = 50, 512
 """Fewest different queries for which a drift is given, and the most that it is measured on."""
 _WORST = 10
@@ -159,18 +161,19 @@ class LiveVersion:
         return {"k": K_OCCURRENCE, "window": WINDOW, "seen": self.seen, **rankings, "drift": drift}
 
     def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
-        """Return figures and worst hubs of `served`, `corrected` and `raw`; None for a ranking without queries."""
+        """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
         with self._lock:
             served = [query.rows for query in self._recent]
             compared = [(query, answers) for query, answers in self._compared if query.options["strength"]]
         raw = STRENGTHS.index(0.0)
-        found = {
-            "served": served,
-            "corrected": [query.rows for query, _ in compared],
-            "raw": [answers[raw, : len(query.rows)] for query, answers in compared],
-        }
+        found = (
+            served,
+            [query.rows for query, _ in compared],
+            [answers[raw, : len(query.rows)] for query, answers in compared],
+        )
         return {
-            ranking: self._figures(collection, rows) if rows and self._n else None for ranking, rows in found.items()
+            ranking: self._figures(collection, rows) if rows and self._n else None
+            for ranking, rows in zip(RANKINGS, found, strict=True)
         }
 
     def _figures(self, collection: hubless.Collection, answers: Sequence[I64]) -> dict[str, Any]:
