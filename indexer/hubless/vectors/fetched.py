@@ -1,8 +1,14 @@
 """Files that are given, and what may stand in their place: pointers of Git LFS and the like, which were not fetched."""
 
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from hubless.errors import InputError, StorageError, storage_errors
+import pyarrow as pa
+
+from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.vectors.listing import is_folder, is_there
 
 _STAND_INS = {
@@ -31,3 +37,16 @@ def fetched_file(path: Path, parameter: str) -> Path:
         if beginning.startswith(each):
             raise InputError(f"{parameter} ({path.name})", "the file itself", what)
     return path
+
+
+@contextmanager
+def reading_given(path: Path, name: str) -> Iterator[None]:
+    """Turn what the readers raise for a damaged file into our errors. Some of them raise only at a later block."""
+    try:
+        yield
+    except InputError:
+        raise
+    except PermissionError as error:
+        raise StorageError(path, "no permission") from error
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException) as error:
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error

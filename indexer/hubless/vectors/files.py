@@ -2,9 +2,8 @@
 
 import os
 import zipfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from hubless.errors import InputError, StorageError, names_of, one_line
+from hubless.errors import InputError, StorageError, names_of
 from hubless.vectors.arrays import as_float32
-from hubless.vectors.fetched import fetched_file
+from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, chosen_array, read_header, read_npy, split_member
@@ -89,29 +88,16 @@ def open_items(path: str | Path, parameter: str) -> Items:
     if not is_there(path):
         raise StorageError(path, f"{parameter}: there is no such file")
     if is_folder(path):
-        with _reading(path, name):
+        with reading_given(path, name):
             return _open_folder(path, name)
     if fetched_file(path, parameter).stat().st_size == 0:
         raise InputError(name, "a file of vectors", "an empty file")
     opener = _OPENERS[format_of(path, name, Use.VECTORS).name]
-    with _reading(path, name):
+    with reading_given(path, name):
         items = opener(path, name) if member is None else _open_npz(path, name, member)
     if min(items.vectors.shape) < 1:
         raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
     return items
-
-
-@contextmanager
-def _reading(path: Path, name: str) -> Iterator[None]:
-    """Turn what the readers raise for a damaged file into our errors. Some of them raise only at a later block."""
-    try:
-        yield
-    except InputError:
-        raise
-    except PermissionError as error:
-        raise StorageError(path, "no permission") from error
-    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
 
 
 def _open_folder(path: Path, name: str) -> Items:
@@ -184,7 +170,7 @@ def _open_npz(path: Path, name: str, wanted: str | None = None) -> Items:
 
 
 def _npz_chunks(path: Path, member: str, name: str) -> Chunks:
-    with _reading(path, name), zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
+    with reading_given(path, name), zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
         (rows, dim), _, dtype = read_header(stream)
         step = block_rows(dim)
         for start in range(0, rows, step):
@@ -203,7 +189,7 @@ def _of_table(open_table: Callable[[Path, str], TableFile]) -> Callable[[Path, s
     """Return what opens a table with vectors, and perhaps ids and payload."""
 
     def opened(path: Path, name: str) -> Items:
-        return replace(_table_items(open_table(path, name), lambda: _reading(path, name)), files=(path,))
+        return replace(_table_items(open_table(path, name), lambda: reading_given(path, name)), files=(path,))
 
     return opened
 

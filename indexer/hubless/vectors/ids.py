@@ -1,7 +1,5 @@
 """Ids of targets, one a row: checked, stored, looked up."""
 
-import zipfile
-import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hubless.errors import DuplicateIds, InputError, PointNotFound, one_line
-from hubless.vectors.fetched import fetched_file
+from hubless.errors import DuplicateIds, InputError, PointNotFound
+from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.object_rows import brief, unmasked
@@ -134,12 +132,8 @@ def read_ids(path: str | Path) -> pa.Array:
     if reader is None:
         *some, last = ID_FILES
         raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
-    try:
+    with reading_given(path, name):
         values = reader(path)
-    except InputError:
-        raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, pa.ArrowException) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
     return id_array(values, name)
 
 

@@ -1,17 +1,15 @@
 """A file with a value for each row, or a list of values: labels, groups, priors."""
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hubless.errors import InputError, one_line
-from hubless.vectors.fetched import fetched_file
+from hubless.errors import InputError
+from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import lines_of
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
@@ -20,15 +18,6 @@ from hubless.vectors.readers.pickles import read_pickle
 
 _KINDS = "iufUSOT"
 """Kinds of NumPy that hold values: numbers, texts and objects."""
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    EOFError,
-    RecursionError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    pa.ArrowException,
-)
 
 
 class Column(NamedTuple):
@@ -57,11 +46,10 @@ def read_column(path: str | Path, parameter: str) -> Column:
         raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
     try:
         usual = parameter.rpartition(".")[2].replace(" ", "_")
-        values = _READERS[ending](path, usual) if member is None else _npz(path, usual, member)
+        with reading_given(path, name):
+            values = _READERS[ending](path, usual) if member is None else _npz(path, usual, member)
     except InputError as error:
         raise InputError(name, error.expected, error.received) from error
-    except _UNREADABLE as error:
-        raise InputError(name, f"a readable {ending} file", one_line(error)) from error
     return Column(values, name, ending in _OF_TEXT)
 
 
