@@ -25,7 +25,7 @@ from benchmarks.http_goals import DIM, QUERIES, build
 from benchmarks.http_service import PACKAGES, PATH, hubless_service
 from benchmarks.load import BINARY, request_of
 from benchmarks.open_load import offer
-from hubless.builder.indexing import segment_name
+from hubless.builder.shards import segment_name
 from hubless.store.bundle import FITS, MANIFEST, SEGMENTS, read_manifest, segment_path
 
 LARGE, SMALL = "large", "small"

@@ -11,7 +11,7 @@ from support.segments import files_of, sizes
 from support.shards import same_answers
 
 import hubless
-from hubless.builder import indexing as files
+from hubless.builder import shards as parts
 from hubless.builder.lifecycle import create
 from hubless.errors import InputError
 from hubless.knn import aims
@@ -85,7 +85,7 @@ def test_shards_begin_at_multiples_of_eight(tmp_path):
 
 
 def test_shards_take_at_most_so_many_bytes_unless_told_otherwise(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "SHARD_BYTES", 1200 * 32 * 4)
+    monkeypatch.setattr(parts, "SHARD_BYTES", 1200 * 32 * 4)
     made = shards.build(tmp_path, shard_targets=None)
     assert (sizes(made), made.index.shard_targets) == ([1200, 1200, 500], None)
 
@@ -244,7 +244,7 @@ def test_collection_that_is_saved_elsewhere_stands_on_its_own(catalog):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "SHARD_LEAST", 8)
+    monkeypatch.setattr(parts, "SHARD_LEAST", 8)
     jobs.write(tmp_path / "job", index={"type": "flat", "shard_targets": 16})
     return tmp_path / "job"
 

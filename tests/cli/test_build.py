@@ -6,7 +6,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder import indexing as shards
+from hubless.builder import shards
 
 
 def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):

@@ -49,7 +49,7 @@ from support.clerks import MARKED, NEW, stands_of
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
 
 import hubless
-from hubless.builder import indexing
+from hubless.builder import shards
 from hubless.builder.lifecycle import compact, flush, merge
 from hubless.builder.pipeline import compaction
 from hubless.errors import HublessError
@@ -850,7 +850,7 @@ class Stage:
     def __init__(self, folder):
         root = folder / "catalog"
         take_shortcuts()
-        indexing.SHARD_LEAST = 1
+        shards.SHARD_LEAST = 1
         rivals.build(root, FIRST, **INDEX)
         correction = hubless.open(root, NAME).correction()
         self._offsets = {}

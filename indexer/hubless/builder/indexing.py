@@ -14,8 +14,9 @@ from typing import Any, Self, TypeAlias
 import faiss
 import numpy as np
 
+from hubless.builder.shards import most_in_a_shard, shard_sizes
 from hubless.builder.trial import TRIED_FROM, TriedKind, could_win, sampled, try_on_sample
-from hubless.errors import InputError, storage_errors
+from hubless.errors import storage_errors
 from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
@@ -39,41 +40,10 @@ from hubless.vectors.basis import Basis, reduced_vectors
 from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import VectorSource, block_rows, half_vectors, in_memory, rows_of, sample
 
-SHARD_BYTES = 4 * 2**30
-"""Size of a shard where nothing else is asked for. A build holds one in memory."""
-SHARD_LEAST = 1000
-"""Fewer targets are not worth an index of their own."""
 GUIDING = 2000
 """So many bank queries guide others to lists."""
 RACED, RACES = 100, 3
 """So many queries are answered by each of several indexes, and so often, to see which one is the fastest."""
-TOGETHER = 8
-"""Shards begin at a multiple of this, so that they share the bits of a filter's matches."""
-
-
-def check_shard_targets(given: int | None) -> int | None:
-    """Return the most targets in a shard: the given number, rounded up to a multiple of 8."""
-    if given is None:
-        return None
-    if type(given) is not int or given < SHARD_LEAST:
-        raise InputError("shard_targets", f"a whole number from {SHARD_LEAST}", given)
-    return -(-given // TOGETHER) * TOGETHER
-
-
-def most_in_a_shard(kind: IndexType, dim: int, asked: int | None) -> int:
-    """Return how many targets of d' dimensions are in a shard at most."""
-    million = 10**6
-    return asked or max(SHARD_LEAST, SHARD_BYTES * million // kind.size(million, dim) // TOGETHER * TOGETHER)
-
-
-def shard_sizes(count: int, most: int) -> list[int]:
-    """Return how many targets are in each shard. All but the last are full, so that later targets change no other."""
-    return [min(most, count - start) for start in range(0, count, most)]
-
-
-def segment_name(version: str, number: int) -> str:
-    """Return the name of a segment that a version makes. The first has the name of the version."""
-    return f"{version}-{number}" if number else version
 
 
 SegmentFolder: TypeAlias = Callable[[int], Path]

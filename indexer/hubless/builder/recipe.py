@@ -10,7 +10,7 @@ import numpy as np
 
 from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.executors import LOCAL, check_executor
-from hubless.builder.indexing import check_shard_targets
+from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, folds
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import PriorLike, taking_prior

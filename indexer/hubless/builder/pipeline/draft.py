@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, build_index, in_segments, segment_name
+from hubless.builder.indexing import IndexOrder, IndexResult, SegmentFolder, build_index, in_segments
 from hubless.builder.inputs.bases import fit_index_basis
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
 from hubless.builder.recipe import FAISS, Recipe
+from hubless.builder.shards import segment_name
 from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.indexing import most_in_a_shard
 from hubless.builder.pipeline.written_files import write_fit, write_query_time, write_segments
+from hubless.builder.shards import most_in_a_shard
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.knn.flat import FLAT_KIND

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import kept_full, segment_name, write_whole
+from hubless.builder.indexing import kept_full, write_whole
+from hubless.builder.shards import segment_name
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
