@@ -4,7 +4,7 @@ Code is counted in tokens, so docstrings, comments, blank lines and short lines 
 """
 
 import pytest
-from support.size import size, tokens
+from support.size import complex_functions, size, tokens
 
 LIMITS = {
     "library": 329_000,
@@ -16,6 +16,8 @@ LIMITS = {
     "options_of_a_command": 12,
     "entries": 17,
 }
+MOST_COMPLEX = 15
+"""As radon counts the branches of a function, its comprehensions among them."""
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,10 @@ def test_size_is_within_its_limit(counted, what):
 
 def test_no_public_name_stands_in_two_modules(counted):
     assert counted["names_twice"] == []
+
+
+def test_no_function_is_more_complex_than_the_limit():
+    assert complex_functions(MOST_COMPLEX) == {}
 
 
 def test_docstrings_comments_and_blank_lines_are_no_tokens():

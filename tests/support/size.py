@@ -17,6 +17,8 @@ from pathlib import Path
 
 import click
 import typer.main
+from radon.complexity import cc_visit
+from radon.visitors import Function
 from typer.testing import CliRunner
 
 from hubless.cli.application import app
@@ -136,6 +138,27 @@ def names_twice():
         body = ast.parse((ROOT / file).read_text("utf-8")).body
         defined.update({name for node in body for name in _defined(node) if not name.startswith("_")})
     return sorted(name for counts in (modules, defined) for name, count in counts.items() if count > 1)
+
+
+def _functions(blocks):
+    """Yield the functions among some blocks of radon, and those inside them."""
+    for block in blocks:
+        if isinstance(block, Function):
+            yield block
+            yield from _functions(block.closures)
+
+
+def complex_functions(most):
+    """Return the complexity, as radon counts it, of each function of what ships and of benchmarks that has more."""
+    found = {}
+    for file in tracked(
+        *(f"{folder}/*.py" for folder in (LIBRARY, SERVICE, "clients", "engines", "deploy", "benchmarks"))
+    ):
+        if "tests" not in file.parts:
+            for function in _functions(cc_visit((ROOT / file).read_text("utf-8"))):
+                if function.complexity > most:
+                    found[f"{file}: {function.fullname}"] = function.complexity
+    return found
 
 
 def size():
