@@ -43,7 +43,8 @@ class Lines:
         self._began = self._told = clock()
 
     def step(self, description: str, total: int | None = None) -> Advance:
-        done, of = 0, "" if total is None else f" of {total:,}"
+        done = 0
+        of = "" if total is None else f" of {total:,}"
 
         def advance(rows: int) -> None:
             nonlocal done

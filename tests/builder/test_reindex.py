@@ -181,7 +181,7 @@ def test_large_share_of_frozen_offsets_asks_for_a_new_fit(built):
     jobs.rewrite(built, refit={"frozen": 0.1})
     done = run(built)
     assert done.manifest.job.offsets == "fitted"
-    assert any("14.3% of the targets came after the fit" in each for each in done.manifest.job.why)
+    assert any("14.3 % of the targets came after the fit" in each for each in done.manifest.job.why)
     assert done.manifest.frozen == 0
 
 

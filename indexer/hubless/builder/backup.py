@@ -113,7 +113,9 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str]) -> list[
 
 def _copy_scores(source: Path, new: Path) -> list[Problem]:
     """Copy corrections of scores, verified, unless their names are taken. Return what is wrong with others."""
-    kept, copy, problems = KeptCorrections(source), KeptCorrections(new), []
+    kept = KeptCorrections(source)
+    copy = KeptCorrections(new)
+    problems = []
     taken = copy.names()
     for name in kept.names():
         if name in taken:
@@ -213,7 +215,8 @@ def _copied(catalog: Catalog, names: Sequence[str], made: Path, *, changing: boo
 def _taken_out(copy: Catalog, name: str, verdict: Verdict) -> list[Problem]:
     """Remove the versions of a copy that are not sound, and the copy if none is left. Return what is to be said."""
     found = [each for each in verdict.problems if each.collection == name]
-    current, versions = copy.current(name), copy.version_ids(name)
+    current = copy.current(name)
+    versions = copy.version_ids(name)
     damaged = {each.version for each in found}
     left = [version for version in versions if version not in damaged]
     problems = [each for each in found if each.version in versions or each.version is None]

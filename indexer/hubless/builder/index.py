@@ -69,6 +69,7 @@ class Index(Collection):
         seed: int = 0,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
+        """Check the parameters; see the class."""
         self._recipe = Recipe(
             metric=check_metric(metric),
             correction=correction,
@@ -294,7 +295,8 @@ class Index(Collection):
         name : of the collection; made if it is not there
         """
         with self._changing, progress_bars(progress) as steps:
-            parts, home = self.parts, Catalog(catalog)
+            parts = self.parts
+            home = Catalog(catalog)
             here = (home.path, name) == self._home
             if not len(parts.targets) and not here:
                 raise InputError("index", "at least one target", "none")

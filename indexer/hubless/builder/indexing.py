@@ -62,7 +62,8 @@ def build_indexes(
 
     Without a place there is one part, whose index stays in memory.
     """
-    start, files = 0, []
+    start = 0
+    files = []
     if sample is not None:
         steps.step(f"training the {kind.label} index")
     trained = kind.new(sizes[0], vectors.shape[1], sample)
@@ -203,7 +204,8 @@ class _Folding:
     @classmethod
     def of(cls, order: IndexOrder, basis: Basis | None, *, moved: bool) -> Self:
         """Return the targets of an order, reduced if there is a basis. `moved` says that a kind wants a pivot."""
-        targets, bank = order.targets, order.bank
+        targets = order.targets
+        bank = order.bank
         if basis is not None:
             targets, bank = reduced_vectors(targets, basis), reduced_vectors(bank, basis)
         return cls(
@@ -218,7 +220,8 @@ class _Folding:
     def vectors(self, kind: IndexType) -> AugmentedVectors:
         """Return the vectors (n, d') of its index."""
         rows = self.stored(kind) if self.basis is None else reduced_vectors(self.stored(kind), self.basis)
-        half, lifted = kind.precision == "float16", comparison(self.order.metric).lifted
+        half = kind.precision == "float16"
+        lifted = comparison(self.order.metric).lifted
         return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
 
     def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
@@ -279,7 +282,8 @@ def _candidates(
     Return all trials, and what was built.
     """
     order = folding.order
-    count, trials = order.targets.shape[0], list[TriedKind]()
+    count = order.targets.shape[0]
+    trials = list[TriedKind]()
     most = min(most_in_a_shard(kind, dim, order.shard_targets) for kind in kinds)
     sizes = [count] if place is None else shard_sizes(count, most)
     samples = folding.samples(kinds, sizes[0])
@@ -309,7 +313,9 @@ def _build(
     sample: TrainingSample | None,
     steps: Steps,
 ) -> _Candidate:
-    start, vectors = perf_counter(), folding.vectors(kind)
+    """Build an index of a kind over all targets, in memory or as files of shards, and tune its search."""
+    start = perf_counter()
+    vectors = folding.vectors(kind)
     indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
     filled = [FaissIndex(kind, index, vectors.targets.shape[1], {}, vectors.pivot) for index in indexes]
     made: Sequence[Embedded] = filled
@@ -393,7 +399,8 @@ def _may_widen(made: Sequence[Embedded]) -> bool:
 
 
 def _approximate(indexes: Sequence[Embedded], augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
-    found, start = [], 0
+    found = []
+    start = 0
     for index in indexes:
         scores, rows = index.approximate(augmented, min(k, len(index)), how)
         found.append((scores, np.where(rows < 0, rows, rows + start)))
@@ -402,7 +409,8 @@ def _approximate(indexes: Sequence[Embedded], augmented: F32, k: int, how: Searc
 
 
 def _scores(indexes: Sequence[Embedded], augmented: F32, rows: I64) -> F32:
-    found, start = np.empty(rows.shape, np.float32), 0
+    found = np.empty(rows.shape, np.float32)
+    start = 0
     for index in indexes:
         inside = (rows >= start) & (rows < start + len(index))
         line, _ = np.nonzero(inside)
@@ -437,7 +445,8 @@ def _rounded(value: float) -> float:
 
 def _missed(built: _Candidate, aims: Aims) -> list[str]:
     within = "" if aims.memory is None else f" within {aims.memory:,} bytes"
-    setting, kind = built.setting, built.indexes[0].kind
+    setting = built.setting
+    kind = built.indexes[0].kind
     missed = []
     if setting.recall < aims.recall:
         missed.append(

@@ -383,7 +383,8 @@ def _fitted_bank(parts: Parts) -> F32 | None:
     name = parts.manifest.correction.name
     if name == NONE:
         return None
-    state, record = parts.correction().state(), parts.manifest.bank
+    state = parts.correction().state()
+    record = parts.manifest.bank
     bank = state.get("bank")
     if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
         raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")

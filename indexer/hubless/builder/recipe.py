@@ -53,6 +53,7 @@ class Recipe:
     offsets: PriorLike | None = None
 
     def __post_init__(self) -> None:
+        """Check all that is known before the work begins. Raises `InputError` naming the parameter."""
         if self.correction.startswith(f"{GIVEN}:"):
             where = self.correction.removeprefix(f"{GIVEN}:")
             if self.offsets is not None or not where:
@@ -97,7 +98,9 @@ class Recipe:
 
     @classmethod
     def of(cls, manifest: Manifest) -> "Recipe":
-        record, aims = manifest.index, manifest.index.aims
+        """Return the recipe by which a version was made."""
+        record = manifest.index
+        aims = manifest.index.aims
         # a collection that began empty has had no size to choose by
         kind = AUTO if manifest.measured is None else record.type
         return cls(

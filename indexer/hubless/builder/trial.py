@@ -75,7 +75,8 @@ def try_on_sample(
     steps: Steps,
 ) -> TriedKind:
     """Build a kind of index of a sample of n augmented targets, and choose its setting by queries (m, d')."""
-    start, few = perf_counter(), vectors.shape[0]
+    start = perf_counter()
+    few = vectors.shape[0]
     steps.step(f"trying the {kind.label} index")
     made = kind.new(few, vectors.shape[1], sample)
     add_vectors(made, vectors)

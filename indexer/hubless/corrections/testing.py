@@ -161,6 +161,7 @@ class CorrectionChecks:
                 _check(said.startswith(f"{parameter.name}: expected "), said)
 
     def test_what_it_does_to_live_queries_is_restored_from_arrays(self) -> None:
+        """Scores of queries by what was restored are those by what was fitted."""
         near = _of_length_one(replace(self.problem, bank=self.problem.target_bank))
         fitted = self.fit(near)
         live = fitted.query_time(near.targets)

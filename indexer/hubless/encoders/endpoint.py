@@ -234,6 +234,10 @@ class Endpoint(DescribedEncoder):
         return checked(rows, count, self.dim)
 
     def _post(self, inputs: dict[str, Any], count: int, noun: str, ends: float | None) -> bytes:
+        """Return the body of the answer to some inputs, at most as long as `count` vectors can be.
+
+        Raises `EncoderTimeout` after its timeout or at `ends`, `TextRefused` for what it refuses, or `EncoderFailed`.
+        """
         import httpx
 
         from hubless.encoders.in_time import in_time
@@ -241,7 +245,8 @@ class Endpoint(DescribedEncoder):
         left = self.description.timeout
         late: type[EncoderTimeout] = EncoderTimeout
         if ends is not None and (remaining := ends - monotonic()) < left:
-            left, late = remaining, _CutShort
+            left = remaining
+            late = _CutShort
         if left <= 0:
             raise late("there was no time left to ask it")
         body: dict[str, Any] = {"model": self.description.model, **inputs}
@@ -274,7 +279,8 @@ class Endpoint(DescribedEncoder):
             if len(content) > MOST_READ:
                 break
         message, field = map(self._quoted, _said(bytes(content[:MOST_READ])))
-        status, quoted = response.status_code, f', "{message}"' if message else ""
+        status = response.status_code
+        quoted = f', "{message}"' if message else ""
         answered = f"it answered with status {status}"
         if status not in _OF_THE_TEXT:
             return EncoderFailed(answered + (f": {hint}" if (hint := _OF_THE_DESCRIPTION.get(status)) else ""))
@@ -317,6 +323,7 @@ class _CutShort(EncoderTimeout):
 
 
 def _client(description: EndpointDescription) -> "httpx.Client":
+    """Return a client that asks again after errors of the network, within the time of one request."""
     import httpx
     from httpx_retries import Retry, RetryTransport
 

@@ -123,7 +123,8 @@ class OnnxModel(folder_model.FolderModel):
             return self._pictures
 
     def _read_pictures(self) -> PictureGraph:
-        wanted, folder = self.description, Path(self.description.path)
+        wanted = self.description
+        folder = Path(self.description.path)
         file = picture_graph(folder, wanted.file, wanted.picture_file)
         if file is None:
             expected = "a collection whose encoder takes pictures"
@@ -135,6 +136,7 @@ class OnnxGraph:
     """A graph in memory. Several threads may run it at once."""
 
     def __init__(self, wanted: OnnxDescription) -> None:
+        """Load graph and tokens, and find out by one text how to pool, and how many dimensions there are."""
         folder = Path(wanted.path)
         file, is_half = text_graph(folder, wanted.file)
         self._tokens = TextTokens(folder, file)

@@ -40,7 +40,8 @@ class TextTokens:
         encodings = self._tokeniser.encode_batch_fast([text.lower() for text in stripped] if self._lower else stripped)
         width = self._width or max(1, *(len(encoding.ids) for encoding in encodings))
         ids = np.full((len(texts), width), self._padding)
-        types, mask = np.zeros_like(ids), np.zeros_like(ids)
+        types = np.zeros_like(ids)
+        mask = np.zeros_like(ids)
         for row, encoding in enumerate(encodings):
             count = len(encoding.ids)
             ids[row, :count], types[row, :count], mask[row, :count] = encoding.ids, encoding.type_ids, 1

@@ -42,6 +42,7 @@ class SentenceModel(DescribedEncoder):
             raise InputError("encoder, model", "the name of a model, or its folder", f"{model}, which does not exist")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
+        """Return vectors (m, d) of texts. The model is loaded by the first call. Raises `EncoderFailed`."""
         wanted = self.description
         with self._lock:  # one call at a time: several would take several times the memory
             try:

@@ -99,7 +99,8 @@ def kinds_to_try(
 
 def _groups(count: int, dim: int, aims: Aims) -> list[list[tuple[str, ...]]]:
     """Return families to build, in groups."""
-    small, soon = 4 * count * dim <= FLAT_BYTES, aims.latency_ms is not None
+    small = 4 * count * dim <= FLAT_BYTES
+    soon = aims.latency_ms is not None
     groups = [["flat"]] if small else []
     if soon or not small:
         groups.append(["fastscan", "ivf_fastscan"] if soon or count >= MEASURED_FROM else ["fastscan"])

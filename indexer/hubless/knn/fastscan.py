@@ -104,7 +104,8 @@ class IvfFastScan(FastScan):
         # a staircase: with more lists, as few candidates as still suffice. The first few tell where it begins
         *fewer, most = LISTED_K_FACTORS
         begin = [{"nprobe": nprobe, "k_factor": most} for nprobe in halving(probes(count))]
-        steps, factors = probes(count, STEPS), [most, *halving(fewer)]
+        steps = probes(count, STEPS)
+        factors = [most, *halving(fewer)]
         return begin + [{"nprobe": nprobe, "k_factor": factor} for nprobe in steps for factor in factors]
 
     def whole_scan(self, count: int) -> dict[str, Any] | None:

@@ -26,7 +26,8 @@ PASSED_A_COMPARED = 0.03
 
 def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
     """Return parameters for a search among some targets: in √(count/selected) times as many lists, as measured."""
-    share, lists = selected / count, list_count(count)
+    share = selected / count
+    lists = list_count(count)
     probed = min(parameters["nprobe"], lists) / lists
     if share <= (PASSED_A_COMPARED * probed) ** (2 / 3):
         return None

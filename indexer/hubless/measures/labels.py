@@ -192,6 +192,7 @@ def _entries(
 
 
 def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) -> I64 | None:
+    """Return the rows that the label of a query names as right; None for no label. Raises `InputError`."""
     rows = []
     values = label
     if isinstance(label, Mapping):

@@ -27,7 +27,9 @@ def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
 
     Where a gate or a rescorer changes the scores of the index, the final scores come too.
     """
-    canaries, targets, k = queries[:CANARIES], ranker.targets, best.shape[1]
+    canaries = queries[:CANARIES]
+    targets = ranker.targets
+    k = best.shape[1]
     augmented = folded_queries(canaries, 1.0)
     if targets.compares_all:
         scores, rows = targets.find(augmented, k, None, None)
@@ -59,8 +61,10 @@ def check(canary: Canary, path: Path, built: Searched, ranker: Ranker | None) ->
     A ranker of the same targets is asked, too, where a gate or a rescorer answers.
     """
     with reading(path):
-        queries, expected_rows = canary["queries"], canary["rows"]
-        expected_scores, expected_recall = canary["scores"], float(canary["recall"])
+        queries = canary["queries"]
+        expected_rows = canary["rows"]
+        expected_scores = canary["scores"]
+        expected_recall = float(canary["recall"])
         answers = canary.get("answers")
     if not len(queries):  # of a version that was empty when it was made
         return

@@ -192,7 +192,8 @@ class Collection:
         parts = self.parts
         take = None if with_payload is False else taking(parts.payload, with_payload)
         if ids is None and vectors is not None:
-            queries, ranker = np.asarray(vectors) if prepared else self.prepare(vectors), parts.ranker
+            queries = np.asarray(vectors) if prepared else self.prepare(vectors)
+            ranker = parts.ranker
         else:
             queries, ranker = self._like(parts, vectors, ids)
         if strength is None:
@@ -276,7 +277,8 @@ class Collection:
         `vectors` are (d,) or (m, d), or reduced already, such as stored ones. `name` is what errors call them. Raises
         `InputError`, `DimensionMismatch`, `NotFinite`, `ZeroVector`.
         """
-        manifest, basis = self.parts.manifest, self.parts.basis
+        manifest = self.parts.manifest
+        basis = self.parts.basis
         if basis is not None and (row := basis.reduced_row(vectors)) is not None:
             return row
         dim = manifest.dim

@@ -100,6 +100,7 @@ def _read_version(
     lenient: bool,
     known: Parts | None,
 ) -> Parts:
+    """Read the parts of a version; what a `known` one has, too, is not read again. Raises `BundleDamaged`."""
     fit = f"{bundle.FITS}/{manifest.fit}"
     basis = None
     if manifest.dims is not None and not manifest.keep_full:
@@ -159,7 +160,9 @@ def _read_segments(folder: Path, manifest: bundle.Manifest, dim: int, known: Par
 def _read_segment(
     folder: Path, manifest: bundle.Manifest, record: bundle.SegmentRecord, dim: int, before: list[Segment]
 ) -> Segment:
-    place, name = bundle.segment_path(folder, record.name), f"{bundle.SEGMENTS}/{record.name}"
+    """Read a segment, and check that its files fit the manifest and the segments before. Raises `BundleDamaged`."""
+    place = bundle.segment_path(folder, record.name)
+    name = f"{bundle.SEGMENTS}/{record.name}"
 
     def stored(file: str, *shape: int | None) -> Any:
         return _stored(folder, manifest, f"{name}/{file}", *shape)
@@ -169,7 +172,8 @@ def _read_segment(
         raise BundleDamaged(folder / bundle.MANIFEST, f"names no offsets of segment {record.name}")
     with bundle.reading(place / bundle.IDS):
         ids = IdTable.open(place / bundle.IDS)
-    payload, bare = None, stored(bundle.BARE, record.bare)
+    payload = None
+    bare = stored(bundle.BARE, record.bare)
     if manifest.payload_columns:
         with bundle.reading(place / bundle.PAYLOAD):
             payload = Payload.open(place / bundle.PAYLOAD)
@@ -202,15 +206,19 @@ def _read_index(
     stored: Callable[..., Any],
     payload: Payload | None,
 ) -> VectorIndex:
-    place, outside = bundle.segment_path(folder, record.name), manifest.index.engine
+    """Open the index of a segment, from its file or in an engine, and check its size. Raises `BundleDamaged`."""
+    place = bundle.segment_path(folder, record.name)
+    outside = manifest.index.engine
     if outside is not None and record.index == outside.engine:
         # after all files, as it takes long
         schema = None if payload is None else payload.schema
         return engine(outside.engine).open(manifest, record, schema)
-    path, reduced = place / bundle.INDEX, stored(bundle.BASIS, manifest.dim, manifest.dims)
+    path = place / bundle.INDEX
+    reduced = stored(bundle.BASIS, manifest.dim, manifest.dims)
     basis = None if reduced is None else Basis(reduced, "dot")
     with bundle.reading(path):
-        kind, index = index_type(record.index), read_index(path)
+        kind = index_type(record.index)
+        index = read_index(path)
     own = dim if basis is None else basis.kept
     if index.d != (wanted := augmented_dim(own)):
         raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
@@ -231,7 +239,8 @@ def _read_index(
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:
     """The rows of each segment that are gone."""
-    path, found = folder / bundle.GONE, []
+    path = folder / bundle.GONE
+    found = []
     bits = bundle.read_arrays(path) if bundle.GONE in manifest.files else {}
     for record in manifest.segments:
         with bundle.reading(path):
@@ -245,7 +254,8 @@ def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:
 
 def _read_correction(folder: Path, manifest: bundle.Manifest) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
-    record, path = manifest.correction, _of_fit(folder, manifest, bundle.CORRECTION)
+    record = manifest.correction
+    path = _of_fit(folder, manifest, bundle.CORRECTION)
     _check_installed(path, manifest, TAKES_NOTHING)
     state = _read_later(folder, path)
     with bundle.reading(path):
@@ -336,7 +346,8 @@ def _read_confidence(folder: Path, manifest: bundle.Manifest) -> Cut | None:
 
 
 def _read_query_time(folder: Path, manifest: bundle.Manifest) -> QueryTime | None:
-    path, fitted = folder / bundle.QUERY_TIME, _of_fit(folder, manifest, bundle.CORRECTION)
+    path = folder / bundle.QUERY_TIME
+    fitted = _of_fit(folder, manifest, bundle.CORRECTION)
     if bundle.QUERY_TIME not in manifest.files:  # its offsets are stored, and answer without it
         try:
             _check_installed(fitted, manifest, TAKES_NOTHING)

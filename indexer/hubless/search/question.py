@@ -38,8 +38,10 @@ class Question:
         explain: bool,
     ) -> Results:
         """Return the hits: the first of the ranking, or a selection of them. `take` gives the payload of some rows."""
-        skip, stop = self.skip, self.skip + self.limit
-        ranker, matches = self.ranker, self.matches
+        skip = self.skip
+        stop = self.skip + self.limit
+        ranker = self.ranker
+        matches = self.matches
         most = ranker.count if matches is None else ranker.room(matches)
         if selection is None:
             # always so deep, so that no ranking depends on the model of confidence

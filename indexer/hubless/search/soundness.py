@@ -66,7 +66,8 @@ def version_problem(targets: Targets, correction: CentredCorrection | None) -> s
 
 def collection_problem(collection: Collection) -> str | None:
     """Return why a version as it was built, or with its writes, is not sound; None if it is."""
-    manifest, targets = collection.origin.manifest, collection.parts.targets
+    manifest = collection.origin.manifest
+    targets = collection.parts.targets
     rows = sample_of(len(targets))
     rows = rows[targets.have_vectors(rows)]
     if (problem := index_problem(targets, rows)) is not None:
@@ -79,5 +80,6 @@ def collection_problem(collection: Collection) -> str | None:
     if any(each and each.column is None for each in (manifest.target_prior, manifest.own_offsets)):
         return None  # it came from a file, and is not kept
     columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
-    vectors, traits = targets.vectors(rows), traits_of(manifest, columns, len(rows))
+    vectors = targets.vectors(rows)
+    traits = traits_of(manifest, columns, len(rows))
     return offsets_problem(collection.correction(), vectors, targets.offsets(rows), traits)

@@ -51,7 +51,8 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
     those of `BankOrder`. Raises `StorageError`; `CollectionNotFound` if the collection is deleted meanwhile;
     `InputError` if those that wait have groups of another column, or none.
     """
-    folder, order = home / FOLDER, BankOrder(queries=len(queries), **fields)
+    folder = home / FOLDER
+    order = BankOrder(queries=len(queries), **fields)
     with collection_errors(home):
         folder.mkdir(exist_ok=True)  # without its parents: they would be what is left of a deleted collection
         sync(home)
@@ -76,7 +77,8 @@ def _joined(waiting: BankOrder, order: BankOrder) -> dict[str, Any]:
     if (order.fit_by or "") != (waiting.fit_by or ""):
         expected = f"{waiting.fit_by!r}, as the queries that wait have" if waiting.fit_by else "none so far"
         raise InputError("fit_by", expected, order.fit_by or "none")
-    relevant, groups = order.relevant, order.groups
+    relevant = order.relevant
+    groups = order.groups
     if relevant is not None or waiting.relevant is not None:
         relevant = (waiting.relevant or [None] * waiting.queries) + (relevant or [None] * order.queries)
     return {

@@ -379,7 +379,8 @@ class Catalog:
         aliases : remove the aliases that stand for it, too
         """
         self.current(name)
-        home, gone = self.path / name, self.path / f"{DELETED}{name}-{secrets.token_hex(6)}"
+        home = self.path / name
+        gone = self.path / f"{DELETED}{name}-{secrets.token_hex(6)}"
         with changing_aliases(self.path) as table, storage_errors(home):
             standing = table.standing_for(name, allowed=aliases)
             self.current(name)  # whoever deletes has the lock of the aliases, so it stays until it is moved here

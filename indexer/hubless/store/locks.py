@@ -28,7 +28,8 @@ _LEASE, _STAGING, _LOCK, _DELETED = ".lease", ".staging-", ".lock", ".deleted-"
 @contextmanager
 def lease(home: Path, work: str, patience: float = 0.0) -> Iterator[None]:
     """Hold the lease of a collection, for `work`. Raises `JobRunning` naming the job that holds it for too long."""
-    path, ends = home / _LEASE, monotonic() + patience
+    path = home / _LEASE
+    ends = monotonic() + patience
     with ExitStack() as held:
         with storage_errors(home):
             make_folder(home)

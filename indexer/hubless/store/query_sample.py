@@ -183,7 +183,8 @@ def read_sample(
 
 def summary_of(folder: Path) -> SampleSummary | None:
     """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
-    queries, headers = 0, list[_Header]()
+    queries = 0
+    headers = list[_Header]()
     for path in folder.glob("*.parquet"):
         with suppress(InputError, StorageError), _reading(path):  # without those that are damaged
             file = pq.ParquetFile(path)
@@ -196,7 +197,8 @@ def summary_of(folder: Path) -> SampleSummary | None:
 
 def forget(path: str | Path, client: str | None = None) -> int:
     """Delete live queries of a collection, and return how many. It is safe while a service runs."""
-    home, gone = Path(path), 0
+    home = Path(path)
+    gone = 0
     with storage_errors(home), locked(home / _LOCK):
         for file in sorted(home.iterdir()):
             if not DAY_FILE.fullmatch(file.name):
@@ -262,7 +264,8 @@ class SampleWriter:
                 with storage_errors(path):
                     home.mkdir(mode=0o700, parents=True, exist_ok=True)
                     with locked(home / _LOCK):
-                        tables, seen = [fresh.thinned()], fresh.seen
+                        tables = [fresh.thinned()]
+                        seen = fresh.seen
                         if before := _before(path, metric, dim):
                             tables, seen = [before[1], *tables], seen + before[0].seen
                         _write(path, _Header(collection, metric, dim, day, seen), _lowest(tables, OF_A_CLIENT))

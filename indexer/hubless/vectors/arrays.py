@@ -85,7 +85,8 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         return values
     if _is_column(values):
         return _of_arrow(values, name)
-    array, listed = _read(values, name), isinstance(values, list | tuple)
+    array = _read(values, name)
+    listed = isinstance(values, list | tuple)
     masks = listed and any(isinstance(row, np.ma.MaskedArray) for row in values)
     if array.ndim and (masks or array.dtype.kind in "OU"):
         listed, array = True, stacked(values if listed else array, name)

@@ -101,6 +101,7 @@ def open_items(path: str | Path, parameter: str) -> Items:
 
 
 def _open_folder(path: Path, name: str) -> Items:
+    """Open the shards of a folder as one. Raises `InputError` if there are none, or they are not alike."""
     files = files_in(path, SHARDS)
     if not files:
         if (path / _SPLITS).exists():
@@ -140,7 +141,8 @@ def _check_alike(shards: Mapping[Path, Items], name: str) -> None:
 def _open_npy(path: Path, name: str) -> Items:
     with path.open("rb") as file:
         shape, fortran_order, dtype = read_header(file)
-        start, size = file.tell(), file.seek(0, os.SEEK_END)
+        start = file.tell()
+        size = file.seek(0, os.SEEK_END)
     _check_matrix(shape, dtype, name)
     rows, dim = shape
     if size - start < rows * dim * dtype.itemsize:

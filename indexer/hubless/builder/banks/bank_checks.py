@@ -76,12 +76,14 @@ def check_bank(
 ) -> CheckedBank:
     """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used."""
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
-    plain_bank, plain = plain_vectors(bank, metric), plain_vectors(targets, metric)
+    plain_bank = plain_vectors(bank, metric)
+    plain = plain_vectors(targets, metric)
     among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets, metric)
     if among > MOST_TARGETS and bank.shape[0] >= _FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{100 * among:.0f} % targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (plain_bank, plain))
-    fewest, enough = min(len(some), len(others)), len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
+    fewest = min(len(some), len(others))
+    enough = len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
     groups = groups_of(bank)
     once = without_copies(bank, None if groups is None else coded(groups)[1], metric)
     record = BankRecord(
@@ -102,7 +104,8 @@ def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:
     clouds = [rows[np.random.default_rng(0).permutation(len(rows))[:COMPARED]] for rows in (bank, targets, queries)]
     if min(map(len, clouds)) < ENOUGH_TO_COMPARE:
         return
-    apart, tested = told_apart(clouds[0], clouds[1]), told_apart(clouds[0], clouds[2])
+    apart = told_apart(clouds[0], clouds[1])
+    tested = told_apart(clouds[0], clouds[2])
     if apart <= LIKE_TARGETS and tested > 0.5 + 2 * (LIKE_TARGETS - 0.5):
         received = f"a bank that lies with the targets, and apart from the test queries. {ADVICE}"
         raise InputError("query bank", "example queries", received)
@@ -149,6 +152,7 @@ def narrow_notes(bank: BankRecord) -> list[str]:
 
 
 def _notes(bank: BankRecord) -> list[str]:
+    """Return what there is to say of a bank: few queries, targets among them, another model, a log, another length."""
     notes = []
     if bank.queries < _FEWEST:
         notes.append(

@@ -86,7 +86,8 @@ def review(
 ) -> Review:
     """Check a bank, and whether fresh live queries are answered more evenly with it than with the offsets `served`."""
     checked = check_bank(bank, targets, metric)
-    record, against = checked.record, _against(checked.record)
+    record = checked.record
+    against = _against(checked.record)
     chosen = None
     notes = [note for note in checked.notes if note not in against]
     if fresh is not None:
@@ -119,7 +120,8 @@ def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> li
     if chosen.state == "too_few" or chosen.strength <= POOR:
         return [verdict(chosen)]
     if served is not None and chosen.strength <= FULL_STRENGTH:
-        ours, theirs = max(chosen.entropy), max(served.entropy)
+        ours = max(chosen.entropy)
+        theirs = max(served.entropy)
         raw = STRENGTHS.index(0.0)
         # how much chance moves the difference from the raw ranking stands for how much it moves this one
         if theirs - ours > max(chosen.error[raw], served.error[raw]):

@@ -20,7 +20,8 @@ def payload_queries(
     collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES, seed: int = 0
 ) -> F32:
     """Return texts of payload columns as query vectors (b, d), at most `most`; without those of unknown words."""
-    schema, table = collection.parts.payload_schema, collection.parts.payload_table
+    schema = collection.parts.payload_schema
+    table = collection.parts.payload_table
     if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")
     texts = list(dict.fromkeys((_key_texts if is_free(schema) else _column_texts)(table, columns)))

@@ -91,7 +91,8 @@ def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tup
 
     The others are by other clients, where ten or more asked: who fills the bank must not check it.
     """
-    rng, held = np.random.default_rng(seed), min(_HELD_OUT, count // 3)
+    rng = np.random.default_rng(seed)
+    held = min(_HELD_OUT, count // 3)
     names, client, counts = np.unique(np.array(clients or ()), return_inverse=True, return_counts=True)
     if len(names) < FEWEST_CLIENTS:
         order = rng.permutation(count)

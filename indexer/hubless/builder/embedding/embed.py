@@ -133,6 +133,7 @@ class _Embedding:
         self._columns = [] if source.payload is None else source.payload.column_names
 
     def part(self, items: range, pool: ThreadPoolExecutor, advance: Callable[[int], None]) -> EmbeddedPart:
+        """Return the vectors, payload and texts of some items, and of those that could not be encoded why."""
         made = EmbeddedPart()
         for group in self._groups(items, pool):
             good = {number: read for number, read in group.items() if isinstance(read, _Read)}
@@ -188,7 +189,8 @@ class _Embedding:
     def _read_picture(self, number: int) -> "_Read":
         path, size = self._file(number)
         taken = for_pictures(self._encoder).picture_input(path)
-        facts, name = picture_facts(path), self._source.contents[number]
+        facts = picture_facts(path)
+        name = self._source.contents[number]
         if self._thumbnails is not None:
             file = self._thumbnails / name
             if not file.resolve().is_relative_to(self._thumbnails.resolve()):

@@ -129,7 +129,8 @@ class Inputs:
             kept: dict[str, I64 | None] = {}
             for name, each in given.items():
                 given[name], kept[name] = without_bad_rows(each, metric)
-            items, rows = given["targets"], kept["targets"]
+            items = given["targets"]
+            rows = kept["targets"]
             prior = prior if prior is None or rows is None else prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
         grouping = None
@@ -154,7 +155,8 @@ class Inputs:
         )
 
     def _encoder(self, targets: VectorSource) -> Encoder | None:
-        dim, encoder = targets.shape[1], self.encoder
+        dim = targets.shape[1]
+        encoder = self.encoder
         if isinstance(encoder, str | Path):
             encoder = load_encoder(Path(encoder), dim)
         if isinstance(encoder, SentenceModel | FolderModel):
@@ -231,7 +233,8 @@ class BuildVectors:
     @property
     def traits(self) -> TargetTraits:
         """The traits of the targets: their prior, or their groups."""
-        prior, grouping = self.target_prior, self.grouping
+        prior = self.target_prior
+        grouping = self.grouping
         return TargetTraits(None if prior is None else prior.values, None if grouping is None else grouping.of_targets)
 
     @property

@@ -54,7 +54,8 @@ def numbers_by_id(path: str | Path, parameter: str) -> NumbersById | None:
     if ending_of(path) not in endings_of(Use.PAYLOAD) or not path.exists():
         return None
     opened = open_payload(path)
-    name, usual = f"{parameter} ({path.name})", parameter.replace(" ", "_")
+    name = f"{parameter} ({path.name})"
+    usual = parameter.replace(" ", "_")
     others = [column for column in opened.schema.names if column != ID_COLUMN]
     if ID_COLUMN not in opened.schema.names or not others:
         return None

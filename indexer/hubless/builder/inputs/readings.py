@@ -39,7 +39,8 @@ def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None
     for name in ("targets", "query_bank", "target_bank", "live_queries"):
         if (source := getattr(given, name)) is not None:
             # a bank is kept in the state of most corrections, so there is memory for it
-            held, files = name == "query_bank", given.files.get(name)
+            held = name == "query_bank"
+            files = given.files.get(name)
             read[name], records[name] = read_source(
                 source, recipe.metric, side_of(name), folder, held=held, files=files, basis=basis
             )

@@ -47,7 +47,8 @@ class NextTargets:
     @classmethod
     def of(cls, parts: Parts) -> "NextTargets":
         kept, bare = with_vector_first(parts, np.arange(len(parts.targets)))
-        order, payload = np.concatenate([kept, bare]), None
+        order = np.concatenate([kept, bare])
+        payload = None
         ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
         if parts.payload is not None:
             payload = parts.payload.table().take(pa.array(order)) if len(bare) else parts.payload.table()
@@ -161,7 +162,8 @@ def measured_draft(
 
 def measured_again(now: Parts, measuring: F32 | None) -> Measured | None:
     """Measure hubness and recall of a collection as it is, with the bank that it has a sample of; None without one."""
-    sample, targets = now.bank_sample, now.targets
+    sample = now.bank_sample
+    targets = now.targets
     if measuring is None:
         if sample is None:
             return now.manifest.measured

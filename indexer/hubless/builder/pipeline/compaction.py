@@ -34,11 +34,14 @@ _RANKS = 2**34
 
 def needs_training(parts: Parts) -> bool:
     """Return whether the index is to be trained anew: too many of its targets are gone, or came behind it."""
-    manifest, targets = parts.manifest, parts.targets
-    built, count = [view for view in targets.stored if view.segment.stamps is None], len(targets)
+    manifest = parts.manifest
+    targets = parts.targets
+    built = [view for view in targets.stored if view.segment.stamps is None]
+    count = len(targets)
     if not count:
         return False
-    trained, gone = sum(len(view.segment) for view in built), sum(len(view.gone) for view in built)
+    trained = sum(len(view.segment) for view in built)
+    gone = sum(len(view.gone) for view in built)
     wasted = min(WASTED * trained, MOST_TOLD) if manifest.index.external else WASTED * trained
     flat = manifest.index.type == FLAT_KIND and not manifest.keep_full
     if gone > wasted and not (flat and len(built) == 1):  # that one is written anew by a flush
@@ -83,11 +86,13 @@ class Rebuilt:
 
     def manifest(self, now: Parts, staged: Staging) -> Manifest:
         """Return the manifest of the version that has what was written until now, too. Write its other files."""
-        before, folder = now.manifest, now.folder
+        before = now.manifest
+        folder = now.folder
         if folder is None:
             raise TypeError("not in a catalog")
         gone, later = self._since(now)
-        start, views = 0, list[SegmentView]()
+        start = 0
+        views = list[SegmentView]()
         for segment in self._segments():
             inside = gone[(gone >= start) & (gone < start + len(segment))] - start
             views.append(SegmentView(segment, inside))
@@ -115,7 +120,8 @@ class Rebuilt:
     def _since(self, now: Parts) -> tuple[I64, list[SegmentView]]:
         """Return which of its rows are gone since it was begun, and what came."""
         codes = Codes(self.stamps)
-        there, later = np.zeros(self.stamps.shape[1], np.bool_), list[SegmentView]()
+        there = np.zeros(self.stamps.shape[1], np.bool_)
+        later = list[SegmentView]()
         for view in now.targets.stored:
             found = codes.rows(view.segment.stamps_of(view.left))
             there[found[found >= 0]] = True
@@ -169,7 +175,8 @@ def write_rebuilt(parts: Parts, staged: Staging, bench: Workbench, name: str, *,
 
     `here` says that it is of the same collection, and `fit` that it has a fit of its own.
     """
-    before, seq = parts.manifest, parts.seq if here else 0
+    before = parts.manifest
+    seq = parts.seq if here else 0
     made = Rebuilt.of(parts, staged, bench, seq=seq, fit=fit)
     more: dict[str, Any] = {"segments": made.records, "log_seq": seq, "job": before.job if here else None}
     if not fit:

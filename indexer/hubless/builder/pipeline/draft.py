@@ -87,9 +87,12 @@ class VersionDraft:
         self, ids: Callable[[int, int], SegmentIds], payload: Callable[[int, int], Payload] | None, seq: int = 0
     ) -> Targets:
         """Return the targets with their ids and payload: each is a function of the first row, and the one after."""
-        segments, start, views = list[Segment](), 0, self.targets.stored
+        segments = list[Segment]()
+        start = 0
+        views = self.targets.stored
         for number, view in enumerate(views):
-            known, bare = view.segment, self.vectorless if number == len(views) - 1 else 0
+            known = view.segment
+            bare = self.vectorless if number == len(views) - 1 else 0
             stop = start + len(known) + bare
             segments.append(
                 replace(
@@ -115,7 +118,8 @@ class VersionDraft:
 
         It has all writes up to `seq`. Without `fit` it names that of another version.
         """
-        folder, views = staged.folder, self.targets.stored
+        folder = staged.folder
+        views = self.targets.stored
         held = [folder / name for name in (bundle.IDS, bundle.PAYLOAD) if (folder / name).exists()]
         if len(views) == 1:
             place = staged.made(bundle.SEGMENTS, staged.version)
@@ -139,7 +143,8 @@ class VersionDraft:
     ) -> Manifest:
         """Return the manifest, without the record of the files. `more` fields come on top of those of `about`."""
         fields = {**self.about, **more}
-        index, dims = self.targets.first.index, fields.pop("dims", None)
+        index = self.targets.first.index
+        dims = fields.pop("dims", None)
         if isinstance(index, ReducedIndex):
             dims = index.basis.kept
         elif self.basis is not None:
@@ -245,7 +250,8 @@ def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Placi
             in_index, lambda number: staged.made(bundle.SEGMENTS, segment_name(staged.version, number)), recipe
         )
         return
-    versions, found = staged.folder.parent, engine(recipe.engine)
+    versions = staged.folder.parent
+    found = engine(recipe.engine)
     name = found.reserve(collection, staged.version)
     _clear(versions)  # what builds that died have left
     try:
@@ -266,8 +272,11 @@ class InEngine:
     staged: Staging
 
     def put(self, order: IndexOrder, steps: Steps) -> IndexResult:
-        answers, aims = order.answers, order.aims
-        folder, version = self.staged.folder, self.staged.version
+        """Store the targets in the engine, tune its search by the held-out answers, and say what it reaches."""
+        answers = order.answers
+        aims = order.aims
+        folder = self.staged.folder
+        version = self.staged.version
         note_outside(folder.parent, version, f"{self.engine_name} {self.name}")
         content = Content(self.collection, version, folder, order.targets, order.offsets)
         index, record, notes = self.engine.store(self.name, content, order.index, steps)

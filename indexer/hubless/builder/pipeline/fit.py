@@ -54,17 +54,25 @@ def fit_version(
     `hold_back`: offsets that stand alone are held back, as people who may be against others have put queries into the
     bank.
     """
-    recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
-    targets, bank, traits = vectors.targets, vectors.bank_with_groups, vectors.traits
+    recipe = bench.recipe
+    steps = bench.steps
+    kept = bench.checkpoints
+    targets = vectors.targets
+    bank = vectors.bank_with_groups
+    traits = vectors.traits
     check_near(targets, recipe.metric)
-    pairs, given = None, recipe.correction == GIVEN
+    pairs = None
+    given = recipe.correction == GIVEN
     if vectors.relevant is not None:
         fitted = recipe.correction != "none"
         bank, pairs = hold_out_pairs(bank, vectors.relevant, fitted, recipe.seed, recipe.metric)
-    record, notes = None, [] if given else [WITHOUT_BANK]
+    record = None
+    notes = [] if given else [WITHOUT_BANK]
     if vectors.bank_given:
         checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed)
-        record, notes, bank = checked.record, checked.logged().notes, checked.once
+        record = checked.record
+        notes = checked.logged().notes
+        bank = checked.once
     _check_live(vectors, recipe.metric)
     split, (fitting, tuning) = split_bank(bank, recipe.seed), hold_out(bank, recipe.seed)
     banks = [split.others, bank]

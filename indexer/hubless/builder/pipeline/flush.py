@@ -41,7 +41,8 @@ def flushed(targets: Targets, most: int | None = None) -> Targets:
 
     Segments of more than `most` rows, if that was asked for, are not made by joining others.
     """
-    left, taken = list(targets.stored), [targets.written] if len(targets.written) else []
+    left = list(targets.stored)
+    taken = [targets.written] if len(targets.written) else []
     while left and _joins(left[-1], sum(map(len, taken)), most):
         taken.insert(0, left.pop())
     # built ones number their rows on from those before
@@ -108,7 +109,8 @@ def write_flushed(parts: Parts, staged: Staging, *, here: bool = True, **more: A
 
     `here` says that the version is of the same collection. In another one all is new.
     """
-    before, folder = parts.manifest, parts.folder
+    before = parts.manifest
+    folder = parts.folder
     if here:
         views = flushed(parts.targets, before.index.shard_targets).stored
     else:

@@ -63,7 +63,8 @@ def write_segments(
     New segments are named on from number `first`. `kinds` has the kind of index of known segments, `kind` that of
     others.
     """
-    named, numbers = list[SegmentView](), count(first)
+    named = list[SegmentView]()
+    numbers = count(first)
     for view in views:
         if not view.segment.name:
             name = segment_name(staged.version, next(numbers))

@@ -74,7 +74,9 @@ def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Par
     earlier = None
     if before is not None and before.targets.room(None):
         earlier = _Searched(before.ranker, before.ids.array, before.manifest.strength)
-    measured, bank, missing = draft.measured, draft.about["bank"], "was not measured"
+    measured = draft.measured
+    bank = draft.about["bank"]
+    missing = "was not measured"
     values = _counted(len(ids), before, plan.rows.gone)
     values["recall.min"] = (None, missing) if measured is None else (measured.recall_at_10, "")
     for name in Hubness.model_fields:
@@ -141,8 +143,10 @@ def _counted(count: int, before: Parts | None, gone: pa.Array) -> dict[str, Valu
 def _first_right(
     gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Searched, basis: Basis | None
 ) -> Callable[[_Searched], float]:
+    """Return what measures R@1 of a searched version by the labelled queries of a gate; as a share."""
     items = as_items(folder / gate.queries, "gates.r_at_1.queries")
-    queries, known = items.vectors, known_queries(items)
+    queries = items.vectors
+    known = known_queries(items)
     compared = as_compared(queries, job.metric, basis, OF_QUERIES)
     check_dim(compared.shape[1], now.ranker.targets.dim, queries.name, "targets")
     prepared = in_memory(compared)

@@ -55,7 +55,8 @@ def job_targets(
     if before is not None:
         kept, bare = with_vector_first(before, kept)
     table = _ids_and_payload(before, kept, bare, puts)
-    ids, payload = table[_IDS].combine_chunks(), table.drop_columns([_IDS])
+    ids = table[_IDS].combine_chunks()
+    payload = table.drop_columns([_IDS])
     contents = Contents.of_table(ids, payload, encoder)
     spooled = None
     if puts:
@@ -132,7 +133,9 @@ def _bank_entries(plan: JobPlan) -> list[str]:
 
 def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
     """Return the bank of the job. Samples of live queries are thinned by the targets."""
-    metric, parts, notes = plan.job.metric, list[VectorSource](), list[str]()
+    metric = plan.job.metric
+    parts = list[VectorSource]()
+    notes = list[str]()
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
@@ -168,7 +171,8 @@ def bank_groups(plan: JobPlan, column: str) -> Names:
 
 
 def _opened(path: Path, name: str, plan: JobPlan) -> Items:
-    metric, skip = plan.job.metric, plan.job.skip_bad_rows
+    metric = plan.job.metric
+    skip = plan.job.skip_bad_rows
     items = open_given(path, name, metric, skip_bad_rows=skip)
     return without_bad_rows(items, metric)[0] if skip else items
 
@@ -178,7 +182,8 @@ def _is_sample(files: Sequence[Path]) -> bool:
 
 
 def _note(entry: str, left: ThinnedQueries) -> str:
-    kept, given = len(left.rows), len(left.like)
+    kept = len(left.rows)
+    given = len(left.like)
     out = {
         "near-duplicates": left.near_duplicates,
         "over the share of a client": left.capped,

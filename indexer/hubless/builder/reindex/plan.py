@@ -109,9 +109,11 @@ def make_plan(
     job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = False, now: datetime | None = None
 ) -> JobPlan:
     """Compare a job with what there is. All files are read; nothing is written."""
-    recipe, base = _recipe(job, folder), _current(catalog, job)
+    recipe = _recipe(job, folder)
+    base = _current(catalog, job)
     record = base.job if base else None
-    files, paths = found_sources(job.targets, folder), _bank_paths(job, folder)
+    files = found_sources(job.targets, folder)
+    paths = _bank_paths(job, folder)
     every = chain(*(file.files for file in files), *paths.values())
     seen = InputStamps(**{str(number): path for number, path in enumerate(every)})
     with seen.unchanged():
@@ -124,7 +126,8 @@ def make_plan(
         check_not_emptied(rows.files, folder)
     if base and rows.dim not in (None, base.dim):
         raise DimensionMismatch("targets", f"{base.dim} dimensions, as the collection has", rows.dim)
-    fit, index = _fit_settings(job, recipe), _index_settings(job)
+    fit = _fit_settings(job, recipe)
+    index = _index_settings(job)
     work = catalog.path / job.collection / WORK / _key(base, rows, banks, fit, index, job)
     seq, writes, written = _log(catalog, job.collection, base, work)
     plan = JobPlan(
@@ -149,7 +152,8 @@ def make_plan(
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:
-    name, parameters = job.correction.name, job.correction.parameters
+    name = job.correction.name
+    parameters = job.correction.parameters
     if job.correction.tuned is not None:
         name, parameters = read_correction(folder / job.correction.tuned)
     named = {"correction": name, "parameters": parameters, "index": job.index.type, "executor": job.executor.type}
@@ -159,6 +163,7 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
 
 
 def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
+    """Return the current version, None without any. Raises `InputError` for a job that needs another collection."""
     if not catalog.path.is_dir():
         return None
     try:
@@ -260,7 +265,8 @@ def _log(catalog: Catalog, name: str, base: Manifest | None, work: Path) -> tupl
 
 def _decided(plan: JobPlan, now: datetime) -> JobPlan:
     """Return a plan with what is to be done anew, and why."""
-    base, refit = plan.base, plan.refit
+    base = plan.base
+    refit = plan.refit
     if base is None:
         return replace(plan, refit=[*refit, "there is no version yet"])
     if base.job is None:
@@ -272,7 +278,10 @@ def _decided(plan: JobPlan, now: datetime) -> JobPlan:
 
 
 def _refit(plan: JobPlan, base: Manifest, record: JobRecord, now: datetime) -> list[str]:
-    job, fit, banks = plan.job, plan.fit, plan.banks
+    """Return why the correction has to be fitted anew; nothing if it may stay."""
+    job = plan.job
+    fit = plan.fit
+    banks = plan.banks
     why = _differences("", fit, record.fit)
     changed = plan.came or len(plan.rows.gone) or plan.index != record.index
     if changed and not folds(fit["correction"]):
@@ -281,7 +290,8 @@ def _refit(plan: JobPlan, base: Manifest, record: JobRecord, now: datetime) -> l
         names = sorted({*banks, *record.banks} - {"encoder"})
         why += [f"{name} changed" for name in names if not same(banks.get(name, []), record.banks.get(name, []))]
     if (frozen := plan.share(base.frozen)) > job.refit.frozen:
-        why.append(f"{frozen:.1%} of the targets came after the fit, and at most {job.refit.frozen:.1%} may")
+        most = f"at most {100 * job.refit.frozen:.1f} % may"
+        why.append(f"{100 * frozen:.1f} % of the targets came after the fit, and {most}")
     age = now - datetime.fromisoformat(record.fitted)
     if job.refit.days is not None and age > timedelta(days=job.refit.days):
         why.append(f"the fit is {age.total_seconds() / 86400:.1f} days old, and may be {job.refit.days:g}")
@@ -291,8 +301,8 @@ def _refit(plan: JobPlan, base: Manifest, record: JobRecord, now: datetime) -> l
 def _retrain(plan: JobPlan, base: Manifest, record: JobRecord) -> list[str]:
     why = _differences("index.", plan.index, record.index)
     if (share := plan.share(base.grown)) > plan.job.index.grown:
-        most = f"at most {plan.job.index.grown:.1%} may"
-        why.append(f"{share:.1%} of the targets came after the index was trained, and {most}")
+        most = f"at most {100 * plan.job.index.grown:.1f} % may"
+        why.append(f"{100 * share:.1f} % of the targets came after the index was trained, and {most}")
     return why
 
 

@@ -179,6 +179,10 @@ def _begin(plan: JobPlan) -> None:
 
 
 def _build(plan: JobPlan, steps: Steps) -> Outcome:
+    """Make the next version, measure its gates, and publish it if all pass.
+
+    What is done is kept in the folder of the work, so a job that was killed goes on there.
+    """
     job = plan.job
     kept = Checkpoints(plan.work)
     with drafting(plan.catalog, job.collection, plan.recipe, steps, kept) as (staged, bench):
@@ -192,7 +196,9 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
         with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
                 drafted = _drafted(plan, before, bench, staged.folder)
-            grown, draft, contents = drafted.grown, drafted.draft, drafted.rows.contents
+            grown = drafted.grown
+            draft = drafted.draft
+            contents = drafted.rows.contents
             steps.step("measuring the gates")
             results = measure_gates(plan, draft, contents.ids if grown is None else grown.ids.array, before)
             record = _record(plan, [*plan.why, *drafted.why], results, grown=grown is not None)
@@ -262,7 +268,10 @@ def _first_basis(plan: JobPlan) -> Basis | None:
 def _fit(
     plan: JobPlan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
 ) -> tuple[VersionDraft, list[str]]:
-    metric, job, before = plan.job.metric, plan.job, rows.before
+    """Fit the correction to all rows as a first build would. Return the draft, and notes on the bank."""
+    metric = plan.job.metric
+    job = plan.job
+    before = rows.before
     given: dict[str, VectorSource | None] = {}
     for name in ("target_bank", "live_queries"):
         given[name] = None
@@ -315,7 +324,8 @@ def _grown(plan: JobPlan, rows: NextTargets, encoder: Encoder | None) -> Parts |
     if len(leaving):
         transaction.add(plan.seq, Remove(before.ids.array.take(pa.array(leaving))))
     if rows.put is not None:
-        first, count = len(rows.kept), rows.put.shape[0]
+        first = len(rows.kept)
+        count = rows.put.shape[0]
         payload = None if rows.payload is None else rows.payload.slice(first, count).combine_chunks()
         put = Put(in_memory(rows.put), rows.contents.ids.slice(first, count), payload)
         transaction.add(plan.seq, put, before.targets.next_rank(plan.seq))
@@ -345,7 +355,8 @@ def _added(plan: JobPlan, grown: Parts) -> VersionDraft:
 
 def _noted(draft: VersionDraft, before: Parts) -> VersionDraft:
     """Return a draft that keeps the fit, with what is to be said of its bank and its targets."""
-    frozen, targets = draft.about["frozen"], StoredVectors(draft.targets, TARGETS)
+    frozen = draft.about["frozen"]
+    targets = StoredVectors(draft.targets, TARGETS)
     bank = _bank_now(before, targets)
     notes = [] if bank is None else narrow_notes(bank)
     for each in notes:
@@ -374,7 +385,8 @@ def _measuring(plan: JobPlan, basis: Basis | None) -> F32 | None:
 
 
 def _bank_now(before: Parts, targets: VectorSource) -> BankRecord | None:
-    known, queries = before.manifest.bank, before.bank_sample
+    known = before.manifest.bank
+    queries = before.bank_sample
     if known is None or queries is None:
         return known
     found = coverage(queries, in_memory(sample(targets, COVERED)), metric=before.manifest.metric)
@@ -403,7 +415,9 @@ def _check_base(plan: JobPlan) -> None:
 
 
 def _record(plan: JobPlan, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:
-    kept, banks = None if plan.refit or plan.base is None else plan.base.job, plan.banks
+    """Return what a version says of the job that made it."""
+    kept = None if plan.refit or plan.base is None else plan.base.job
+    banks = plan.banks
     if kept is not None:
         banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
     return JobRecord(

@@ -216,12 +216,15 @@ def row_changes(
     files: Sequence[SourceFile], now: Sequence[list[FileStamp]], known: KnownTargets, job: ReindexJob
 ) -> RowChanges:
     """Compare the targets of files, whose stamps are `now`, with those that are known."""
-    table, kept = known.table, known.unchanged(files, now)
+    table = known.table
+    kept = known.unchanged(files, now)
     paths = {record.files[0].path for record in known.sources}
     left = table.filter(pc.invert(pc.is_in(table[FILE], pa.array(list(kept.values()), pa.int32()))))
 
     opened = {number: _opened(file, files, job) for number, file in enumerate(files) if number not in kept}
-    parts, puts, changes = [], {}, []
+    parts = []
+    puts = {}
+    changes = []
     for number, stamp in enumerate(now):
         if number in kept:
             rows = table.filter(pc.equal(table[FILE], kept[number]))

@@ -44,6 +44,10 @@ class FaissIndex:
         return True
 
     def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+        """Return scores and rows (m, k) of the best targets, of all or `only` some; rows are −1 where there are fewer.
+
+        Where an index finds fewer than k, all are compared.
+        """
         augmented = self._pivoted(augmented)
         if only is not None:
             how = None if how is None else self.kind.narrowed(how, only.count, only.total)

@@ -123,7 +123,8 @@ class ReducedIndex:
         return self.find(augmented, k, how, None)
 
     def scores(self, augmented: F32, rows: I64) -> F32:
-        found, queries = np.empty(rows.shape, np.float32), augmented[:, : self.dim, np.newaxis]
+        found = np.empty(rows.shape, np.float32)
+        queries = augmented[:, : self.dim, np.newaxis]
         for start in range(0, len(rows), _TOGETHER):
             some = slice(start, start + _TOGETHER)
             full = self.full.take(rows[some].ravel()).reshape(*rows[some].shape, self.dim)

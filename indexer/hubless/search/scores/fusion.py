@@ -72,7 +72,8 @@ def fuse(
 
 def _parts(given: Any, weight: float, fusion: Callable[[Scores], Scores], name: str) -> dict[Any, float]:
     """Return the weighted part of each item of a list."""
-    ids, scores = given[0], list(map(float, given[1]))  # NumPy takes longer for so few
+    ids = given[0]
+    scores = list(map(float, given[1]))  # NumPy takes longer for so few
     if len(ids) != len(scores) or not all(map(isfinite, scores)):
         raise InputError(name, "ids and as many finite scores", f"{len(ids)} ids, {len(scores)} scores")
     upward = [-score for score in scores] if scores and scores[-1] > scores[0] else scores

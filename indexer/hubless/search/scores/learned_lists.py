@@ -117,7 +117,9 @@ class LearnedLists:
     def is_due(self, now: float) -> bool:
         """Return whether enough lists came since the last fit."""
         fitted = self.home / _FITTED
-        before, then, kept = int(fitted.read_text("utf-8")), fitted.stat().st_mtime, self.kept()
+        before = int(fitted.read_text("utf-8"))
+        then = fitted.stat().st_mtime
+        kept = self.kept()
         if kept - before >= max(NEW_LISTS, NEW_SHARE * before):
             return True
         return now - then >= _DAY_SECONDS and any(path.stat().st_mtime > then for path in self._days())
@@ -153,7 +155,9 @@ class LearnedLists:
         clients = live["client"].to_pylist()
         asked = Counter(client for client in clients if client not in trusted)
         others = len(put.distinct()[0]) + len(clients) - asked.total()
-        most, kept, of_client = most_of_each(others, [*asked.values()]), list[int](), Counter[str]()
+        most = most_of_each(others, [*asked.values()])
+        kept = list[int]()
+        of_client = Counter[str]()
         for row, client in enumerate(clients):
             of_client[client] += 1
             if client in trusted or of_client[client] <= most:

@@ -98,7 +98,9 @@ class ScoreCorrection:
         check_between("strength", strength, 0, 10)
         if len(ids) != len(scores):
             raise InputError("scores", f"as many as ids, {len(ids)}", len(scores))
-        find, other, full = self.offsets.get, self.smallest, -strength if self.distance else strength
+        find = self.offsets.get
+        other = self.smallest
+        full = -strength if self.distance else strength
         try:
             offsets = [find(each, other) for each in ids]
             corrected = [score - full * h for score, h in zip(map(float, scores), offsets, strict=True)]

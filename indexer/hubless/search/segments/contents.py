@@ -78,7 +78,8 @@ class TargetIds(_Contents):
     def rows(self, wanted: Sequence[Any]) -> I64:
         """The row of each of some ids; −1 for one that no target has."""
         found = np.full(len(wanted), -1)
-        numbers, missing = self._numbers, np.arange(len(wanted))
+        numbers = self._numbers
+        missing = np.arange(len(wanted))
         for view, start in reversed(list(zip(self._views, numbers.starts, strict=True))):
             if not len(view.segment):
                 continue

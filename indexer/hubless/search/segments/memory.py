@@ -185,6 +185,7 @@ class Memory:
         return cls(segment, GrowingRows(segment.offsets), GrowingRows(np.empty((0, 2), np.int64)))
 
     def with_more(self, more: NewTargets) -> "Memory":
+        """Return the segment with more targets behind its own; memory that has room is shared."""
         before = self.segment
         index = before.index
         ids = before.ids

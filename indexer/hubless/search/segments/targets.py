@@ -163,8 +163,11 @@ class Targets:
         return asked
 
     def _asked(self, only: Sequence[Bitmap | None]) -> list[_Asked]:
-        starts, indexes = list(self.numbers.starts), [view.segment.index for view in self.views]
-        small, some, last = self._stored.small, list(only), len(self.stored)
+        starts = list(self.numbers.starts)
+        indexes = [view.segment.index for view in self.views]
+        small = self._stored.small
+        some = list(only)
+        last = len(self.stored)
         if small < last:
             some[small:last] = [together([len(view.segment) for view in self.stored[small:]], some[small:last])]
             indexes[small:last], starts[small:last] = [self._stored.together], [starts[small]]
@@ -176,7 +179,8 @@ class Targets:
 
     def matches(self, filter: Masks) -> Matches:
         """Return the targets that meet a filter."""
-        found, searched = [], []
+        found = []
+        searched = []
         for view in self.views:
             payload = payload_of(view.segment)
             if view is self.written:
@@ -203,7 +207,8 @@ class Targets:
     def offsets(self, rows: RowNumbers) -> F32:
         """The offsets h of some rows, in their shape."""
         known = self._stored.offsets
-        places, first = self.numbers.places(np.asarray(rows, np.int64)), self.numbers.starts[-1]
+        places = self.numbers.places(np.asarray(rows, np.int64))
+        first = self.numbers.starts[-1]
         if not len(self.written.segment) or (places < first).all():
             return known[places]
         inside = places < first

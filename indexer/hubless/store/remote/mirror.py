@@ -228,7 +228,8 @@ class RemoteCatalog:
         Raises `CollectionNotFound`; `VersionNotFound`; `BundleDamaged` if a file of the version is not there, or has
         another size than its manifest says; `PreconditionFailed` if another version has become current meanwhile.
         """
-        tag, current = self.tag(name), self._named_current(name)
+        tag = self.tag(name)
+        current = self._named_current(name)
         if version is None:
             version = version_before(name, self.current(name), self.version_ids(name))
         self._check_whole(name, version)
@@ -260,7 +261,8 @@ class RemoteCatalog:
         A version that is newer than the current one stays: somebody may be about to make it current. Raises
         `InputError` if `keep` is below 1; `CollectionNotFound`.
         """
-        current, known = self.current(name), self.version_ids(name)
+        current = self.current(name)
+        known = self.version_ids(name)
         old = [version for version in superfluous(known, keep, {current}) if version < current]
         deleted = [version for version in old if self._take_out(name, version)]
         oldest = min(version for version in known if version not in deleted)

@@ -40,7 +40,8 @@ def read_column(path: str | Path, parameter: str) -> Column:
     """
     path, member = split_member(path)
     fetched_file(path, parameter)
-    name, ending = f"{parameter} ({path.name})", ending_of(path)
+    name = f"{parameter} ({path.name})"
+    ending = ending_of(path)
     if ending not in _READERS:
         *some, last = _READERS
         raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
