@@ -17,7 +17,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """What all problems of one code have: the status, the title, and whether it helps to wait a second."""
+    """Members of all problems of one code: the status, the title, and whether it helps to wait a second."""
 
     status: int
     title: str

@@ -443,7 +443,7 @@ class PutBankRequest(BankOptions):
 
     @property
     def _grows(self) -> bool:
-        """Whether there are other queries of the bank, or come: then a few are enough."""
+        """Return if there are other queries of the bank, or come: then a few are enough."""
         return self.mode == "append" or self.fit is False
 
     def _check_count(self, count: int, subject: Subject) -> None:
