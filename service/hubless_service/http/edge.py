@@ -254,6 +254,7 @@ class Protocol(HttpToolsProtocol):
         return True
 
     def _new_cycle(self, transport: Any, keep_alive: bool) -> Cycle:
+        """Return the request whose head has come, as the app sees it; its answer goes to `transport`."""
         log = self.logger
         self.scope[EXCHANGE] = cycle = Cycle(
             self.scope,
