@@ -24,7 +24,6 @@ import numpy as np
 
 from benchmarks.real_sets import Set, open_set
 from benchmarks.wrong_banks import one_topic
-from hubless.builder.banks.bank_checks import mix
 from hubless.builder.banks.bank_review import strength_by_offsets
 from hubless.builder.banks.thinning import thin
 from hubless.corrections import correction
@@ -36,6 +35,15 @@ STEPS = (100, 200, 500, 1000, 2000)
 MOST_LIVE, FRESH, SHARE = 2000, 200, 0.9
 SEEDS, TOPICS = 3, 2
 RESULTS = Path(__file__).parent / "results" / "live_bank.json"
+
+
+def mixed(parts: Sequence[tuple[F32, float]], seed: int) -> F32:
+    """Return a query bank (b, d) drawn at random from several by their shares, as large as they allow."""
+    rng = np.random.default_rng(seed)
+    most = min(len(rows) / share for rows, share in parts)
+    sizes = [min(round(most * share), len(rows)) for rows, share in parts]
+    drawn = [rows[rng.choice(len(rows), size, replace=False)] for (rows, _), size in zip(parts, sizes, strict=True)]
+    return np.concatenate(drawn)
 
 
 class Asked:
@@ -82,8 +90,7 @@ def growing(data: Set, seed: int) -> Iterator[tuple[str, float]]:
             fresh = live[:held]
             rest = live[held:step]
             kept = rest[thin(rest, asked.targets).rows]
-            parts = [(ArrayVectors(topic, "old"), 1 - SHARE), (ArrayVectors(kept, "live"), SHARE)]
-            offsets = asked.offsets(mix(parts, seed=seed))
+            offsets = asked.offsets(mixed([(topic, 1 - SHARE), (kept, SHARE)], seed))
             yield f"{step:,} live", asked.recall(asked.chosen(offsets, fresh) * offsets)
 
 

@@ -5,7 +5,7 @@ import pytest
 from support.hubs import pairs, unit
 
 import hubless
-from hubless.builder.banks.bank_checks import check_bank, mix, refuse_targets_for_queries
+from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors
 
@@ -93,22 +93,3 @@ def test_build_and_fit_refuse_targets_and_log_and_keep_what_they_notice(tmp_path
     assert hubless.open(tmp_path, "things").manifest.notes == made.notes
     index.fit(BANK[:5], TARGETS)
     assert index.save(tmp_path, "saved").notes == made.notes
-
-
-GIVEN = ArrayVectors(np.zeros((100, 2), np.float32), "given")
-LIVE = ArrayVectors(np.ones((30, 2), np.float32), "live")
-
-
-@pytest.mark.parametrize(
-    ("share", "size", "of_given", "of_live"),
-    [(0.5, None, 30, 30), (0.25, None, 90, 30), (0.1, None, 100, 11), (0.25, 40, 30, 10), (0.5, 1000, 30, 30)],
-)
-def test_mixed_bank_has_its_parts_by_their_shares(share, size, of_given, of_live):
-    found = mix([(GIVEN, 1 - share), (LIVE, share)], size)
-    assert ((found[:, 0] == 0).sum(), (found[:, 0] == 1).sum()) == (of_given, of_live)
-
-
-@pytest.mark.parametrize("shares", [(0.5, 0.4), (1.0, 0.0), (1.5, -0.5), (float("nan"), 1.0)])
-def test_shares_that_do_not_add_up_are_refused(shares):
-    with pytest.raises(InputError, match="shares above 0 that add up to 1"):
-        mix([(GIVEN, shares[0]), (LIVE, shares[1])])

@@ -1,19 +1,17 @@
 import numpy as np
 import pytest
 from support import catalogs
-from support.hubs import foreign, unit
+from support.hubs import foreign
 from support.printed import COUNT
 
 import hubless
+from hubless.errors import InputError, UnknownField
+from hubless.store.query_sample import read_sample
 
 
 @pytest.fixture
 def on(prepared):
     return "--catalog", prepared / "catalog", "--collection", "things"
-
-
-def load(path):
-    return np.load(path)
 
 
 def test_show_tells_counts_and_clients(run, prepared):
@@ -26,47 +24,44 @@ def test_show_tells_counts_and_clients(run, prepared):
     assert "50.0 %" in printed
 
 
-def test_thin_writes_a_bank_and_fresh_queries_that_are_not_in_it(run, prepared, on, tmp_path):
-    bank, fresh = (tmp_path / f"{name}.npy" for name in ("bank", "fresh"))
-    files = ("--output", bank, "--set", f"fresh={fresh}")
-    told = run("bank", "thin", "--queries", prepared / "live" / "things", *on, *files, "--json").json
-    rows = {row.tobytes() for row in load(bank)}
-    assert len(rows) == told["kept"] == len(load(bank))
-    assert len(load(fresh)) == told["fresh"] == 100
-    assert not rows & {row.tobytes() for row in load(fresh)}
-    left = told["near_duplicates"] + told["over_the_share_of_a_client"] + told["outliers"]
-    assert told["kept"] + told["fresh"] + left == told["given"] == COUNT
-
-
 @pytest.fixture
-def mix(run, prepared, on, tmp_path):
-    given = ("--bank", prepared / "bank.npy", "--queries", prepared / "live" / "things", "--output", tmp_path / "o.npy")
-    return lambda *more: run("bank", "thin", *given, *on, *more)
+def build(run, prepared, tmp_path):
+    given = ("--catalog", tmp_path / "catalog", "--collection", "things", "--targets", prepared / "targets.npy")
+    return lambda *more: run("build", *given, *more)
 
 
-def test_thin_mixes_with_a_bank_by_the_share(mix, prepared, tmp_path):
-    ended = mix("--set", "share=.75", "--set", "size=200")
-    assert ended.code == 0
-    assert "200 queries" in ended.out
-    old, mixed = load(prepared / "bank.npy"), load(tmp_path / "o.npy")
-    assert len(mixed) == 200
-    assert ((mixed @ unit(old).T).max(axis=1) > 0.9999).sum() == 50
+def test_build_thins_live_queries_and_chooses_the_strength_by_some_that_are_not_in_the_bank(build, prepared, tmp_path):
+    made = build("--query-bank", prepared / "live" / "things", "--json").json
+    (note,) = [each for each in made["notes"] if "queries of query bank are left" in each]
+    kept, fresh = made["bank"]["queries"], made["strength_choice"]["queries"]
+    assert note.startswith(f"{kept} of {COUNT - fresh} queries")
+    assert fresh == COUNT / 3
+    sample = {row.tobytes() for row in read_sample(prepared / "live" / "things").vectors}
+    stored = hubless.open(tmp_path / "catalog", "things").correction().state()["bank"]
+    assert {row.tobytes() for row in stored} <= sample
+
+
+@pytest.mark.parametrize("more", [("--set", "strength=0.5"), ("--set", "live_queries={}/queries.npy")])
+def test_given_strength_or_live_queries_leave_all_of_the_sample_to_the_bank(build, prepared, more):
+    given = [word.format(prepared) for word in more]
+    made = build("--query-bank", prepared / "live" / "things", *given, "--json").json
+    assert f"of {COUNT} queries of query bank are left" in " ".join(made["notes"])
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("more", "told"),
     [
-        (("--set", "share=1.5"), "shares above 0"),
-        (("--set", "share=0"), "shares above 0"),
-        (("--set", "size=0"), "enough for a query"),
-        (("--set", "size=many"), "size: expected a whole number, got many"),
-        (("--set", "shares=.5"), "there is no shares, did you mean share?"),
-        (("--output", "bank.txt"), "ending in .npy"),
-        (("--queries", "nowhere"), "no such file"),
+        (
+            ("--query-bank", "payload:title"),
+            "query bank: expected an encoder (--encoder), which makes",
+        ),
+        (("--query-bank", "{}/live/things", "--set", "relevant={}/right.npy"), "none for live queries or texts"),
+        (("--query-bank", "{}/live/things", "--set", "fit_by=title", "--payload", "{}/payload.csv"), "title"),
+        (("--query-bank", "nowhere"), "no such file"),
     ],
 )
-def test_wrong_options_of_thin_are_named(mix, words, told):
-    ended = mix(*words)
+def test_bank_that_cannot_be_made_is_refused_by_name(build, prepared, more, told):
+    ended = build(*(word.format(prepared) for word in more))
     assert ended.code in (1, 2)
     assert told in ended.err
 
@@ -94,14 +89,24 @@ def test_forget_deletes_those_of_a_client_or_all(run, prepared):
     assert "an empty folder" in ended.err
 
 
-def test_thin_makes_a_bank_of_the_payload_that_a_build_takes(run, tmp_path):
-    catalog = ("--catalog", tmp_path / "catalog", "--collection", "words")
+def test_build_makes_a_bank_of_the_payload(tmp_path):
     data, encoder = catalogs.words(), catalogs.encoder()
-    payload = [{"title": " ".join(catalogs.words_of(row))} for row in range(len(data.ids))]
-    options = {"correction": "none", "ids": data.ids, "payload": payload, "encoder": encoder}
-    hubless.build(tmp_path / "catalog", "words", data.targets, **options)
-    run("bank", "thin", "--queries", "payload:title", *catalog, "--output", tmp_path / "bank.npy")
-    bank = np.load(tmp_path / "bank.npy")
-    assert bank.shape[0] > 50
-    hubless.refit(tmp_path / "catalog", "words", bank)
-    assert hubless.open(tmp_path / "catalog", "words").manifest.correction.name == "auto"
+    payload = [{"title": " ".join(catalogs.words_of(row)), "year": row} for row in range(len(data.ids))]
+    given = {"ids": data.ids, "payload": payload, "encoder": encoder}
+    made = hubless.build(tmp_path, "words", data.targets, "payload:title", **given)
+    assert made.correction.name == "auto"
+    assert made.bank.queries > 50
+    index = hubless.Index("auto", "cosine").fit("payload:title", data.targets, **given)
+    np.testing.assert_array_equal(index.offsets, hubless.open(tmp_path, "words").offsets)
+    assert made.bank.among_targets == 0
+    with pytest.raises(UnknownField, match="query bank: expected columns of the payload: title, year, got name"):
+        hubless.build(tmp_path, "words", data.targets, "payload:title,name", **given)
+    with pytest.raises(InputError, match="payload column year: expected texts, got int64"):
+        hubless.build(tmp_path, "words", data.targets, "payload:year", **given)
+
+
+def test_check_of_live_queries_holds_some_out(run, prepared, on):
+    told = run("bank", "check", "--bank", prepared / "live" / "things", *on, "--json").json
+    assert told["chosen"]["queries"] == COUNT / 3
+    assert told["thinned"].startswith(f"{told['record']['queries']} of {2 * COUNT // 3} queries of the bank are left")
+    assert "queries of the bank are left" in run("bank", "check", "--bank", prepared / "live" / "things", *on).out

@@ -46,7 +46,6 @@ WORDS = {
     "merge": _ON,
     "reindex": "{}/job.yaml --catalog {}/catalog",
     "bank show": "--queries {}/live/things",
-    "bank thin": f"{_ON} --queries {{}}/live/things --bank {{}}/bank.npy --set share=.5 --output {{}}/live.npy",
     "bank check": f"{_ON} --bank {{}}/bank.npy --live-queries {{}}/queries.npy",
     "bank forget": "--queries {}/live/things --all",
     "correct": "qdrant://{}/qdrant/things --query-bank {}/bank.npy --set bank_of_targets=true",

@@ -32,7 +32,7 @@ CONTRACT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 BIN = Path(sys.executable).parent
 DIM, TARGETS, BANK = 16, 300, 120
 SECONDS = 300  # to start and to answer, on a busy machine too
-COMMANDS = (["--help"], ["serve", "--help"], ["query", "--help"], ["bank", "--help"], ["bank", "thin", "--help"])
+COMMANDS = (["--help"], ["serve", "--help"], ["query", "--help"], ["bank", "--help"], ["bank", "check", "--help"])
 PAGES = ("/docs", "/openapi.json", "/console/", "/metrics")
 WRONG_JOB = "version: 1\ncollection: job\ntargets: [a, b\n"
 

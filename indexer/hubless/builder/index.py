@@ -130,8 +130,8 @@ class Index(Collection):
 
         Parameters
         ----------
-        query_bank : (b, d) example queries, or None as for `hubless.build`. All of them serve. Hubness is measured with
-            fits of its own: at most 1,000 of them are held out, a fifth at a time
+        query_bank : (b, d) example queries, or None as for `hubless.build`. All of them serve. Half of them, at
+            most 1,000, measure hubness, by a fit on others
         targets : (n, d) what can be found
         ids, payload : as for `hubless.build`, as is all that is not named here
         progress : show progress bars; None does if standard error is a terminal

@@ -47,7 +47,7 @@ def build_command(
     targets: Annotated[Path, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")],
     query_bank: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Example queries, such as past ones; --correction none does without."),
+        typer.Option(metavar="PATH", help="Example queries: a file, a folder of the query sample, or payload:COLUMN,…"),
     ] = None,
     ids: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ids of the targets: .npy, .txt or .parquet.")

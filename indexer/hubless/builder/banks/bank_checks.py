@@ -4,7 +4,7 @@ The limits were checked on six real sets, whose banks pass them all; docs/concep
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -185,25 +185,6 @@ def _notes(bank: BankRecord) -> list[str]:
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 _BANK_SAMPLE = 512
-_ROUNDING = 1e-6
-
-
-def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
-    """Return a query bank (b, d) drawn at random from several by their shares, of at most `size` queries."""
-    shares = [share for _, share in parts]
-    if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= _ROUNDING):  # NaN is refused, too
-        raise InputError("share", "shares above 0 that add up to 1", ", ".join(f"{share:g}" for share in shares))
-    rng = np.random.default_rng(seed)
-    most = min(source.shape[0] / share for source, share in parts)
-    count = most if size is None else min(size, most)
-    drawn = []
-    for source, share in parts:
-        check_dim(source.shape[1], parts[0][0].shape[1], source.name, parts[0][0].name)
-        rows = round(count * share)
-        if rows == 0:
-            raise InputError("size", f"enough for a query of {source.name} at share {share:g}", f"{count:.0f}")
-        drawn.append(source.take(np.sort(rng.choice(source.shape[0], min(rows, source.shape[0]), replace=False))))
-    return np.concatenate(drawn)
 
 
 def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, check_bank, is_unusable
-from hubless.builder.banks.thinning import held_out, thin
+from hubless.builder.banks.thinning import live_bank
 from hubless.corrections import Correction
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
@@ -139,12 +139,11 @@ def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
     """
     metric = parts.manifest.metric
     vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis, OF_QUERIES))
-    rows, others = held_out(len(vectors), parts.manifest.provenance.seed, sample.clients)
-    left = rows[thin(vectors[rows], parts.source, [sample.clients[row] for row in rows.tolist()]).rows]
-    bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (left, others))
+    made = live_bank(vectors, parts.source, sample.clients, parts.manifest.provenance.seed)
+    bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (made.rows, made.fresh))
     served = parts.offsets if parts.is_folded else None
     found = review(bank, parts.source, metric, method, fresh, served)
     if not found.good:
         raise InputError("sampled", "live queries that the correction suits", " ".join(found.against))
-    made: F32 = np.asarray(sample.vectors[left], np.float32)
-    return made
+    queries: F32 = np.asarray(sample.vectors[made.rows], np.float32)
+    return queries

@@ -1,6 +1,6 @@
 """Queries from the payload of targets: a title or a caption is much like what people ask."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +24,25 @@ def payload_queries(
     table = collection.parts.payload_table
     if schema is None or table is None:
         raise InputError("payload", "columns of texts", "none")
-    texts = list(dict.fromkeys((_key_texts if is_free(schema) else _column_texts)(table, columns)))
+    texts = _key_texts(table, columns) if is_free(schema) else column_texts(table, columns)
+    return encoded_texts(texts, collection.encode, columns, most, seed)
+
+
+def encoded_texts(
+    texts: Sequence[str],
+    encode: Callable[[Sequence[str]], F32],
+    columns: Sequence[str],
+    most: int = MOST_PAYLOAD_QUERIES,
+    seed: int = 0,
+) -> F32:
+    """Return texts of payload columns as vectors (b, d), each once, at most `most`; without those of unknown words."""
+    texts = list(dict.fromkeys(texts))
     if len(texts) > most:
         texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
     encoded = [
         vector
         for start in range(0, len(texts), _BATCH)
-        for vector in each_encoded(collection.encode, texts[start:][:_BATCH], (UnknownWords,))
+        for vector in each_encoded(encode, texts[start:][:_BATCH], (UnknownWords,))
         if isinstance(vector, np.ndarray)
     ]
     if not encoded:
@@ -44,7 +56,8 @@ def _key_texts(table: pa.Table, keys: Sequence[str]) -> list[str]:
     return [value for value in values if isinstance(value, str) and value.strip()]
 
 
-def _column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
+def column_texts(table: pa.Table, columns: Sequence[str]) -> list[str]:
+    """Return the texts of some columns. Raises `UnknownField`, or `InputError` naming a column of something else."""
     texts: list[str] = []
     for name in columns:
         if name not in table.schema.names:

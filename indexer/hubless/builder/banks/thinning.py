@@ -39,6 +39,17 @@ class ThinnedQueries:
     outliers: I64
     like: I64
 
+    def note(self, name: str) -> str:
+        """Return in a sentence how many queries of a bank are left, and why others are not."""
+        out = {
+            "near-duplicates": self.near_duplicates,
+            "over the share of a client": self.capped,
+            "outliers": self.outliers,
+        }
+        told = ", ".join(f"{len(rows):,} {name}" for name, rows in out.items() if len(rows))
+        kept = f"{len(self.rows):,} of {len(self.like):,} queries of {name} are left"
+        return f"{kept}: without {told}" if told else kept
+
 
 def thin(
     queries: F32,
@@ -84,6 +95,22 @@ def thin(
         outliers=np.flatnonzero(like < 0),
         like=like,
     )
+
+
+@dataclass(frozen=True)
+class LiveBank:
+    """Rows of live queries for a bank, those of others that check it, and what `thin` left out."""
+
+    rows: I64
+    fresh: I64
+    thinned: ThinnedQueries
+
+
+def live_bank(queries: F32, targets: VectorSource, clients: Sequence[str] = (), seed: int = 0) -> LiveBank:
+    """Make a bank of live queries (m, d) as they are compared: up to 200 stay out of it, and the others are thinned."""
+    rows, fresh = held_out(len(queries), seed, clients)
+    left = thin(queries[rows], targets, [clients[row] for row in rows.tolist()] if clients else None)
+    return LiveBank(rows[left.rows], fresh, left)
 
 
 def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.banks.thinning import live_bank, thin
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import (
@@ -18,6 +19,7 @@ from hubless.builder.inputs.items import (
 )
 from hubless.builder.inputs.payloads import write_payload
 from hubless.builder.inputs.priors import opened_prior
+from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.corrections.grouped import GroupedVectors, group_names
 from hubless.corrections.prior import (
@@ -35,6 +37,7 @@ from hubless.measures.labels import KnownItems, Labels, known_queries
 from hubless.store import bundle
 from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
+from hubless.store.query_sample import holds_sample
 from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
@@ -47,6 +50,7 @@ from hubless.vectors.payload import (
     open_dataset,
 )
 from hubless.vectors.sources import (
+    HeldVectors,
     VectorSource,
     in_memory,
     sample,
@@ -100,7 +104,12 @@ class Inputs:
                 raise InputError(name.replace("_", " "), "a file on this machine: copy it here first", address)
 
     def seen(self) -> InputStamps:
-        return InputStamps(**self._files)
+        """Return stamps of all files, without a sample of live queries: the service goes on writing it."""
+        bank = self.query_bank
+        sampled = isinstance(bank, str | Path) and holds_sample(bank)
+        return InputStamps(
+            **{name: given for name, given in self._files.items() if name != "query_bank" or not sampled}
+        )
 
     @property
     def _files(self) -> dict[str, Any]:
@@ -109,18 +118,14 @@ class Inputs:
 
     def open(self, metric: str) -> "tuple[BuildVectors, Contents]":
         """Open all inputs, check them against each other, and leave bad rows out if that is asked for."""
-        given = {
-            name: open_given(getattr(self, name), name.replace("_", " "), metric, skip_bad_rows=self.skip_bad_rows)
-            for name in ("query_bank", "target_bank", "live_queries")
-            if getattr(self, name) is not None
-        }
         items = open_targets(
             self.targets, self.ids, self.payload, self.payload_schema, metric=metric, skip_bad_rows=self.skip_bad_rows
         )
         count, dim = items.vectors.shape
+        encoder = self._encoder(items.vectors)
+        given, clients = self._banks(items, encoder, metric)
         for each in given.values():
             check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
-        encoder = self._encoder(items.vectors)
         prior, column = self._prior(items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
@@ -147,12 +152,28 @@ class Inputs:
                 prior_column=column,
                 grouping=grouping,
                 bank_given=self.query_bank is not None,
+                clients=clients,
                 records=self._records(column),
                 relevant=relevant,
                 files={name: each.files for name, each in given.items() if each.files},
             ),
             Contents(items.ids, items.payload, list(items.payload_columns), encoder),
         )
+
+    def _banks(
+        self, targets: Items, encoder: Encoder | None, metric: str
+    ) -> tuple[dict[str, Items], tuple[str, ...] | None]:
+        """Return the queries and extra targets that are given, and the clients of a bank that is to be thinned."""
+        given, clients = {}, None
+        if (raw := raw_bank(self.query_bank, targets, encoder)) is not None:
+            if self.relevant is not None:
+                raise InputError("relevant", "none for live queries or texts, of which a bank is made", "some")
+            given["query_bank"], clients = raw
+        for name in ("query_bank", "target_bank", "live_queries"):
+            if name not in given and (vectors := getattr(self, name)) is not None:
+                parameter = name.replace("_", " ")
+                given[name] = open_given(vectors, parameter, metric, skip_bad_rows=self.skip_bad_rows)
+        return given, clients
 
     def _encoder(self, targets: VectorSource) -> Encoder | None:
         dim = targets.shape[1]
@@ -213,7 +234,8 @@ class BuildVectors:
 
     Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
     `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
-    calibration of `calibrated` is kept.
+    calibration of `calibrated` is kept. `clients` asked each of the bank's queries, which are then to be thinned; none
+    asked texts of the payload.
     """
 
     targets: VectorSource
@@ -229,6 +251,24 @@ class BuildVectors:
     relevant: list[I64 | None] | None = None
     calibrated: Cut | None = None
     files: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    clients: tuple[str, ...] | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def thinned(self, seed: int, *, fresh: bool) -> "BuildVectors":
+        """Make the bank of queries as they were asked, once all are read; `fresh` ones choose the strength."""
+        if self.clients is None:
+            return self
+        queries, name = in_memory(self.query_bank), self.query_bank.name
+        if not (self.clients and fresh and self.live_queries is None):
+            left = thin(queries, self.targets, self.clients or None)
+            return replace(self, query_bank=HeldVectors(queries[left.rows], name), notes=[f"{left.note(name)}."])
+        made = live_bank(queries, self.targets, self.clients, seed)
+        return replace(
+            self,
+            query_bank=HeldVectors(queries[made.rows], name),
+            live_queries=HeldVectors(queries[made.fresh], "live queries"),
+            notes=[f"{made.thinned.note(name)}."],
+        )
 
     @property
     def traits(self) -> TargetTraits:

@@ -48,9 +48,9 @@ def fit_version(
 ) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
-    Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the
-    version are fitted on all of the bank. The logger `hubless.banks` warns of what is
-    noticed. A part of the queries with labels is left out of the bank: these calibrate the model of confidence.
+    Hubness is measured with half of the bank, by a fit on others. That fit is then dropped: the offsets of the version
+    are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries with
+    labels is left out of the bank: these calibrate the model of confidence.
     `hold_back`: offsets that stand alone are held back, as people who may be against others have put queries into the
     bank.
     """
@@ -58,9 +58,10 @@ def fit_version(
     steps = bench.steps
     kept = bench.checkpoints
     targets = vectors.targets
+    check_near(targets, recipe.metric)
+    vectors = vectors.thinned(recipe.seed, fresh=strength is None)
     bank = vectors.bank_with_groups
     traits = vectors.traits
-    check_near(targets, recipe.metric)
     pairs = None
     given = recipe.correction == GIVEN
     if vectors.relevant is not None:
@@ -120,6 +121,7 @@ def fit_version(
         ("own_offsets" if given else "target_prior"): _prior_record(vectors),
         "fit_by": None if vectors.grouping is None else vectors.grouping.column,
         "notes": [
+            *vectors.notes,
             *notes,
             *of_given,
             *_notes(measured, shipped),

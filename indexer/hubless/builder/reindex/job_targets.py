@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.banks.thinning import ThinnedQueries, thin
+from hubless.builder.banks.thinning import thin
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.groupings import bank_groups_of
 from hubless.builder.inputs.items import open_given, without_bad_rows
@@ -144,7 +144,7 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
             part = part if basis is None else compared
             left = thin(in_memory(compared), targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
-            notes.append(_note(entry, left))
+            notes.append(left.note(entry))
         parts.append(part)
     return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), notes)
 
@@ -179,15 +179,3 @@ def _opened(path: Path, name: str, plan: JobPlan) -> Items:
 
 def _is_sample(files: Sequence[Path]) -> bool:
     return files[0].suffix == ".parquet" and is_sample(files[0])
-
-
-def _note(entry: str, left: ThinnedQueries) -> str:
-    kept = len(left.rows)
-    given = len(left.like)
-    out = {
-        "near-duplicates": left.near_duplicates,
-        "over the share of a client": left.capped,
-        "outliers": left.outliers,
-    }
-    told = ", ".join(f"{len(rows):,} {name}" for name, rows in out.items() if len(rows))
-    return f"{kept:,} of {given:,} queries of {entry} are left" + (f": without {told}" if told else "")

@@ -1,0 +1,54 @@
+"""Query banks that a build makes itself: of a sample of live queries, or of texts in the payload of the targets."""
+
+import logging
+from pathlib import Path
+
+from hubless.builder.banks.payload_queries import column_texts, encoded_texts
+from hubless.builder.inputs.items import reading_payload
+from hubless.encoders import Encoder
+from hubless.errors import InputError, NoEncoder, UnknownField, names_of
+from hubless.store.query_sample import holds_sample, read_sample
+from hubless.vectors.arrays import F32
+from hubless.vectors.files import Items, Vectors
+from hubless.vectors.sources import HeldVectors
+
+_QUERY_BANK = "query bank"
+_OF_PAYLOAD = "payload:"
+
+_log = logging.getLogger("hubless.banks")
+
+
+def raw_bank(given: Vectors | None, targets: Items, encoder: Encoder | None) -> tuple[Items, tuple[str, ...]] | None:
+    """Return queries as they were asked, and the client of each; or texts as queries, and none. Else None.
+
+    `given` is a folder of the query sample, or `payload:` with columns of the targets' payload.
+    Raises `NoEncoder` without one for texts, `UnknownField`, or `InputError` naming what is wrong.
+    """
+    if not isinstance(given, str | Path):
+        return None
+    if (columns := payload_columns(given)) is not None:
+        return Items(HeldVectors(_of_payload(columns, targets, encoder), _QUERY_BANK)), ()
+    if not holds_sample(given):
+        return None
+    sample = read_sample(given)
+    for file, why in sample.skipped.items():
+        _log.warning(f"{file} is left out: it is {why}")
+    return Items(HeldVectors(sample.vectors, _QUERY_BANK)), sample.clients
+
+
+def payload_columns(given: str | Path) -> list[str] | None:
+    """Return the columns that `payload:title,caption` names; None for another text."""
+    name = str(given)
+    return name.removeprefix(_OF_PAYLOAD).split(",") if name.startswith(_OF_PAYLOAD) else None
+
+
+def _of_payload(columns: list[str], targets: Items, encoder: Encoder | None) -> F32:
+    if encoder is None:
+        raise NoEncoder(_QUERY_BANK, "an encoder (--encoder), which makes queries of texts", "none")
+    if targets.payload is None:
+        raise InputError(_QUERY_BANK, "a payload that has texts", "none")
+    if unknown := set(columns) - set(targets.payload_columns):
+        raise UnknownField(_QUERY_BANK, f"columns of the payload: {names_of(targets.payload_columns)}", min(unknown))
+    with reading_payload():
+        table = targets.payload.to_table(columns=columns)
+    return encoded_texts(column_texts(table, columns), encoder.encode, columns)
