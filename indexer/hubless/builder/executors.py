@@ -65,7 +65,8 @@ class RayExecutor:
             import ray  # an extra
         except ImportError as error:
             raise InputError("executor", f"an installed Ray: {how_to_install('ray')}", repr(name)) from error
-        self._ray, self._ours = ray, not ray.is_initialized()
+        self._ray = ray
+        self._ours = not ray.is_initialized()
         if self._ours:
             _connect(ray, name)
         # an error of the work ends it, but for those of a disk or network that may recover

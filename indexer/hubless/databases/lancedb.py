@@ -42,9 +42,12 @@ class LanceTable(Database):
         check_options(address, "vector", "id")
         if address.place is None:
             raise InputError("address", "lancedb:///FOLDER/TABLE, on this machine", f"a host, {address.host}")
-        self.name, self._options, self._place = address.table, address.options, address.place
+        self.name = address.table
+        self._options = address.options
+        self._place = address.place
         self._id = self._vector = ""
-        self._metric, self._lock = "cosine", -1
+        self._metric = "cosine"
+        self._lock = -1
         self._database: Any = None
         self._table: Any = None
 

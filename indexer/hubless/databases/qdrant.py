@@ -30,7 +30,8 @@ class QdrantCollection(DatabaseWithCopies):
         check_options(address, "vector", "tls")
         check_server(address, 0, "QDRANT_API_KEY")
         super().__init__(address.table)
-        self._address, self._vector = address, ""
+        self._address = address
+        self._vector = ""
         if address.place is not None:
             self._client = _local(str(address.place))
         else:

@@ -31,7 +31,8 @@ class PictureGraph:
         if len(given) != 1 or given[0].type not in _KINDS:
             received = f"{file} with {', '.join(one.name for one in given)}"
             raise wrong_file("a graph whose only input is a picture", received)
-        self._input, self._kind = given[0].name, _KINDS[given[0].type]
+        self._input = given[0].name
+        self._kind = _KINDS[given[0].type]
         self._output = output_of(self._session, POOLED)
         self.dim = self._probe(file)
 

@@ -164,8 +164,10 @@ class _Room:
     """Room for entries. The system gives memory as it is filled, and gets it back whole, unlike that of many blocks."""
 
     def __init__(self, count: int, most: float) -> None:
-        self._counts, self._most = np.zeros(count, np.int64), most
-        self._columns, self._values = np.empty(int(most * count), np.int32), np.empty(int(most * count), np.float32)
+        self._counts = np.zeros(count, np.int64)
+        self._most = most
+        self._columns = np.empty(int(most * count), np.int32)
+        self._values = np.empty(int(most * count), np.float32)
         self._filled = 0
 
     def add(self, here: slice, entries: Entries) -> bool:
@@ -184,13 +186,16 @@ class _Room:
 
 class _Collected:
     def __init__(self, asked: Pass, part: Part) -> None:
-        self._asked, self._part = asked, part
+        self._asked = asked
+        self._part = part
         count = asked.targets.shape[0]
         added = part.spread(asked.potentials).astype(np.float32)
         # both of the whole bank that its own is a part of
-        self.scale, self.added = np.float32(1 / asked.temperature), added if part.mask is None else added + part.mask
+        self.scale = np.float32(1 / asked.temperature)
+        self.added = added if part.mask is None else added + part.mask
         self.weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
-        self._over_bank, self._shares = np.empty(count), np.zeros(part.count)
+        self._over_bank = np.empty(count)
+        self._shares = np.zeros(part.count)
         self._kept = None if asked.entries_above is None else _Room(count, min(asked.most_entries, part.count))
 
     @property

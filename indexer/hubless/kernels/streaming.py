@@ -107,7 +107,8 @@ class _Masked:
     """A reduction over the columns that a mask (b,) does not make −∞."""
 
     def __init__(self, reduction: NewReduction, mask: F32, rows: int) -> None:
-        self._reduction, self._mask = reduction(rows), mask
+        self._reduction = reduction(rows)
+        self._mask = mask
 
     def add(self, rows: slice, products: F32, first: int) -> None:
         self._reduction.add(rows, products + self._mask[first : first + products.shape[1]], first)

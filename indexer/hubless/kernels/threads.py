@@ -80,7 +80,8 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self._lock:
             if self._holder is None:
-                held, self._release = Event(), Event()
+                held = Event()
+                self._release = Event()
                 self._holder = Thread(target=self._hold, args=(held, self._release), name="hubless-blas", daemon=True)
                 self._holder.start()
                 held.wait()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders.base import for_pictures
 from hubless.errors import InputError, NoEncoder
-from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
+from hubless.filters import FILTER_LIMITS, Filter, parse_filter
 from hubless.measures.confidence.cut import Cut
 from hubless.search import canaries
 from hubless.search.matches import Matches, MatchesCache
@@ -370,13 +370,11 @@ class Collection:
             canaries.check(parts.canary(), parts.folder / CANARY, built, ranker)
 
 
-def filter_of(
-    parts: Parts, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
-) -> Filter:
+def filter_of(parts: Parts, document: Mapping[str, Any], name: str = "filter") -> Filter:
     """Return a filter from its JSON, which errors call `name`, checked against the payload's columns."""
     if parts.payload is None:
         raise _no_payload(parts, name)
-    return parse_filter(document, parts.payload.schema, limits, name)
+    return parse_filter(document, parts.payload.schema, FILTER_LIMITS, name)
 
 
 def _no_payload(parts: Parts, name: str) -> InputError:

@@ -159,7 +159,9 @@ class Transaction:
             base = self._base
             targets = self._changed(self._collection.parts.targets)
             self._collection = Collection(changed_parts(base.parts, targets, self._seq), base.filter_cache, base)
-            self._waiting, self._there, self._rows = [], {}, {}
+            self._waiting = []
+            self._there = {}
+            self._rows = {}
             self.added = self._collection.parts.added
         return self._collection
 

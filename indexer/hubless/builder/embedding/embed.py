@@ -128,7 +128,10 @@ class _Embedding:
     """Makes parts: reads items ahead in threads, while others are encoded."""
 
     def __init__(self, source: EmbedSource, encoder: Encoder, thumbnails: Path | None, bank: bool) -> None:
-        self._source, self._encoder, self._thumbnails, self._bank = source, encoder, thumbnails, bank
+        self._source = source
+        self._encoder = encoder
+        self._thumbnails = thumbnails
+        self._bank = bank
         self._beside = TextsBeside(source.base)
         self._columns = [] if source.payload is None else source.payload.column_names
 
@@ -151,7 +154,8 @@ class _Embedding:
         made.skipped += self._beside.taken()
         asked = each_encoded(self._encoder.encode, [row["text"] for row in made.texts])
         known = [(row, vector) for row, vector in zip(made.texts, asked, strict=True) if isinstance(vector, np.ndarray)]
-        made.texts, made.text_vectors = [row for row, _ in known], [vector for _, vector in known]
+        made.texts = [row for row, _ in known]
+        made.text_vectors = [vector for _, vector in known]
         return made
 
     def _groups(self, items: range, pool: ThreadPoolExecutor) -> Iterator[dict[int, Any]]:

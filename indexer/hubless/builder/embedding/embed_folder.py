@@ -38,7 +38,9 @@ class EmbedFolder:
     """Shards of targets and of the bank as Parquet, and what was skipped."""
 
     def __init__(self, folder: Path, run: dict[str, Any], schemas: dict[str, pa.Schema]) -> None:
-        self.folder, self.run, self._schemas = folder, run, schemas
+        self.folder = folder
+        self.run = run
+        self._schemas = schemas
 
     @classmethod
     @contextmanager

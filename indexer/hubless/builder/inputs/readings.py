@@ -86,14 +86,12 @@ def _is_at_hand(source: VectorSource) -> bool:
     return isinstance(source, ArrayVectors) and source.in_memory and not sharding.current()
 
 
-def checked_blocks(
-    source: VectorSource, metric: str, told: Callable[[memoryview], object] | None = None
-) -> Iterator[F32]:
+def checked_blocks(source: VectorSource, metric: str) -> Iterator[F32]:
     """Yield the rows of a source as given, block by block, once they are checked under a metric.
 
-    `told` is called with the bytes of each block. An error about a row says how many are like it.
+    An error about a row says how many are like it.
     """
-    yield from (given for given, _ in _checked(source, metric, told))
+    yield from (given for given, _ in _checked(source, metric, None))
 
 
 def _checked(

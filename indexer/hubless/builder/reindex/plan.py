@@ -105,9 +105,7 @@ class JobPlan:
         }
 
 
-def make_plan(
-    job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = False, now: datetime | None = None
-) -> JobPlan:
+def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = False) -> JobPlan:
     """Compare a job with what there is. All files are read; nothing is written."""
     recipe = _recipe(job, folder)
     base = _current(catalog, job)
@@ -148,7 +146,7 @@ def make_plan(
         work=work,
         seen=seen,
     )
-    return _decided(plan, now or datetime.now(UTC))
+    return _decided(plan, datetime.now(UTC))
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:

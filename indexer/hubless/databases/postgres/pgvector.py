@@ -40,7 +40,8 @@ class PgvectorTable(Database):
         given: dict[str, Any] = {"host": address.options.get("host", address.host), "port": address.port}
         given |= {"user": address.user, "password": address.password, "dbname": address.path.strip("/")}
         self._session = PgSession(**{name: one for name, one in given.items() if one})
-        self._address, self._metric = address, "cosine"
+        self._address = address
+        self._metric = "cosine"
         self._run: PgRun | None = None
 
     def find(self) -> None:

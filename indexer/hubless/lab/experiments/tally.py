@@ -93,7 +93,8 @@ class Tally:
         self._attribute = attribute
         self._relevant: list[F64] = []
         self._occurrences = {depth: np.zeros(targets) for depth in depths}
-        self._zeros, self._scores = 0, 0
+        self._zeros = 0
+        self._scores = 0
         self.histogram = np.zeros((0, 1), np.int64)
         """Number of queries that show 0, 1, … targets of each group among their first, (g, top + 1)."""
 

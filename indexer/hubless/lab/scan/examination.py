@@ -26,7 +26,9 @@ class Examination:
     def __init__(
         self, gallery: Gallery, queries: F32, similarities: F32, ranked: I64, topics: list[Topics], seed: int
     ) -> None:
-        self._gallery, self._queries, self._topics = gallery, queries, topics
+        self._gallery = gallery
+        self._queries = queries
+        self._topics = topics
         self._similarities = similarities
         self._count = gallery.targets.shape[0]
         alone = Sightings.of(ranked)

@@ -55,7 +55,9 @@ class _Rows:
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
         self.ids: list[str | int] = []
-        self.columns, self.scores, self.lengths = array("i"), array("d"), array("q")
+        self.columns = array("i")
+        self.scores = array("d")
+        self.lengths = array("q")
 
     def add(self, ids: list[Any], scores: list[Any], place: str) -> None:
         if len(ids) != len(scores):
