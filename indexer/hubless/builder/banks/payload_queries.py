@@ -16,11 +16,10 @@ MOST_PAYLOAD_QUERIES = 10_000
 _BATCH = 256
 
 
-def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES) -> F32:
-    """Return texts of payload columns as query vectors (b, d), at most `most`; without those of unknown words.
-
-    Raises `InputError` for a collection without payload, and for no text that the encoder knows.
-    """
+def payload_queries(
+    collection: Collection, columns: Sequence[str], most: int = MOST_PAYLOAD_QUERIES, seed: int = 0
+) -> F32:
+    """Return texts of payload columns as query vectors (b, d), at most `most`; without those of unknown words."""
     schema = collection.parts.payload_schema
     table = collection.parts.payload_table
     if schema is None or table is None:
@@ -39,7 +38,7 @@ def encoded_texts(
     """Return texts of payload columns as vectors (b, d), each once, at most `most`; without those of unknown words."""
     texts = list(dict.fromkeys(texts))
     if len(texts) > most:
-        texts = [texts[row] for row in np.sort(np.random.default_rng(0).choice(len(texts), most, replace=False))]
+        texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
     encoded = [
         vector
         for start in range(0, len(texts), _BATCH)

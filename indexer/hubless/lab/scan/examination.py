@@ -26,6 +26,7 @@ class Examination:
     def __init__(
         self, gallery: Gallery, queries: F32, similarities: F32, ranked: I64, topics: list[Topics], seed: int
     ) -> None:
+        """Score targets by what queries (m, d) found."""
         self._gallery = gallery
         self._queries = queries
         self._topics = topics
