@@ -85,6 +85,17 @@ def test_paraphrases_of_a_head_count_together_where_the_bank_is_uneven():
     assert firsts(PROBLEM.bank[[head]], offsets)[0] == RAW[head]
 
 
+def test_paraphrases_are_alike_by_their_vectors_and_not_by_how_distance_is_folded():
+    def fitted(bank):
+        return hubless.Index("auto", "euclidean", index="flat").fit(bank, PROBLEM.targets)
+
+    plain = fitted(PROBLEM.bank)
+    raw, corrected = (plain.query(PROBLEM.bank, 1, strength=strength).rows[:, 0] for strength in (0, 1))
+    head = np.flatnonzero(raw != corrected)[2]
+    asked = PROBLEM.bank[head] + 0.05 * np.random.default_rng(0).normal(size=(2700, 16)).astype(np.float32)[1800:]
+    assert fitted(np.concatenate([PROBLEM.bank, asked])).query(PROBLEM.bank[[head]], 1).rows[0] == raw[head]
+
+
 def test_state_has_them_and_a_later_target_that_is_nearer_is_capped_too():
     (head,) = CHANGED[:1]
     found = fit(log_of(head, times=100))

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, check_bank, is_unusable
+from hubless.builder.banks.bank_checks import (
+    ENOUGH_TO_COMPARE,
+    LOW_COVERAGE,
+    MOST_TARGETS,
+    UNUSABLE,
+    check_bank,
+    is_unusable,
+)
 from hubless.builder.banks.thinning import live_bank
 from hubless.corrections import Correction
 from hubless.errors import InputError
@@ -108,7 +115,7 @@ def review(
 def _against(record: BankRecord) -> list[str]:
     against = []
     if is_unusable(record):
-        against.append("The query bank has nothing to do with the targets: is it from the same model?")
+        against.append(UNUSABLE)
     if record.coverage is not None and record.coverage < LOW_COVERAGE:
         against.append(f"The query bank covers only {100 * record.coverage:.0f} % of the targets.")
     if record.queries < ENOUGH_TO_COMPARE // 2:

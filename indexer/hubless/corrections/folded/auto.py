@@ -129,7 +129,7 @@ class Auto(SeesVectors):
         careful = replace(fitted, topic=topic.direction, shrinkage=there * distinct / (distinct + SHRINKAGE_QUERIES))
         heads = None
         if target_prior is None:
-            heads = find_heads(bank, copies_of(bank), alike, source, careful.offsets)
+            heads = find_heads(bank, copies_of(bank), alike, source, careful.offsets, self.metric)
         kept = 0 if heads is None else len(heads.queries)
         why.append(f"{kept} queries that are asked most keep their first answer")
         return replace(careful, heads=heads, extra=fitted.extra | told | {"heads": kept, "why": "; ".join(why)})
