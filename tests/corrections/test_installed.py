@@ -247,8 +247,6 @@ def checked(wheel, folder, text):
 
 
 def test_author_checks_a_class_with_pytest_and_faults_are_found(wheel, tmp_path):
-    passed = checked(wheel, tmp_path, TESTS)
-    assert passed.returncode == 0, passed.stdout
     faults = """
         import numpy as np
         from dataclasses import dataclass

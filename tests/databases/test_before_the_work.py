@@ -85,7 +85,9 @@ def test_alias_of_a_collection_is_corrected_like_one(store, best, fitted):
     assert hubless.undo(store.address.replace("photos", "pictures")) != []
 
 
-@pytest.mark.parametrize("store", ["qdrant", "chroma", "lancedb", "milvus"], indirect=True)
+@pytest.mark.parametrize(
+    "store", ["qdrant", "chroma", "lancedb", pytest.param("milvus", marks=pytest.mark.slow)], indirect=True
+)
 def test_one_of_two_corrections_at_once_is_refused_and_nothing_is_mixed(store, fitted, best, monkeypatch):
     """The second begins when the first is about to write, as if in another process."""
     done = hubless.publish(fitted, store.address)

@@ -133,7 +133,14 @@ def kill_at(number, changing, patched):
             patched.setattr(kind, name, counted(getattr(kind, name)))
 
 
-@pytest.mark.parametrize("store", [*WITHOUT_MILVUS, pytest.param("milvus", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize(
+    "store",
+    [
+        *(name for name in WITHOUT_MILVUS if name != "pgvector"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("pgvector", "milvus")),
+    ],
+    indirect=True,
+)
 def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted, best, monkeypatch):
     monkeypatch.setattr(correcting, "PAGE", 50)
     done = hubless.publish(fitted, store.address)

@@ -58,7 +58,7 @@ def ask(server, count):
             assert client.get("/livez").content == b'{"status":"ok"}'
 
 
-@pytest.mark.parametrize("gone", [False, True], ids=["pauses", "goes away"])
+@pytest.mark.parametrize("gone", [pytest.param(False, marks=pytest.mark.slow), True], ids=["pauses", "goes away"])
 def test_reader_of_the_log_that_pauses_or_goes_away_stops_neither_serving_nor_stopping(catalog, gone):
     """The pipe is full after some hundred lines."""
     with launched(catalog, **SOON) as server:

@@ -15,7 +15,7 @@ import hubless
 
 WAITING = 6
 PATIENT = {"search_threads": 1, "default_timeout_ms": 60_000}
-WORKERS = pytest.mark.parametrize("workers", [1, 2])
+WORKERS = pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 
 
 async def queued(server):
