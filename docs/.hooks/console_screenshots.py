@@ -62,13 +62,15 @@ def main() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server, sync_playwright() as playwright:
         url = json.loads(server.stdout.readline())["url"]
         opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for name, address, width, height, scheme, awaited in SHOTS:
-            page = opened.new_context(color_scheme=scheme, device_scale_factor=1).new_page()
-            page.goto(f"{url}/console/{address}")
-            page.locator(awaited).first.wait_for()
-            shoot(page, given.images / name, width, height)
-        opened.close()
-        server.terminate()
+        try:
+            for name, address, width, height, scheme, awaited in SHOTS:
+                page = opened.new_context(color_scheme=scheme, device_scale_factor=1).new_page()
+                page.goto(f"{url}/console/{address}")
+                page.locator(awaited).first.wait_for()
+                shoot(page, given.images / name, width, height)
+        finally:
+            opened.close()
+            server.terminate()
 
 
 if __name__ == "__main__":
