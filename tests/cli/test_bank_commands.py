@@ -6,7 +6,8 @@ from support.printed import COUNT
 
 import hubless
 from hubless.errors import InputError, UnknownField
-from hubless.store.query_sample import read_sample
+from hubless.store.draws import SALT
+from hubless.store.query_sample import SampleWriter, read_sample
 
 
 @pytest.fixture
@@ -46,6 +47,24 @@ def test_given_strength_or_live_queries_leave_all_of_the_sample_to_the_bank(buil
     given = [word.format(prepared) for word in more]
     made = build("--query-bank", prepared / "live" / "things", *given, "--json").json
     assert f"of {COUNT} queries of query bank are left" in " ".join(made["notes"])
+
+
+def test_clients_are_those_of_the_queries_that_are_left_where_bad_ones_are_skipped(tmp_path, prepared):
+    vectors = read_sample(prepared / "live" / "things").vectors
+    banks = []
+    for name in ("with a zero", "without"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / SALT).write_bytes(bytes(32))  # so that both draw alike
+        writer = SampleWriter(tmp_path / name)
+        for row, vector in enumerate(vectors):
+            writer.record("things", "dot", vector, f"client-{int(row**0.5)}", 0.0)
+        if name == "with a zero":
+            writer.record("things", "dot", np.zeros_like(vectors[0]), "client-0", 0.0)
+        writer.flush()
+        given = tmp_path / name / "things", prepared / "targets.npy"
+        made = hubless.Index("auto", "cosine").fit(*given, skip_bad_rows=True)
+        banks.append(made.correction().state()["bank"])
+    np.testing.assert_array_equal(*banks)
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,8 @@ class Inputs:
                 given[name], kept[name] = without_bad_rows(each, metric)
             items = given["targets"]
             rows = kept["targets"]
+            if clients and (asked := kept.get("query_bank")) is not None:
+                clients = tuple(clients[row] for row in asked)
             prior = prior if prior is None or rows is None else prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
         grouping = None
