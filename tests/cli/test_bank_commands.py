@@ -108,7 +108,7 @@ def test_forget_deletes_those_of_a_client_or_all(run, prepared):
     assert "an empty folder" in ended.err
 
 
-def test_build_makes_a_bank_of_the_payload(tmp_path):
+def test_build_makes_a_bank_of_the_payload(run, tmp_path):
     data, encoder = catalogs.words(), catalogs.encoder()
     payload = [{"title": " ".join(catalogs.words_of(row)), "year": row} for row in range(len(data.ids))]
     given = {"ids": data.ids, "payload": payload, "encoder": encoder}
@@ -118,6 +118,10 @@ def test_build_makes_a_bank_of_the_payload(tmp_path):
     index = hubless.Index("auto", "cosine").fit("payload:title", data.targets, **given)
     np.testing.assert_array_equal(index.offsets, hubless.open(tmp_path, "words").offsets)
     assert made.bank.among_targets == 0
+    told = run(
+        "bank", "check", "--bank", "payload:title", "--catalog", tmp_path, "--collection", "words", "--json"
+    ).json
+    assert (told["chosen"], told["record"]["queries"]) == (None, made.bank.queries)  # texts are no live queries
     with pytest.raises(UnknownField, match="query bank: expected columns of the payload: title, year, got name"):
         hubless.build(tmp_path, "words", data.targets, "payload:title,name", **given)
     with pytest.raises(InputError, match="payload column year: expected texts, got int64"):

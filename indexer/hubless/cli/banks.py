@@ -106,9 +106,9 @@ def check_command(
     left = None
     if clients is not None:
         vectors = in_memory(queries)
-        made = live_bank(vectors, gallery.targets, clients)
+        made = live_bank(vectors, gallery.targets, clients, fresh=fresh is None)
         queries, left = ArrayVectors(vectors[made.rows], "bank"), made.thinned.note("the bank")
-        if fresh is None and len(made.fresh):
+        if len(made.fresh):
             fresh = ArrayVectors(vectors[made.fresh], "live queries")
     found = review(
         queries,

@@ -106,11 +106,18 @@ class LiveBank:
     thinned: ThinnedQueries
 
 
-def live_bank(queries: F32, targets: VectorSource, clients: Sequence[str] = (), seed: int = 0) -> LiveBank:
-    """Make a bank of live queries (m, d) as they are compared: up to 200 stay out of it, and the others are thinned."""
-    rows, fresh = held_out(len(queries), seed, clients)
+def live_bank(
+    queries: F32, targets: VectorSource, clients: Sequence[str], seed: int = 0, *, fresh: bool = True
+) -> LiveBank:
+    """Make a bank of live queries (m, d) as they are compared: up to 200 `fresh` stay out of it, others are thinned.
+
+    Texts, which no client asked, are no live queries: none stays out.
+    """
+    rows, others = np.arange(len(queries)), np.arange(0)
+    if fresh and clients:
+        rows, others = held_out(len(queries), seed, clients)
     left = thin(queries[rows], targets, [clients[row] for row in rows.tolist()] if clients else None)
-    return LiveBank(rows[left.rows], fresh, left)
+    return LiveBank(rows[left.rows], others, left)
 
 
 def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:

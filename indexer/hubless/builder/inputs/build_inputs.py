@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.thinning import live_bank, thin
+from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import (
@@ -261,14 +261,11 @@ class BuildVectors:
         if self.clients is None:
             return self
         queries, name = in_memory(self.query_bank), self.query_bank.name
-        if not (self.clients and fresh and self.live_queries is None):
-            left = thin(queries, self.targets, self.clients or None)
-            return replace(self, query_bank=HeldVectors(queries[left.rows], name), notes=[f"{left.note(name)}."])
-        made = live_bank(queries, self.targets, self.clients, seed)
+        made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None)
         return replace(
             self,
             query_bank=HeldVectors(queries[made.rows], name),
-            live_queries=HeldVectors(queries[made.fresh], "live queries"),
+            live_queries=HeldVectors(queries[made.fresh], "live queries") if len(made.fresh) else self.live_queries,
             notes=[f"{made.thinned.note(name)}."],
         )
 
