@@ -4,14 +4,14 @@ import pytest
 from support import jobs, small
 from support.hubs import unit
 from support.jobs import NAME, names, run, vector, write_targets
+from support.printed import write_sample
 
 import hubless
 from hubless.builder.banks.thinning import thin
 from hubless.corrections.grouped import with_groups
 from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError
-from hubless.store import draws
-from hubless.store.query_sample import SampleWriter, read_sample
+from hubless.store.query_sample import read_sample
 from hubless.vectors.sources import ArrayVectors
 
 NOON = 1_800_000_000
@@ -24,12 +24,8 @@ def folder(tmp_path):
     """A job over a query sample: each of 50 queries was asked in three ways, the last 20 by one client."""
     asked = np.repeat(small.query_bank()[:50], 3, axis=0)
     asked = (asked + 1e-4 * np.random.default_rng(5).normal(size=asked.shape)).astype(np.float32)
-    (tmp_path / "job" / "sample").mkdir(parents=True)
-    (tmp_path / "job" / "sample" / draws.SALT).write_bytes(bytes(32))  # the order of rows hangs on it
-    made = SampleWriter(tmp_path / "job" / "sample")
-    for n, each in enumerate(asked):
-        made.record(NAME, "cosine", each, f"client-{min(n // 3, 30)}", NOON)
-    made.flush()
+    clients = [f"client-{min(n // 3, 30)}" for n in range(len(asked))]
+    write_sample(tmp_path / "job" / "sample", asked, clients, NAME, NOON)
     jobs.write(tmp_path / "job", correction=SN, query_bank=f"sample/{NAME}")
     return tmp_path / "job"
 

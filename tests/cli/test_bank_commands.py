@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from support import catalogs
 from support.hubs import foreign
-from support.printed import COUNT
+from support.printed import COUNT, write_sample
 
 import hubless
 from hubless.errors import InputError, UnknownField
-from hubless.store.draws import SALT
-from hubless.store.query_sample import SampleWriter, read_sample
+from hubless.store.query_sample import read_sample
 
 
 @pytest.fixture
@@ -52,18 +51,11 @@ def test_given_strength_or_live_queries_leave_all_of_the_sample_to_the_bank(buil
 def test_clients_are_those_of_the_queries_that_are_left_where_bad_ones_are_skipped(tmp_path, prepared):
     vectors = read_sample(prepared / "live" / "things").vectors
     banks = []
-    for name in ("with a zero", "without"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / SALT).write_bytes(bytes(32))  # so that both draw alike
-        writer = SampleWriter(tmp_path / name)
-        for row, vector in enumerate(vectors):
-            writer.record("things", "dot", vector, f"client-{int(row**0.5)}", 0.0)
-        if name == "with a zero":
-            writer.record("things", "dot", np.zeros_like(vectors[0]), "client-0", 0.0)
-        writer.flush()
-        given = tmp_path / name / "things", prepared / "targets.npy"
-        made = hubless.Index("auto", "cosine").fit(*given, skip_bad_rows=True)
-        banks.append(made.correction().state()["bank"])
+    for zeros in (0, 1):
+        folder = tmp_path / f"{zeros}"
+        write_sample(folder, np.pad(vectors, ((0, zeros), (0, 0))), [f"{int(row**0.5)}" for row in range(COUNT)])
+        index = hubless.Index(metric="cosine").fit(folder / "things", prepared / "targets.npy", skip_bad_rows=True)
+        banks.append(index.correction().state()["bank"])
     np.testing.assert_array_equal(*banks)
 
 

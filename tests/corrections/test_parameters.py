@@ -10,7 +10,7 @@ from hubless.errors import InputError
 
 PROBLEM = with_hubs()
 NAN, INFINITY = float("nan"), float("inf")
-SIDES = [f"{side}_temperature" for side in ("query", "target")]
+TEMPERATURES = ("temperature", "query_temperature", "target_temperature")
 MAY_HAVE_A_SMALLER_BANK = {"dis", "dual_dis"}
 """Their k counts what a gate looks at."""
 
@@ -24,8 +24,7 @@ def having(parameter):
     [
         *((name, "k", "a whole number of at least [12], got ", 1.5) for name in having("k")),
         *((name, "weight", "a number of at least 0, got ", INFINITY) for name in having("weight")),
-        *((name, "temperature", "a number above 0", 0) for name in having("temperature")),
-        *((name, side, "a number above 0", 0) for side in SIDES for name in having(side)),
+        *((name, each, "a number above 0", 0) for each in TEMPERATURES for name in having(each)),
         *((name, "perplexity", "a number above 1, got ", 1) for name in having("perplexity")),
     ],
 )

@@ -43,7 +43,8 @@ def test_corrected_database_finds_what_hubless_finds_also_with_filters_and_after
     assert asked(store, done.query) == best(whole)
 
 
-WITHOUT_MILVUS = [name for name in stores.STORES if name != "milvus"]
+def with_slow(*slow):
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in stores.STORES]
 
 
 @pytest.mark.parametrize("store", ["pgvector"], indirect=True)
@@ -63,7 +64,7 @@ def test_commands_take_an_address_and_print_how_to_ask(store, fitted, best, tmp_
     assert "0 rows got a corrected vector in hubless" in said.output
 
 
-@pytest.mark.parametrize("store", [*WITHOUT_MILVUS, pytest.param("milvus", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("store", with_slow("milvus"), indirect=True)
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 def test_database_says_whether_to_answer_as_the_collection_does(store, metric):
     """The labels call what is far ahead right."""
@@ -133,14 +134,7 @@ def kill_at(number, changing, patched):
             patched.setattr(kind, name, counted(getattr(kind, name)))
 
 
-@pytest.mark.parametrize(
-    "store",
-    [
-        *(name for name in WITHOUT_MILVUS if name != "pgvector"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("pgvector", "milvus")),
-    ],
-    indirect=True,
-)
+@pytest.mark.parametrize("store", with_slow("pgvector", "milvus"), indirect=True)
 def test_run_that_ends_at_any_call_leaves_the_old_correction_whole(store, fitted, best, monkeypatch):
     monkeypatch.setattr(correcting, "PAGE", 50)
     done = hubless.publish(fitted, store.address)

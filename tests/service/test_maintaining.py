@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support import small
+from support.printed import write_sample
 from support.until import until
 from support.writing import NAME, build, model, point, writable
 
@@ -19,7 +20,6 @@ from hubless.search.collection import open_collection
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import give_bank, read_order
 from hubless.store.locks import lease
-from hubless.store.query_sample import SampleWriter
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining import work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
@@ -138,12 +138,10 @@ def raw(tmp_path):
     """A raw collection with hubs, whose live queries are sampled: its folder, and a function that asks queries."""
     catalog, sample = tmp_path / "catalog", tmp_path / "sample"
     hubless.build(catalog, NAME, TARGETS, correction="none", progress=False)
-    writer = SampleWriter(sample)
 
     def ask(queries, clients=20):
-        for number, query in enumerate(queries / np.linalg.norm(queries, axis=1, keepdims=True)):
-            writer.record(NAME, "cosine", query, f"client-{number % clients}", time.time())
-        writer.flush()
+        asked = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+        write_sample(sample, asked, [f"client-{number}" for number in range(clients)], NAME, time.time())
 
     return catalog / NAME, sample, ask
 

@@ -12,10 +12,10 @@ from support import hubs
 from support.catalog_history import DONE, Attempt, Held
 from support.clerks import LATE
 from support.history import Wrong
+from support.printed import write_sample
 
 import hubless
 from hubless.store.bank_order import read_order
-from hubless.store.query_sample import SampleWriter
 
 NAME = "notes"
 SIZES = (200, 300)
@@ -30,11 +30,8 @@ _ASKED = 6
 def build(catalog, sample, history):
     """The collection, without a correction, in the history of all names; people have asked all queries before."""
     hubless.build(catalog, NAME, _TARGETS, correction="none")
-    writer = SampleWriter(sample)
-    for number, query in enumerate(_HONEST):
-        # as the address of a client, which a service does not keep
-        writer.record(NAME, "cosine", query, _PEOPLE[number % len(_PEOPLE)].encode(), time.time())
-    writer.flush()
+    # as the addresses of clients, which a service does not keep
+    write_sample(sample, _HONEST, [each.encode() for each in _PEOPLE], NAME, time.time())
     version = hubless.Catalog(catalog).current(NAME)
     history.state = history.state.with_collection(NAME, Held(version))
 

@@ -8,6 +8,7 @@ import typer
 from support.hubs import pairs
 
 from hubless.cli import application
+from hubless.store.draws import SALT
 from hubless.store.query_sample import SampleWriter
 
 COUNT = 300
@@ -86,11 +87,13 @@ def write_files(folder):
     write_sample(folder / "live", queries[:COUNT])
 
 
-def write_sample(folder, vectors, clients=("shop", "phone"), collection="things"):
-    """A query sample of a collection, as the service writes it."""
+def write_sample(folder, vectors, clients=("shop", "phone"), collection="things", at=0.0):
+    """A query sample of a collection, as the service writes it, with the same draws in each run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SALT).write_bytes(bytes(32))
     writer = SampleWriter(folder)
     for row, vector in enumerate(vectors):
-        writer.record(collection, "cosine", vector, clients[row % len(clients)], 0.0)
+        writer.record(collection, "cosine", vector, clients[row % len(clients)], at)
     writer.flush()
 
 
