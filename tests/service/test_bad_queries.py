@@ -87,7 +87,7 @@ WRONG = [
     ({"vector": GOOD, "with": ["payload.rnak"]}, "unknown_field", "with", "rnak"),
     ({"vector": GOOD, "filter": []}, "invalid_input", "filter", "a list of 0"),
     ({"vector": GOOD, "filter": {}}, "invalid_input", "filter", "an object of nothing"),
-    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "invalid_input", "filter", None),
+    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "invalid_input", "filter.rank", "an object"),
     ({"vector": GOOD, "filter": {"rnak": 5}}, "unknown_field", "filter.rnak", "an unknown member"),
     ({"vector": GOOD, "filter": {"field": "rnak", "lt": 5}}, "unknown_field", "filter.field", '"rnak"'),
     ({"vector": GOOD, "filter": {"field": "rank", "lt": "5"}}, "invalid_input", "filter.lt", '"5"'),
