@@ -29,6 +29,7 @@ from stat import S_ISDIR
 from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx
 import numpy as np
 from support import calls, rivals, small
 from support.catalog_history import (
@@ -167,7 +168,7 @@ class Worker:
     def __init__(self, path):
         settings = Settings(catalog=path, hubness=False)
         self.engine = Desk(CatalogSource(path), settings)
-        self.app = create_app(settings, self.engine)
+        self.app = httpx.ASGITransport(create_app(settings, self.engine))
         self.shelf = self.engine.shelf
         self.shelf.loading = False
 
@@ -185,37 +186,12 @@ class Worker:
             living.log.close()
         self.engine.forget()
 
-    async def answer(self, method, path, body=None, headers=()):
+    async def answer(self, method, path, body=None, headers=None):
         """The status and the document that answer a request about the collection, or another path of the contract."""
-        content = b"" if body is None else json.dumps(body).encode()
-        path, _, query = (path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}").partition("?")
-        named = {"content-type": "application/json", "content-length": str(len(content)), **dict(headers)}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 2),
-        }
-        messages, status, found = [{"type": "http.request", "body": content, "more_body": False}], 0, b""
-
-        async def receive():
-            return messages.pop(0) if messages else await asyncio.Event().wait()
-
-        async def send(message):
-            nonlocal status, found
-            status = message.get("status", status)
-            found += message.get("body", b"")
-
-        await self.app(scope, receive, send)
-        return status, json.loads(found)
+        place = path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}"
+        request = httpx.Request(method, f"http://worker{place}", json=body, headers=headers)
+        answer = await self.app.handle_async_request(request)
+        return answer.status_code, json.loads(await answer.aread())
 
 
 class Disk:
