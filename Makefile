@@ -32,8 +32,8 @@ define newline
 endef
 
 # what `make test` does not run, or not everywhere: its calls are checked at least
-SELDOM = tests/support benchmarks docker docs/.hooks \
-	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests --include='test_*.py' --include=conftest.py)
+SELDOM = tests/support databases/tests/support benchmarks docker docs/.hooks \
+	$(shell grep -rlE 'mark\.slow|importorskip|find_spec' tests databases/tests --include='test_*.py' --include=conftest.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all attack crash simulate lint bench bench-full docs notebook openapi typescript langchain llama-index haystack mcp extras stores clouds milvus lock sbom audit pin-base clean
@@ -52,9 +52,9 @@ $(1)/.ready: $(2:%=requirements/%.txt) $(3:%=%/pyproject.toml)
 	$(if $(3),$(1)/bin/$$(PIP) --no-deps --no-build-isolation $(3:%=-e %))
 	@touch $$@
 endef
-$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus))
+$(eval $(call ENVIRONMENT,$(VENV),dev,. clients/python engines/milvus databases))
 $(eval $(call ENVIRONMENT,.venv-extras,dev extras,. clients/python))
-$(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python))
+$(eval $(call ENVIRONMENT,.venv-stores,dev stores,. clients/python databases))
 $(eval $(call ENVIRONMENT,.venv-demo,service build,.))
 $(eval $(call ENVIRONMENT,.venv-lowest,lowest,. clients/python))
 $(eval $(call ENVIRONMENT,.venv-generators,generators))
@@ -97,6 +97,7 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/mypy & $(BIN)/mypy --config-file tests/mypy.ini $(SELDOM); seldom=$$?; wait $$! && exit $$seldom
 	$(BIN)/lint-imports
 	$(BIN)/lint-imports --config engines/milvus/pyproject.toml
+	$(BIN)/lint-imports --config databases/pyproject.toml
 
 bench: .venv-extras/.ready  ## benchmarks, about 10 minutes: ratios within one run
 	.venv-extras/bin/python -m benchmarks $(ARGS)
@@ -131,7 +132,7 @@ extras: .venv-extras/.ready  ## test what needs large packages, in an environmen
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
 
 stores: .venv-stores/.ready  ## test corrections in Chroma and LanceDB too, whose clients are large
-	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest tests/databases $(ARGS)
+	OMP_WAIT_POLICY=passive .venv-stores/bin/python -m pytest databases/tests $(ARGS)
 
 clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Azurite needs Node 20
 	$(PYTEST) tests/store/remote/test_clouds.py $(ARGS)

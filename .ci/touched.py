@@ -20,7 +20,7 @@ TOUCHES = {
         *("tests/search/scores/test_bm25s.py", "tests/vectors/"),
     ),
     "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "tests/engines/", "requirements/milvus.txt"),
-    "stores": ("indexer/hubless/databases/", "tests/databases/", "requirements/stores.txt", *ENVIRONMENTS),
+    "stores": ("databases/", "indexer/hubless/databases/", "requirements/stores.txt", *ENVIRONMENTS),
     "clouds": ("indexer/hubless/store/remote/", "tests/store/remote/", "tests/support/clouds.py", "Makefile"),
     **{
         name: (f"clients/{name}/", "clients/python/", "tests/adapters/", f"requirements/{name}.txt", "Makefile")

@@ -1,7 +1,5 @@
 """What the tests of several parts share: a real catalog, and the real server over it."""
 
-import os
-import signal
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,21 +12,9 @@ from support.serving import serving_catalog
 
 from hubless.corrections import testing
 
-pytest_plugins = ["support.commands"]
+pytest_plugins = ["support.usual", "support.commands"]
 
 CASE_A = Path(__file__).parent / "golden" / "case_a.npz"
-
-
-def pytest_configure():
-    """Let processes that tests start have signals as usual: under `nohup` or `&` they would ignore SIGINT."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture(autouse=True)
-def _quick_sync(monkeypatch):
-    """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 
-def how_to_install(extra: str) -> str:
-    """Return how to install an extra. pip takes hubless as it is installed, so no package index needs to have it."""
-    return f"pip install 'hubless[{extra}]'"
+def how_to_install(extra: str, package: str = "hubless") -> str:
+    """Return how to install an extra. pip takes the package as installed, so no package index needs to have it."""
+    return f"pip install '{package}[{extra}]'"
 
 
 _SECRETS = (

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from support.stores import evaluated
+from support.evaluating import evaluated
 
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebook.ipynb"
 KINDS = {"text/plain": "__repr__", "text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}

@@ -123,7 +123,10 @@ def test_each_lock_pins_what_its_line_of_the_recipe_asks_for():
 
 
 def test_projects_find_what_they_ask_for_in_the_environments_that_hold_them(environments, installing):
-    ours = {read(path)["project"]["name"] for path in [ROOT / "pyproject.toml", *ROOT.glob("*/*/pyproject.toml")]}
+    ours = {
+        read(path)["project"]["name"]
+        for path in [ROOT / "pyproject.toml", *ROOT.glob("*/pyproject.toml"), *ROOT.glob("*/*/pyproject.toml")]
+    }
     held = [(folder(words), project) for words in installing for project in after("-e", words)]
     assert (".venv-langchain", "clients/python") in held
     for environment, project in held:

@@ -11,7 +11,11 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = ["pyproject.toml", *(str(path.relative_to(ROOT)) for path in ROOT.glob("*/*/pyproject.toml"))]
+PROJECTS = [
+    "pyproject.toml",
+    "databases/pyproject.toml",
+    *(str(path.relative_to(ROOT)) for path in ROOT.glob("*/*/pyproject.toml")),
+]
 LOCKED = ["pyproject.toml", "clients/python/pyproject.toml"]
 PYTHON = ROOT / ".venv-lowest" / "bin" / "python"
 

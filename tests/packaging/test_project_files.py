@@ -60,6 +60,7 @@ def test_every_command_that_tests_something_is_run_by_a_workflow():
     [
         ("docs/cli.md", ["docs", "extras"], []),
         ("engines/milvus/pyproject.toml", ["milvus"], []),
+        ("databases/tests/conftest.py", ["stores"], []),
         ("clients/mcp/README.md", ["mcp"], []),
         ("clients/python/hubless_client/client.py", list(TOUCHED["ADAPTERS"]), []),
         ("clients/typescript/src/index.ts", [], list(TOUCHED["NODES"])),

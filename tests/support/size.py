@@ -25,7 +25,8 @@ from hubless.cli.application import app
 from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-LIBRARY, SERVICE = "indexer/hubless", "service/hubless_service"
+LIBRARY, SERVICE, DATABASES = "indexer/hubless", "service/hubless_service", "databases/hubless_databases"
+RINGS = (LIBRARY, SERVICE, DATABASES)
 COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
 WAYS = {
     "query": [["--vectors", "q.npy"]],
@@ -109,7 +110,7 @@ def settable(called, command):
 def entries():
     """Return how many files and folders each package has, without its `__init__`."""
     rooms = collections.defaultdict(set)
-    for file in tracked(f"{LIBRARY}/*.py", f"{SERVICE}/*.py"):
+    for file in tracked(*(f"{ring}/*.py" for ring in RINGS)):
         for depth in range(2, len(file.parts)):
             rooms["/".join(file.parts[:depth])].add(file.parts[depth])
     return {room: len(names - {"__init__.py", "__main__.py"}) for room, names in rooms.items()}
@@ -128,9 +129,9 @@ def _defined(node):
 
 
 def names_twice():
-    """Return the public names that stand twice in library and service: of modules, and of what modules define."""
+    """Return the public names that stand twice in the rings: of modules, and of what modules define."""
     modules, defined = collections.Counter(), collections.Counter()
-    for file in tracked(f"{LIBRARY}/*.py", f"{SERVICE}/*.py"):
+    for file in tracked(*(f"{ring}/*.py" for ring in RINGS)):
         if file.stem in {"__init__", "__main__", "base"}:
             continue
         if file.parent.name != "cli":
@@ -151,9 +152,7 @@ def _functions(blocks):
 def complex_functions(most):
     """Return the complexity, as radon counts it, of each function of what ships and of benchmarks that has more."""
     found = {}
-    for file in tracked(
-        *(f"{folder}/*.py" for folder in (LIBRARY, SERVICE, "clients", "engines", "deploy", "benchmarks"))
-    ):
+    for file in tracked(*(f"{folder}/*.py" for folder in (*RINGS, "clients", "engines", "deploy", "benchmarks"))):
         if "tests" not in file.parts:
             for function in _functions(cc_visit((ROOT / file).read_text("utf-8"))):
                 if function.complexity > most:
@@ -167,7 +166,9 @@ def size():
     return {
         "library": tokens_of(LIBRARY),
         "service": tokens_of(SERVICE),
+        "databases": tokens_of(DATABASES),
         "tests": tokens_of("tests"),
+        "tests_of_databases": tokens_of("databases/tests"),
         "words": words(),
         "settings": len(Settings.model_fields),
         "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),

@@ -1,1 +1,1 @@
-"""Vector databases as sources of vectors, and as places for the correction: a file each, PostgreSQL a room."""
+"""Rows of databases as vectors, and what a database has to do; the databases are those of `hubless-databases`."""

@@ -2,21 +2,23 @@
 
 import re
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from hubless.databases.base import Database
 from hubless.errors import InputError, how_to_install, without_secrets
 
-MODULES = {
-    "qdrant": ("qdrant", "QdrantCollection", "qdrant://HOST:6333/COLLECTION"),
-    "pgvector": ("postgres.pgvector", "PgvectorTable", "pgvector://USER@HOST:5432/DATABASE/TABLE"),
-    "chroma": ("chroma", "ChromaCollection", "chroma://HOST:8000/COLLECTION"),
-    "lancedb": ("lancedb", "LanceTable", "lancedb:///FOLDER/TABLE"),
-    "milvus": ("milvus", "MilvusCollection", "milvus://HOST:19530/COLLECTION"),
+GROUP, PACKAGE = "hubless.databases", "hubless-databases"
+"""Entry points named like schemes, each a class that takes a `DatabaseAddress`; and what brings those of the forms."""
+FORMS = {
+    "qdrant": "qdrant://HOST:6333/COLLECTION",
+    "pgvector": "pgvector://USER@HOST:5432/DATABASE/TABLE",
+    "chroma": "chroma://HOST:8000/COLLECTION",
+    "lancedb": "lancedb:///FOLDER/TABLE",
+    "milvus": "milvus://HOST:19530/COLLECTION",
 }
-"""The module and the class of each scheme, and how its addresses look. A folder in place of the host is local."""
+"""How the addresses of each scheme look. A folder in place of the host is local."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 
 
@@ -46,21 +48,25 @@ class DatabaseAddress:
 def is_database(given: object) -> bool:
     """Return True if a text is the address of a database."""
     found = _ADDRESS.match(given) if isinstance(given, str) else None
-    return found is not None and found[1].lower() in MODULES
+    return found is not None and found[1].lower() in FORMS
 
 
 def open_database(address: str) -> Database:
-    """Connect to the table or collection of an address."""
+    """Connect to the table or collection of an address. Raises `InputError` if a package is missing: names it."""
     parsed = parse_address(address)
-    module, name, _ = MODULES[parsed.scheme]
+    scheme = parsed.scheme
+    entry = next(iter(entry_points(group=GROUP, name=scheme)), None)
+    if entry is None:
+        line = f"pip install './databases[{scheme}]', in the repository of hubless"
+        raise InputError("address", f"the package {PACKAGE} for {scheme}:// ({line})", "none")
     try:
-        kind = getattr(import_module(f"hubless.databases.{module}"), name)
+        kind = entry.load()
         _check_place(parsed)  # before the client, which would make the folder
         database: Database = kind(parsed)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("hubless"):
             raise
-        expected = f"the package {error.name} for {parsed.scheme}:// ({how_to_install(parsed.scheme)})"
+        expected = f"the package {error.name} for {scheme}:// ({how_to_install(scheme, PACKAGE)})"
         raise InputError("address", expected, "none") from error
     try:
         database.find()
@@ -78,11 +84,11 @@ def _check_place(address: DatabaseAddress) -> None:
 
 def parse_address(address: str) -> DatabaseAddress:
     """Return the parts of an address. Raises `InputError` if it is none."""
-    forms = ", ".join(form for *_, form in MODULES.values())
+    forms = ", ".join(FORMS.values())
     if not is_database(address):
         raise InputError("address", f"one of {forms}", shown_address(address))
     scheme, _, rest = address.partition("://")
-    scheme, form = scheme.lower(), MODULES[scheme.lower()][2]
+    scheme, form = scheme.lower(), FORMS[scheme.lower()]
     try:
         parts = urlsplit(f"//{rest}")
         host = parts.hostname
@@ -108,23 +114,3 @@ def parse_address(address: str) -> DatabaseAddress:
 def shown_address(address: str) -> str:
     """Return an address without its password and other secrets."""
     return without_secrets(str(address))
-
-
-def check_options(address: DatabaseAddress, *known: str) -> None:
-    """Raise `InputError` if an address has an option that its database does not know."""
-    for name in address.options:
-        if name not in known:
-            raise InputError(f"address, option {name}", f"one of {', '.join(known)}", name)
-
-
-def check_server(address: DatabaseAddress, names: int, key: str) -> None:
-    """Raise `InputError` if the address of a server has a user, or more than so many names before the collection.
-
-    `key`: the variable of the environment that has the key.
-    """
-    if address.user or address.password:
-        raise InputError("address", f"no user and no password; {key} has the key", "some")
-    if address.host and len(Path(address.path).parts) > names:
-        form = MODULES[address.scheme][2]
-        expected = f"{form}, with up to {names} names before the collection" if names else form
-        raise InputError("address", expected, f"/{address.path}/{address.table}")

@@ -2,25 +2,20 @@
 
 import io
 import json
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import InputError
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32
 from hubless.vectors.comparing import comparison
 from hubless.vectors.npy import open_npz
 
 PAGE = 1_000
 
 RowId = str | int
-
-_ROUNDED, _TINY = 1e-3, 1e-300
-"""What half precision takes from a vector, as a share of its length."""
 
 
 @dataclass(frozen=True)
@@ -138,60 +133,6 @@ class Database(Protocol):
         """End the connection."""
 
 
-def answer_in_python(scores: str, cut: Mapping[str, Any]) -> str:
-    """Return lines of Python that say whether to answer; `scores` is the expression of the scores of `hits`."""
-    asked = "accept(scores, accuracy=0.9)" if cut["pairs"] else "confidence(scores)"
-    return f"scores = {scores}\ncut = hubless.Cut.from_json({dict(cut)})\ncut.{asked}"
-
-
-def belong(vectors: F32, augmented: F32, metric: str) -> NDArray[np.bool_]:
-    """Return for each row whether its corrected vector (r, d + 1) was made of this vector (r, d)."""
-    if vectors.shape[1] + 1 != augmented.shape[1]:
-        return np.zeros(len(vectors), np.bool_)
-    wide = vectors.astype(np.float64)
-    written = augmented[:, :-1].astype(np.float64)
-    if metric == "cosine":
-        wide /= np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), _TINY)
-    gaps: F64 = np.linalg.norm(wide - written, axis=1)
-    same: NDArray[np.bool_] = gaps <= _ROUNDED * np.linalg.norm(written, axis=1)
-    return same
-
-
-def metric_of(fit: bytes) -> str:
-    """Return the metric of a packed fit."""
-    return str(unpacked(fit)[1]["asking"]["metric"])
-
-
-def slices(rows: Sequence[RowId]) -> Iterator[Sequence[RowId]]:
-    """Yield the ids in pages."""
-    for start in range(0, len(rows), PAGE):
-        yield rows[start : start + PAGE]
-
-
-def as_matrix(rows: Sequence[Any], what: str) -> F32:
-    """Return vectors of a page (r, d). Raises `InputError` if they have different lengths."""
-    lengths = {len(row) for row in rows}
-    if len(lengths) > 1:
-        raise InputError(what, "vectors of one length", " and ".join(map(str, sorted(lengths)[:3])))
-    return np.array(rows, np.float32).reshape(len(rows), max(lengths, default=0))
-
-
-def check_there(what: str, name: str, names: Collection[str]) -> None:
-    """Raise `InputError` that lists what there is, unless a table or collection of this name is there."""
-    if name not in names:
-        raise InputError(what, f"one of {', '.join(sorted(names)) or 'those there are, none'}", name)
-
-
-def chosen(given: str | None, among: Collection[str], kind: str, show: Callable[[str], str] = str) -> str:
-    """Return the given name of vectors, or the only one."""
-    if given is None and len(among) == 1:
-        return next(iter(among))
-    if given is not None and given in among:
-        return given
-    expected = f"one of {', '.join(map(show, among))}" if among else kind
-    raise InputError("vector", expected, "none" if given is None else show(given))
-
-
 _ABOUT = "about"
 
 
@@ -210,14 +151,3 @@ def unpacked(fit: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
             raise ValueError(f"it unpacks to {held.size} bytes, and has {len(fit)}")
         state = dict(held)
     return state, json.loads(state.pop(_ABOUT).tobytes())
-
-
-def pieces(content: bytes, size: int) -> list[str]:
-    """Return content as texts of at most `size` characters, for databases that hold no bytes."""
-    text = b64encode(content).decode()
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def joined(texts: Sequence[str]) -> bytes | None:
-    """Return the content of `pieces`, and None of none."""
-    return b64decode("".join(texts)) if texts else None

@@ -7,6 +7,8 @@ from support import stores
 
 import hubless
 
+pytest_plugins = ["support.usual"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _servers():

@@ -7,11 +7,11 @@ from secrets import token_hex
 from psycopg import sql
 
 from hubless.databases.base import RowId
-from hubless.databases.postgres.confidence import drop_confidence
-from hubless.databases.postgres.functions import drop_functions, make_stale
-from hubless.databases.postgres.pg_table import BANK, FITS, Chosen, PgRun, PgTable
-from hubless.databases.postgres.session import Name, PgSession
 from hubless.vectors.arrays import F32
+from hubless_databases.postgres.confidence import drop_confidence
+from hubless_databases.postgres.functions import drop_functions, make_stale
+from hubless_databases.postgres.pg_table import BANK, FITS, Chosen, PgRun, PgTable
+from hubless_databases.postgres.session import Name, PgSession
 
 NEAR = 2e-3
 """How far a vector of a row may be from the one that was read, relative to its length: `halfvec` rounds."""

@@ -1,8 +1,8 @@
 """Tables that the corrections of a schema of PostgreSQL share: made with the first of them, dropped with the last."""
 
-from hubless.databases.postgres.functions import drop_ask, drop_functions
-from hubless.databases.postgres.pg_table import BANK, FITS, PgRun, PgTable
-from hubless.databases.postgres.session import ADVISORY, PgSession
+from hubless_databases.postgres.functions import drop_ask, drop_functions
+from hubless_databases.postgres.pg_table import BANK, FITS, PgRun, PgTable
+from hubless_databases.postgres.session import ADVISORY, PgSession
 
 _SHARED = f"""
 CREATE TABLE IF NOT EXISTS {{schema}}.{FITS}

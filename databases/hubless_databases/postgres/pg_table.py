@@ -7,10 +7,10 @@ from hashlib import sha256
 
 from psycopg import sql
 
-from hubless.databases.base import chosen
-from hubless.databases.postgres.session import PgSession
 from hubless.errors import InputError
 from hubless.forks import cached_property
+from hubless_databases.address_checks import chosen
+from hubless_databases.postgres.session import PgSession
 
 FITS, BANK = "hubless_fits", "hubless_bank"
 """Tables that the corrections of a schema share: the fits, and the query banks of which SQL computes offsets."""

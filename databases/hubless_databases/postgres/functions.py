@@ -8,8 +8,8 @@ import numpy as np
 from psycopg import sql
 
 from hubless.databases.base import Asking, unpacked
-from hubless.databases.postgres.pg_table import BANK, Chosen, PgRun, PgTable
-from hubless.databases.postgres.session import Name, PgSession
+from hubless_databases.postgres.pg_table import BANK, Chosen, PgRun, PgTable
+from hubless_databases.postgres.session import Name, PgSession
 
 _SOFTMAX = ("auto", "is", "sn", "dbsn")
 """Methods whose offsets SQL computes."""

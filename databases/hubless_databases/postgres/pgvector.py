@@ -6,9 +6,12 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
-from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import PAGE, Asking, Database, Page, RowId, as_matrix, unpacked
-from hubless.databases.postgres.checks import (
+from hubless.databases.addresses import DatabaseAddress
+from hubless.databases.base import PAGE, Asking, Database, Page, RowId, unpacked
+from hubless.errors import EngineError, InputError, one_line
+from hubless.vectors.arrays import F32
+from hubless_databases.address_checks import check_options
+from hubless_databases.postgres.checks import (
     check_ids,
     check_kind,
     check_lengths,
@@ -17,14 +20,13 @@ from hubless.databases.postgres.checks import (
     check_vectors,
     check_written,
 )
-from hubless.databases.postgres.confidence import confidence_functions, make_confidence
-from hubless.databases.postgres.functions import make_ask, make_refresh, refresh_of, store_bank, stored_bank
-from hubless.databases.postgres.own_schema import drop_shared, hold_schema, make_shared, remove_lost
-from hubless.databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
-from hubless.databases.postgres.session import PgSession
-from hubless.databases.postgres.writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
-from hubless.errors import EngineError, InputError, one_line
-from hubless.vectors.arrays import F32
+from hubless_databases.postgres.confidence import confidence_functions, make_confidence
+from hubless_databases.postgres.functions import make_ask, make_refresh, refresh_of, store_bank, stored_bank
+from hubless_databases.postgres.own_schema import drop_shared, hold_schema, make_shared, remove_lost
+from hubless_databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
+from hubless_databases.postgres.session import PgSession
+from hubless_databases.postgres.writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
+from hubless_databases.shared import as_matrix
 
 MOST_INDEXED = {"vector": 2_000, "halfvec": 4_000}
 """Numbers of a vector that an HNSW index takes."""

@@ -9,8 +9,8 @@ from support.tables import Tables
 
 import hubless
 from hubless.databases.addresses import open_database
-from hubless.databases.postgres.pgvector import PgvectorTable
 from hubless.errors import InputError
+from hubless_databases.postgres.pgvector import PgvectorTable
 
 
 @pytest.fixture

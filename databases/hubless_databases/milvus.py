@@ -6,10 +6,12 @@ from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
-from hubless.databases.addresses import DatabaseAddress, check_options, check_server
-from hubless.databases.base import PAGE, Asking, Page, RowId, answer_in_python, as_matrix, chosen, joined, pieces
-from hubless.databases.beside import DatabaseWithCopies
+from hubless.databases.addresses import DatabaseAddress
+from hubless.databases.base import PAGE, Asking, Page, RowId
 from hubless.errors import InputError, one_line
+from hubless_databases.address_checks import check_options, check_server, chosen
+from hubless_databases.beside import DatabaseWithCopies
+from hubless_databases.shared import answer_in_python, as_matrix, from_pieces, pieces
 
 _PIECE = 60_000
 _MOST_TEXT = 65_535
@@ -151,7 +153,7 @@ class MilvusCollection(DatabaseWithCopies):
     def _kept(self, name: str) -> bytes | None:
         self._client.load_collection(name)
         rows = self._client.query(name, filter="place >= 0", output_fields=["place", "text"], **_NOW)
-        return joined([text for _, text in sorted((row["place"], row["text"]) for row in rows)])
+        return from_pieces([text for _, text in sorted((row["place"], row["text"]) for row in rows)])
 
     def _drop(self, name: str) -> None:
         self._client.drop_collection(name)

@@ -10,21 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.databases.addresses import DatabaseAddress, check_options
-from hubless.databases.base import (
-    PAGE,
-    Asking,
-    Database,
-    Page,
-    RowId,
-    answer_in_python,
-    belong,
-    check_there,
-    chosen,
-    metric_of,
-)
+from hubless.databases.addresses import DatabaseAddress
+from hubless.databases.base import PAGE, Asking, Database, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
+from hubless_databases.address_checks import check_options, check_there, chosen
+from hubless_databases.shared import answer_in_python, belong, metric_of
 
 _FITS = "hubless_fits"
 _DISTANCES = {"cosine": "dot", "dot": "dot", "euclidean": "l2"}

@@ -5,8 +5,8 @@ from typing import Any
 
 from psycopg import sql
 
-from hubless.databases.postgres.pg_table import PgRun, PgTable
-from hubless.databases.postgres.session import Name, PgSession
+from hubless_databases.postgres.pg_table import PgRun, PgTable
+from hubless_databases.postgres.session import Name, PgSession
 
 # an exponent out of range is an error in PostgreSQL
 _CONFIDENCE = """

@@ -7,10 +7,12 @@ from typing import Any
 
 from qdrant_client import QdrantClient, models
 
-from hubless.databases.addresses import DatabaseAddress, check_options, check_server
-from hubless.databases.base import PAGE, Asking, Page, RowId, answer_in_python, as_matrix, chosen, joined, pieces
-from hubless.databases.beside import DatabaseWithCopies
+from hubless.databases.addresses import DatabaseAddress
+from hubless.databases.base import PAGE, Asking, Page, RowId
 from hubless.errors import InputError, one_line
+from hubless_databases.address_checks import check_options, check_server, chosen
+from hubless_databases.beside import DatabaseWithCopies
+from hubless_databases.shared import answer_in_python, as_matrix, from_pieces, pieces
 
 _PIECE = 1 << 20
 _WRITTEN = 256
@@ -150,7 +152,7 @@ class QdrantCollection(DatabaseWithCopies):
 
     def _kept(self, name: str) -> bytes | None:
         points = [point for some in self._scrolled(name, None, payload=True, vectors=False) for point in some]
-        return joined([point.payload["text"] for point in sorted(points, key=_id_of)])
+        return from_pieces([point.payload["text"] for point in sorted(points, key=_id_of)])
 
     def _drop(self, name: str) -> None:
         self._client.delete_collection(name)

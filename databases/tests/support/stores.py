@@ -1,6 +1,5 @@
 """Databases for tests, each with a table of the same rows, and how to run the query lines of a correction."""
 
-import ast
 import contextlib
 import importlib.util
 import json
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.evaluating import evaluated
 
 COUNT, FIRST, DIM, BANK = 120, 100, 16, 150
 """All rows, and those that are there from the beginning."""
@@ -430,17 +430,6 @@ class Milvus:
         with self.client() as client:
             client.load_collection(lines.partition("'")[2].partition("'")[0])
             return [hit["id"] for hit in evaluated(lines, {"client": client, "q": query, "np": np, "where": where})[0]]
-
-
-EVALUATED: dict[str, Any] = {}
-"""What query lines of Python found at last, as `hits`."""
-
-
-def evaluated(lines, names):
-    *before, last = ast.parse(lines).body
-    exec(compile(ast.Module(before, []), "<query>", "exec"), names)  # noqa: S102
-    EVALUATED["hits"] = eval(compile(ast.Expression(last.value), "<query>", "eval"), names)  # noqa: S307
-    return EVALUATED["hits"]
 
 
 STORES: dict[str, Any] = {

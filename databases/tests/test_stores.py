@@ -1,17 +1,20 @@
 import itertools
 import json
+import re
 import sys
+from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
 from support import stores
+from support.evaluating import EVALUATED
 from typer.testing import CliRunner
 
 import hubless
 from hubless.builder import correct as correcting
 from hubless.cli.application import app
-from hubless.databases.addresses import MODULES, open_database
-from hubless.errors import HublessError, InputError
+from hubless.databases.addresses import GROUP, PACKAGE, open_database
+from hubless.errors import HublessError, InputError, how_to_install
 
 
 def correct(store, **options):
@@ -83,7 +86,7 @@ def test_database_says_whether_to_answer_as_the_collection_does(store, metric):
         else:
             store.ask(done.query, query)
             *lines, _ = done.answer.splitlines()
-            names = {**stores.EVALUATED, "hubless": hubless}
+            names = {**EVALUATED, "hubless": hubless}
             exec("\n".join(lines), names)  # noqa: S102
             assert names["scores"] == pytest.approx(scores, abs=1e-4) or metric == "euclidean"
             found, same = (
@@ -224,8 +227,10 @@ def test_missing_folder_is_refused_and_not_made(scheme, tmp_path):
 @pytest.mark.parametrize("scheme", ["qdrant", "pgvector", "chroma", "lancedb", "milvus"])
 def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
     monkeypatch.setitem(sys.modules, stores.STORES[scheme].package.replace("milvus_lite", "pymilvus"), None)
-    monkeypatch.delitem(sys.modules, f"hubless.databases.{MODULES[scheme][0]}", raising=False)
-    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install 'hubless\[{scheme}\]'"):
+    [entry] = entry_points(group=GROUP, name=scheme)
+    monkeypatch.delitem(sys.modules, entry.module, raising=False)
+    line = re.escape(how_to_install(scheme, PACKAGE))
+    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \({line}"):
         open_database(f"{scheme}:///tmp/a/b")
 
 

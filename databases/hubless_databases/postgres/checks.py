@@ -5,10 +5,10 @@ from typing import Any
 
 from psycopg.rows import namedtuple_row
 
-from hubless.databases.postgres.pg_table import BANK, FITS, PgRun, PgTable
-from hubless.databases.postgres.session import Name, PgSession
-from hubless.databases.postgres.writing import firing
 from hubless.errors import InputError, ZeroVector
+from hubless_databases.postgres.pg_table import BANK, FITS, PgRun, PgTable
+from hubless_databases.postgres.session import Name, PgSession
+from hubless_databases.postgres.writing import firing
 
 OLDEST = (0, 7)
 """The first pgvector with `l2_normalize`, `halfvec` and `subvector`."""

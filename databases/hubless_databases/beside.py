@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from hubless.databases.base import Asking, Database, Page, RowId, belong, check_there, metric_of, slices
+from hubless.databases.base import Asking, Database, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
+from hubless_databases.address_checks import check_there
+from hubless_databases.shared import belong, in_pages, metric_of
 
 FIT = "fit"
 _DIGITS = 16
@@ -186,7 +188,7 @@ class DatabaseWithCopies(Database):
         with self._alone():
             written = set(self._ids(copy))
             # the owner's ids last: what came meanwhile is there
-            for some in slices(sorted(written.difference(self._ids(self.name)), key=str)):
+            for some in in_pages(sorted(written.difference(self._ids(self.name)), key=str)):
                 self._remove(copy, some)
 
     @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from support import stores
 
 PAGE = Path(__file__).parents[2] / "docs" / "your-database.md"
-RECIPES = re.findall(r"<!-- not run: tests/databases runs it -->\n\n```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+RECIPES = re.findall(r"<!-- not run: databases/tests runs it -->\n\n```python\n(.*?)```", PAGE.read_text("utf-8"), re.S)
 
 
 @pytest.fixture

@@ -9,10 +9,12 @@ import chromadb
 import numpy as np
 from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
 
-from hubless.databases.addresses import DatabaseAddress, check_options, check_server
-from hubless.databases.base import Asking, Page, RowId, answer_in_python, as_matrix, joined, pieces, slices
-from hubless.databases.beside import DatabaseWithCopies
+from hubless.databases.addresses import DatabaseAddress
+from hubless.databases.base import Asking, Page, RowId
 from hubless.errors import InputError, one_line
+from hubless_databases.address_checks import check_options, check_server
+from hubless_databases.beside import DatabaseWithCopies
+from hubless_databases.shared import answer_in_python, as_matrix, from_pieces, in_pages, pieces
 
 _PIECE = 1 << 18
 _GRAPH = {"ef_construction": 200, "ef_search": 200}
@@ -77,7 +79,7 @@ class ChromaCollection(DatabaseWithCopies):
         self._client.close()
 
     def _scan(self, *, payload: bool) -> Iterator[Page]:
-        for ids in slices(list(self._ids(self.name))):
+        for ids in in_pages(list(self._ids(self.name))):
             page = self._read(self.name, ids, payload=payload)
             if page.ids:
                 yield page
@@ -124,7 +126,7 @@ class ChromaCollection(DatabaseWithCopies):
     def _kept(self, name: str) -> bytes | None:
         found = self._get(name).get(include=["metadatas"])
         rows = sorted(zip(map(int, found["ids"]), found["metadatas"], strict=True), key=lambda row: row[0])
-        return joined([row["text"] for _, row in rows])
+        return from_pieces([row["text"] for _, row in rows])
 
     def _drop(self, name: str) -> None:
         self._client.delete_collection(name)
