@@ -14,7 +14,7 @@ from hubless.databases.base import Asking, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless_databases.address_checks import check_options, check_server
 from hubless_databases.beside import DatabaseWithCopies
-from hubless_databases.shared import answer_in_python, as_matrix, from_pieces, in_pages, pieces
+from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, in_pages, pieces
 
 _PIECE = 1 << 18
 _GRAPH = {"ef_construction": 200, "ef_search": 200}

@@ -15,7 +15,7 @@ from hubless.databases.base import PAGE, Asking, Database, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 from hubless_databases.address_checks import check_options, check_there, chosen
-from hubless_databases.shared import answer_in_python, belong, metric_of
+from hubless_databases.rows_in_pages import answer_in_python, belong, metric_of
 
 _FITS = "hubless_fits"
 _DISTANCES = {"cosine": "dot", "dot": "dot", "euclidean": "l2"}

@@ -11,7 +11,7 @@ from hubless.databases.base import PAGE, Asking, Page, RowId
 from hubless.errors import InputError, one_line
 from hubless_databases.address_checks import check_options, check_server, chosen
 from hubless_databases.beside import DatabaseWithCopies
-from hubless_databases.shared import answer_in_python, as_matrix, from_pieces, pieces
+from hubless_databases.rows_in_pages import answer_in_python, as_matrix, from_pieces, pieces
 
 _PIECE = 60_000
 _MOST_TEXT = 65_535

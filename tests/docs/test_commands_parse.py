@@ -25,7 +25,16 @@ CUT = {"…", "...", "[OPTIONS]"}
 SHELL = r"\s(?:\|\||\||&&|&|;|[0-9]?>{1,2}|<)(?=\s|$)|;"
 CODE = r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~)|`[^`\n]+(?:\n[^`\n]+)?`|<(code|pre)[^>]*>.*?</\1>"
 PROSE = r"hubless [a-z]+(?: [a-z]+)?(?: --[a-z-]+(?:[ =][\w./:=-]*\w)?)+"
-SOURCES = tracked("*.md", "indexer/*.py", "service/*.py", "engines/*.py", "clients/*.py", "console/*.js", "deploy/*")
+SOURCES = tracked(
+    "*.md",
+    "indexer/*.py",
+    "service/*.py",
+    "engines/*.py",
+    "databases/hubless_databases/*.py",
+    "clients/*.py",
+    "console/*.js",
+    "deploy/*",
+)
 
 
 def texts(path):

@@ -26,7 +26,7 @@ from hubless_databases.postgres.own_schema import drop_shared, hold_schema, make
 from hubless_databases.postgres.pg_table import FITS, Chosen, PgRun, PgTable
 from hubless_databases.postgres.session import PgSession
 from hubless_databases.postgres.writing import add_run, build_hnsw, exchange, firing, remove_run, write_rows
-from hubless_databases.shared import as_matrix
+from hubless_databases.rows_in_pages import as_matrix
 
 MOST_INDEXED = {"vector": 2_000, "halfvec": 4_000}
 """Numbers of a vector that an HNSW index takes."""

@@ -1,4 +1,4 @@
-"""Shared by databases: the reading and writing of rows, and of content, in pages."""
+"""Rows of databases in pages, and content in pieces: for all that several databases do alike."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
