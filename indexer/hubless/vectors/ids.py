@@ -222,7 +222,7 @@ class IdTable:
 
     def row(self, wanted: str | int) -> int:
         if (row := self._row(wanted)) < 0:
-            raise PointNotFound(f"no target has the id {wanted!r}")
+            raise unknown_id(wanted, self.type)
         return row
 
     @property
@@ -242,6 +242,13 @@ class IdTable:
         return self.array[int(row)].as_py() if self._numbers is None else int(self._numbers[row])
 
 
+def unknown_id(wanted: Any, kind: str) -> PointNotFound:
+    """Return the error for an id that no target has, which says if ids have another type, `int64` or `string`."""
+    other = isinstance(wanted, str) != (kind == "string")
+    such = f": ids are {'texts' if kind == 'string' else 'whole numbers'} here" if other else ""
+    return PointNotFound(f"no target has the id {wanted!r}{such}")
+
+
 def parsed_id(text: str, kind: str) -> str | int:
     """Return an id of a type, `int64` or `string`, from its text. Raises `PointNotFound` if it cannot be one."""
     if kind == "string":
@@ -249,4 +256,4 @@ def parsed_id(text: str, kind: str) -> str | int:
     with suppress(ValueError):
         if str(number := int(text)) == text:
             return number
-    raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")
+    raise unknown_id(text, kind)

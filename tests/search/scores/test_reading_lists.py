@@ -63,6 +63,7 @@ REFUSED = {
     "no scores": ([{"ids": ["a"]}], "lists[0]: expected ids and scores, got no scores"),
     "two lengths": ([(["a", "b"], [1.0])], "lists[0]: expected as many scores as ids, 2, got 1"),
     "an id of another type": ([(["a"], [1.0]), (["b", 5], [2.0, 1.0])], "lists[1].ids[1]: expected a text"),
+    "true as an id": ([([1], [1.0]), ([True, 2], [2.0, 1.0])], "lists[1].ids[0]: expected strings, or whole"),
     "no id": ([(["a", None], [1.0, 0.5])], "lists[0].ids[1]: expected an id"),
     "a list as an id": ([([["a"]], [1.0])], "lists[0].ids[0]: expected a text or a whole number"),
     "a text as a score": ([(["a"], ["high"])], "lists[0].scores[0]: expected a number, got 'high'"),

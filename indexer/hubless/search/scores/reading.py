@@ -64,7 +64,7 @@ class _Rows:
             raise InputError(place, f"as many scores as ids, {len(ids)}", len(scores))
         for hit, each in enumerate(ids):
             try:
-                column = self.known.get(each)
+                column = None if isinstance(each, bool) else self.known.get(each)  # True is not 1
             except TypeError as error:
                 raise InputError(f"{place}.ids[{hit}]", "a text or a whole number", brief(each)) from error
             self.columns.append(self._new(each, f"{place}.ids[{hit}]") if column is None else column)
