@@ -265,7 +265,7 @@ def test_what_a_list_names_and_is_not_there_has_its_code(http, given, code):
         ({"lists": [LIST, {"ids": ["a"]}]}, "lists[1].scores: expected one for each list, got none"),
         ({"lists": [LIST, {**LIST, "scores": [1, "x"]}]}, "lists[1].scores[1]: expected a number, got 'x'"),
         ({"lists": [LIST, {"ids": ["a", "a"], "scores": [2, 1]}]}, "lists[1].ids: expected each item once"),
-        ({"lists": [LIST, {"ids": [3], "scores": [2]}]}, "lists[1].ids[0]: expected a text, as the first id is"),
+        ({"lists": [LIST, {"ids": [3], "scores": [2]}]}, "lists[1].ids[0]: expected the id of a hit, a text such as"),
         ({"lists": [LIST], "labelled": [{**LIST, "relevant": 5}]}, "labelled[0].relevant: expected the id of a hit, a"),
         ({"lists": [LIST], "labelled": [{**LIST, "relevant": ["a", 5]}]}, "labelled[0].relevant[1]: expected the id"),
         ({"lists": [LIST], "labelled": [{**NUMBERS, "relevant": "a"}]}, "labelled[0]."),

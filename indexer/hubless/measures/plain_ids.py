@@ -23,10 +23,13 @@ def expected_id(noun: str, by_text: bool, example: Any = None) -> str:
     return f"the id of a {noun}, a {'text' if by_text else 'whole number'}{such}"
 
 
-def hit_like(known: str | int) -> tuple[bool, str]:
-    """Return whether ids of hits are texts, by one that is known, and words for them: see `plain_ids`."""
-    by_text = isinstance(known, str)
-    return by_text, expected_id("hit", by_text, known)
+def hit_like(first: Any) -> tuple[bool, str]:
+    """Return whether ids of hits are texts, by the first that is known, and words for them: see `plain_ids`."""
+    plain = _of_python(first)
+    by_text = isinstance(plain, str)
+    if by_text or whole_number(plain) is not None:
+        return by_text, expected_id("hit", by_text, plain)
+    return by_text, "the id of a hit, a text or a whole number"
 
 
 def listed_ids(ids: Any) -> list[Any] | None:
@@ -85,7 +88,7 @@ def _of_python(value: Any) -> Any:
     if type(value).__name__ in _MISSING or (isinstance(value, float) and np.isnan(value)):
         return None
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value.decode("utf-8", "surrogateescape")
     return str(value) if isinstance(value, UUID) else value
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.vectors.arrays import check_between
-from hubless.vectors.ids import id_array
 
 Scores: TypeAlias = list[float]
 RRF_CONSTANT = 60
@@ -77,7 +76,7 @@ def _of_one_type(lists: Sequence[Any]) -> list[Any]:
     every = [each[0] for each in lists]
     if len({type(id_) for ids in every for id_ in ids}) < 2:
         return every
-    like = hit_like(id_array([next(id_ for ids in every for id_ in ids)], "lists")[0].as_py())
+    like = hit_like(next(id_ for ids in every for id_ in ids))
     return [plain_ids(ids, *like, f"lists[{number}].ids") for number, ids in enumerate(every)]
 
 
