@@ -41,6 +41,9 @@ function plain(value: unknown, place: string): unknown {
     // what was written as 9007199254740993 arrives as ...992, and nobody can tell
     throw misfit("a whole number below 2^53, or a bigint: write 9007199254740993n");
   }
+  if (typeof value === "bigint" && BigInt.asIntN(64, value) !== value && BigInt.asUintN(64, value) !== value) {
+    throw misfit("a whole number of 64 bits, or a string");
+  }
   if (typeof value === "function" || typeof value === "symbol") throw misfit("a value that JSON can hold");
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Date) {

@@ -46,7 +46,7 @@ def log_command(
     read = read_log(log)
     distance = distance or read.distance
     lists = read_lists(read.lists, distance=distance, name=f"log ({log.name})")
-    said: dict[str, object] = {"format": read.format}
+    said = dict[str, object]()
     if diagnose:
         known = None if ids is None else read_ids(ids).to_pylist()
         labels = read.relevant if any(each is not None for each in read.relevant) else None

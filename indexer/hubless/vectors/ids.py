@@ -40,8 +40,9 @@ def id_array(values: Any, name: str) -> pa.Array:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise InputError(name, f"{_EXPECTED}, one a row", f"an array of shape {values.shape}")
-        native = values.dtype.newbyteorder("=")  # Arrow takes no other order of bytes
-        values = values.astype(native, copy=False) if values.dtype.kind in "iuU" else list(values)
+        # Arrow takes no other order of bytes
+        plain = values.dtype.kind in "iuU"
+        values = values.astype(values.dtype.newbyteorder("="), copy=False) if plain else list(values)
     try:
         array = values if isinstance(values, pa.Array) else pa.array(values)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -63,7 +64,8 @@ def _kind(given: pa.DataType) -> pa.DataType | None:
 
 def _read_one_by_one(values: Any, name: str) -> pa.Array:
     try:
-        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(values)]
+        rows = np.asarray(values) if hasattr(values, "__array__") else values  # of dask and zarr, whose rows are arrays
+        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(rows)]
     except TypeError as error:
         raise InputError(name, _EXPECTED, type(values).__name__) from error
     if not ids:

@@ -40,6 +40,12 @@ for (const rounded of [9007199254740993, -(2 ** 53), 2 ** 63, new Number(2 ** 60
   });
 }
 
+test("whole numbers of more than 64 bits are refused", () => {
+  assert.throws(() => stringify({ a: [2n ** 64n] }), /^TypeError: a\[0\]: expected a whole number of 64 bits, or a string/);
+  assert.throws(() => stringify({ a: -(2n ** 63n) - 1n }), /a: expected a whole number of 64 bits/);
+  assert.equal(stringify([2n ** 64n - 1n, -(2n ** 63n)]), "[18446744073709551615,-9223372036854775808]");
+});
+
 test("numbers that nobody takes for whole ones are written, and boxed ones as they are", () => {
   const numbers = [2 ** 53 - 1, 0.1, 1e300, -1e21, new Number(7), Object(2n ** 60n), new String("a"), new Boolean(false)];
   assert.equal(stringify(numbers), '[9007199254740991,0.1,1e+300,-1e+21,7,1152921504606846976,"a",false]');

@@ -21,53 +21,45 @@ RELEVANT = "relevant"
 _GZIP, _BOM = ".gz", b"\xef\xbb\xbf"
 _ROWS = 65_536
 """Rows of a CSV that are read together."""
-LOGGED, HITS, ELASTIC, CHROMA, LANGCHAIN, RUN = (
-    "ids and scores",
-    "hubless, Qdrant",
-    "Elasticsearch, OpenSearch",
-    "Chroma",
-    "LangChain",
-    "ranx, TREC",
+LOG_FORMATS = (
+    'ids and scores: {"ids": […], "scores": […]}, and perhaps "relevant"',
+    'hubless, Qdrant: [{"id", "score"}, …], below hits, points, groups, result or results',
+    'Elasticsearch, OpenSearch: {"hits": {"hits": [{"_id", "_score"}]}}, or responses with several',
+    'Chroma: {"ids": [[…]], "distances": [[…]]}',
+    'LangChain: [[{"id", "page_content"}, score], …], as similarity_search_with_score gives',
+    'ranx, TREC: {"query": {"id": score}}, or lines of query, Q0, id, rank, score, tag',
 )
-LOG_FORMATS = {
-    LOGGED: '{"ids": […], "scores": […]}, and perhaps "relevant"',
-    HITS: '[{"id", "score"}, …], below hits, points, groups, result or results',
-    ELASTIC: '{"hits": {"hits": [{"_id", "_score"}]}}, or responses with several',
-    CHROMA: '{"ids": [[…]], "distances": [[…]]}',
-    LANGCHAIN: '[[{"id", "page_content"}, score], …], as similarity_search_with_score gives',
-    RUN: '{"query": {"id": score}}, or lines of query, Q0, id, rank, score, tag',
-}
 """The documents that are read, by what writes them."""
 
 
 class Logged(NamedTuple):
-    """One answer: its format, ids and scores of its hits; the ids of the right items where the log says them."""
+    """One answer: ids and scores of its hits; the ids of the right items, if it says them; whether lower is better."""
 
-    format: str
     ids: list[Any]
     scores: list[Any]
     relevant: Any = None
+    distance: bool = False
 
 
 def _answers(document: Any) -> Iterator[Logged]:
     """Yield the answers of a document. Raises `TypeError`, `KeyError` or their like for what is none."""
     match document:
         case {"ids": [*several], "distances": [*scores]}:
-            yield from (Logged(CHROMA, *answer) for answer in zip(several, scores, strict=True))
+            yield from (Logged(*answer, distance=True) for answer in zip(several, scores, strict=True))
         case {"ids": ids, "scores": scores}:
-            yield Logged(LOGGED, ids, scores, document.get(RELEVANT))
+            yield Logged(ids, scores, document.get(RELEVANT))
         case {"groups": groups}:
             yield from _answers([hit for group in groups for hit in group["hits"]])
         case {"hits": inner} | {"points": inner} | {"result": inner} | {"results": inner} | {"responses": inner}:
             yield from _answers(inner)
         case [{"_id": _}, *_]:
-            yield Logged(ELASTIC, [hit["_id"] for hit in document], [hit["_score"] for hit in document])
+            yield Logged([hit["_id"] for hit in document], [hit["_score"] for hit in document])
         case [{"id": _}, *_]:
-            yield Logged(HITS, [hit["id"] for hit in document], [hit["score"] for hit in document])
+            yield Logged([hit["id"] for hit in document], [hit["score"] for hit in document])
         case [[dict(), int() | float()], *_]:
             pairs = [(each.get("kwargs", each), score) for each, score in document]
             ids = [each.get("id") or each["metadata"]["id"] for each, _ in pairs]
-            yield Logged(LANGCHAIN, ids, [score for _, score in pairs])
+            yield Logged(ids, [score for _, score in pairs])
         case [*several]:
             yield from chain.from_iterable(map(_answers, several))
         case {"error": _}:  # of one search among several
@@ -75,11 +67,11 @@ def _answers(document: Any) -> Iterator[Logged]:
         case _:
             for scores in document.values():  # in no order: of a run the higher score is better
                 best = sorted(scores.items(), key=lambda hit: -hit[1])
-                yield Logged(RUN, [id_ for id_, _ in best], [score for _, score in best])
+                yield Logged([id_ for id_, _ in best], [score for _, score in best])
 
 
 class LogFile(NamedTuple):
-    """The lists of a log, and whether its scores are distances by its format.
+    """The lists of a log, and whether its scores are distances, as Chroma's are.
 
     Lists of JSON are read once, as they are asked for; with each, `relevant` gets its label, or None.
     """
@@ -87,11 +79,10 @@ class LogFile(NamedTuple):
     lists: Any
     relevant: list[Any]
     distance: bool
-    format: str
 
 
 def read_log(path: str | Path) -> LogFile:
-    """Return the lists of a file; all of it is of one format, which its first answer tells.
+    """Return the lists of a file; all of it has scores, or all of it distances.
 
     Raises `StorageError` if there is no such file, and `InputError` naming the line of what is no logged answer; for
     later lines when they are read.
@@ -107,14 +98,14 @@ def read_log(path: str | Path) -> LogFile:
         with reading_given(file, name):
             table = _TABLES[ending](file, name)
         labels = table.column(RELEVANT).to_pylist() if RELEVANT in table.column_names else []
-        return LogFile(table, labels, False, ending)
+        return LogFile(table, labels, False)
     answers = _read(file, name, _DOCUMENTS[ending], gzip.open if zipped else open)
     first = next(answers, None)
     if first is None:
         raise InputError(name, "at least one logged answer", "none")
     relevant: list[Any] = []
-    format_ = first[1].format
-    return LogFile(_lists(chain([first], answers), format_, relevant), relevant, format_ == CHROMA, format_)
+    down = first[1].distance
+    return LogFile(_lists(chain([first], answers), down, relevant), relevant, down)
 
 
 def _read(file: Path, name: str, documents: Callable[..., Any], opener: Any) -> Iterator[tuple[str, Logged]]:
@@ -123,14 +114,13 @@ def _read(file: Path, name: str, documents: Callable[..., Any], opener: Any) -> 
             try:
                 yield from ((place, answer) for answer in [*_answers(document)])
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                known = "; ".join(f"{each}: {shape}" for each, shape in LOG_FORMATS.items())
-                raise InputError(place, f"a logged answer. {known}", brief(document)) from error
+                raise InputError(place, f"a logged answer. {'; '.join(LOG_FORMATS)}", brief(document)) from error
 
 
-def _lists(answers: Iterable[tuple[str, Logged]], format_: str, relevant: list[Any]) -> Iterator[Any]:
+def _lists(answers: Iterable[tuple[str, Logged]], distance: bool, relevant: list[Any]) -> Iterator[Any]:
     for place, answer in answers:
-        if answer.format != format_:
-            raise InputError(place, f"an answer as the first, {format_}: {LOG_FORMATS[format_]}", answer.format)
+        if answer.distance != distance:
+            raise InputError(place, "scores or distances, as the first answer has", "others")
         relevant.append(answer.relevant)
         yield answer.ids, answer.scores
 

@@ -123,8 +123,8 @@ class ScoreCorrection:
             raise InputError(f"scores[{place}]", "a finite number", brief(scores[place]))
         order = sorted(range(len(corrected)), key=corrected.__getitem__, reverse=not self.distance)[:limit]
         taken = offsets if strength == 1 else [strength * h for h in offsets]
-        sorted_ = ([values[place] for place in order] for values in (given, corrected, taken))
-        return Reranked(*sorted_, unknown=unknown)
+        best = [[values[place] for place in order] for values in (given, corrected, taken)]
+        return Reranked(best[0], best[1], best[2], unknown)
 
     def _plain(self, ids: Any, name: str) -> list[Any]:
         """Return ids as the log has them. Raises `InputError` naming the first of another type."""
