@@ -106,11 +106,8 @@ def diagnose_log(
     tops = _tops(once, distance)
     known = lists.ids.to_pylist()
     raw, corrected = (np.bincount(np.concatenate(each), minlength=len(known)).astype(np.int64) for each in tops)
-    like = hit_like(known[0])
-    absent = None if ids is None else _absent(plain_ids(ids, *like, "ids", as_text=True), set(known))
-    labels = [] if relevant is None else [(relevant[place], f"relevant[{place}]") for place in once.given.tolist()]
-    wanted = [None if label is None else plain_ids(label, *like, name) for label, name in labels]
-    right = _right(known, tops, wanted)
+    absent = None if ids is None else _absent(plain_ids(ids, *hit_like(known[0]), "ids", as_text=True), set(known))
+    right = _right(known, tops, relevant or (), [] if relevant is None else once.given.tolist())
     return LogDiagnosis(
         lists=int(copies.sum()),
         distinct=once.count,
@@ -157,8 +154,13 @@ def _absent(ids: Sequence[Any], known: set[Any]) -> list[Any]:
     return [each for each in ids if each not in known]
 
 
-def _right(known: list[Any], tops: tuple[list[I64], list[I64]], labels: list[Any]) -> NDArray[np.bool_]:
+def _right(
+    known: list[Any], tops: tuple[list[I64], list[I64]], relevant: Sequence[Any], lists: list[int]
+) -> NDArray[np.bool_]:
     """Return whether the first item of each labelled list is right, raw and corrected: (m, 2)."""
-    rows = [row for row, label in enumerate(labels) if label is not None]
-    right = [[known[int(each[row][0])] in labels[row] for each in tops] for row in rows]
+    right = []
+    for row, place in enumerate(lists):
+        if relevant[place] is not None:
+            labels = plain_ids(relevant[place], *hit_like(known[0]), f"relevant[{place}]")
+            right.append([known[int(each[row][0])] in labels for each in tops])
     return np.array(right, np.bool_).reshape(-1, 2)

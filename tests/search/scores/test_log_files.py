@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -40,41 +39,30 @@ def hits(ids, scores):
     return {"hits": [{"id": each, "score": score, "offset": 0.0} for each, score in zip(ids, scores, strict=True)]}
 
 
-def groups(ids, scores):
-    return {"groups": [{"id": each["id"], "hits": [each]} for each in qdrant(ids, scores)]}
-
-
-DUMPED = [
-    [[{"lc": 1, "type": "constructor", "kwargs": document}, score] for document, score in langchain(*each)]
-    for each in WANTED
-]
 LOGS = {
-    "ids and scores": [
-        [{"ids": ids, "scores": scores, "query": "q"} for ids, scores in WANTED],
-        [[{"ids": ids, "scores": scores} for ids, scores in WANTED]],
+    "lines": [{"ids": ids, "scores": scores, "query": "q"} for ids, scores in WANTED],
+    "a list": [[{"ids": ids, "scores": scores} for ids, scores in WANTED]],
+    "_search": [elastic(*each) for each in WANTED],
+    "_msearch": [
+        {"took": 9, "responses": [*(elastic(*each) for each in WANTED), {"error": {"type": "x"}, "status": 400}]}
     ],
-    "Elasticsearch": [
-        [elastic(*each) for each in WANTED],
-        [{"took": 9, "responses": [*(elastic(*each) for each in WANTED), {"error": {"type": "x"}, "status": 400}]}],
+    "hubless": [hits(*each) | {"collection": "c", "version": "v"} for each in WANTED],
+    "hubless, a batch": [{"results": [hits(*each) for each in WANTED], "collection": "c"}],
+    "hits": [qdrant(*each) for each in WANTED],
+    "Qdrant": [{"hits": []}, *({"result": {"points": qdrant(*each)}, "status": "ok"} for each in WANTED)],
+    "Qdrant, search": [{"result": qdrant(*each), "status": "ok"} for each in WANTED],
+    "Qdrant, search in batches": [{"result": [qdrant(*each) for each in WANTED], "status": "ok"}],
+    "Qdrant, queries in batches": [{"result": [{"points": qdrant(*each)} for each in WANTED]}],
+    "Qdrant, groups": [
+        {"result": {"groups": [{"id": hit["id"], "hits": [hit]} for hit in qdrant(*each)]}} for each in WANTED
     ],
-    "hubless, Qdrant": [
-        [hits(*each) | {"collection": "c", "version": "v"} for each in WANTED],
-        [{"results": [hits(*each) for each in WANTED], "collection": "c"}],
-        [hits(*each)["hits"] for each in WANTED],
-        [{"hits": []}, *({"result": {"points": qdrant(*each)}, "status": "ok", "time": 0.1} for each in WANTED)],
-        [{"result": qdrant(*each), "status": "ok"} for each in WANTED],
-        [{"result": [qdrant(*each) for each in WANTED], "status": "ok"}],
-        [{"result": [{"points": qdrant(*each)} for each in WANTED]}],
-        [{"result": groups(*each), "status": "ok"} for each in WANTED],
+    "LangChain": [langchain(*each) for each in WANTED],
+    "LangChain, metadata": [langchain(*each, id_in="metadata") for each in WANTED],
+    "LangChain, dumpd": [
+        [[{"lc": 1, "type": "constructor", "kwargs": document}, score] for document, score in langchain(*each)]
+        for each in WANTED
     ],
-    "LangChain": [
-        [langchain(*each) for each in WANTED],
-        [langchain(*each, id_in="metadata") for each in WANTED],
-        DUMPED,
-    ],
-    "ranx": [
-        [{f"q{row}": dict(zip(ids[::-1], scores[::-1], strict=True)) for row, (ids, scores) in enumerate(WANTED)}],
-    ],
+    "ranx": [{f"q{row}": dict(zip(ids[::-1], scores[::-1], strict=True)) for row, (ids, scores) in enumerate(WANTED)}],
 }
 
 
@@ -83,7 +71,7 @@ def write(path, documents):
     return path
 
 
-@pytest.mark.parametrize("documents", chain.from_iterable(LOGS.values()))
+@pytest.mark.parametrize("documents", LOGS.values(), ids=LOGS)
 @pytest.mark.parametrize("wrapped", ["", "\ufeff", ".gz"])
 def test_a_log_of_each_kind_has_the_same_lists(documents, wrapped, tmp_path):
     path = write(tmp_path / "log.jsonl", documents)

@@ -49,25 +49,34 @@ def _answers(document: Any) -> Iterator[Logged]:
         case {"ids": ids, "scores": scores}:
             yield Logged(ids, scores, document.get(RELEVANT))
         case {"groups": groups}:
-            yield from _answers([hit for group in groups for hit in group["hits"]])
+            yield from _of_list([hit for group in groups for hit in group["hits"]])
         case {"hits": inner} | {"points": inner} | {"result": inner} | {"results": inner} | {"responses": inner}:
             yield from _answers(inner)
-        case [{"_id": _}, *_]:
-            yield Logged([hit["_id"] for hit in document], [hit["_score"] for hit in document])
-        case [{"id": _}, *_]:
-            yield Logged([hit["id"] for hit in document], [hit["score"] for hit in document])
-        case [[dict(), int() | float()], *_]:
-            pairs = [(each.get("kwargs", each), score) for each, score in document]
-            ids = [each.get("id") or each["metadata"]["id"] for each, _ in pairs]
-            yield Logged(ids, [score for _, score in pairs])
-        case [*several]:
-            yield from chain.from_iterable(map(_answers, several))
         case {"error": _}:  # of one search among several
             pass
+        case list():
+            yield from _of_list(document)
         case _:
             for scores in document.values():  # in no order: of a run the higher score is better
-                best = sorted(scores.items(), key=lambda hit: -hit[1])
-                yield Logged([id_ for id_, _ in best], [score for _, score in best])
+                yield _paired(sorted(scores.items(), key=lambda hit: -hit[1]))
+
+
+def _of_list(several: list[Any]) -> Iterator[Logged]:
+    """Yield the answer that a list of hits is, or those of the documents in it."""
+    match several:
+        case [{"_id": _}, *_]:
+            yield _paired([(hit["_id"], hit["_score"]) for hit in several])
+        case [{"id": _}, *_]:
+            yield _paired([(hit["id"], hit["score"]) for hit in several])
+        case [[dict(), int() | float()], *_]:  # of LangChain
+            pairs = [(each.get("kwargs", each), score) for each, score in several]
+            yield _paired([(each.get("id") or each["metadata"]["id"], score) for each, score in pairs])
+        case _:
+            yield from chain.from_iterable(map(_answers, several))
+
+
+def _paired(hits: list[tuple[Any, Any]]) -> Logged:
+    return Logged([id_ for id_, _ in hits], [score for _, score in hits])
 
 
 class LogFile(NamedTuple):
@@ -89,17 +98,18 @@ def read_log(path: str | Path) -> LogFile:
     """
     file = fetched_file(Path(path), "log")
     name = f"log ({file.name})"
-    zipped = ending_of(file) == _GZIP
-    ending = ending_of(file.stem if zipped else file)
-    if ending not in _DOCUMENTS and (zipped or ending not in _TABLES):
-        expected = f"a file ending in {', '.join((*_TABLES, *_DOCUMENTS))}, or in one of the latter and {_GZIP}"
-        raise InputError(name, expected, file.suffix or "no ending")
+    ending = ending_of(file)
     if ending in _TABLES:
         with reading_given(file, name):
             table = _TABLES[ending](file, name)
         labels = table.column(RELEVANT).to_pylist() if RELEVANT in table.column_names else []
         return LogFile(table, labels, False)
-    answers = _read(file, name, _DOCUMENTS[ending], gzip.open if zipped else open)
+    zipped = ending == _GZIP
+    reader = _DOCUMENTS.get(ending_of(file.stem) if zipped else ending)
+    if reader is None:
+        expected = f"a file ending in {', '.join((*_TABLES, *_DOCUMENTS))}, or in one of the latter and {_GZIP}"
+        raise InputError(name, expected, file.suffix or "no ending")
+    answers = _read(file, name, reader, gzip.open if zipped else open)
     first = next(answers, None)
     if first is None:
         raise InputError(name, "at least one logged answer", "none")

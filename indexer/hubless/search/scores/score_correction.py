@@ -128,17 +128,13 @@ class ScoreCorrection:
 
     def _plain(self, ids: Any, name: str) -> list[Any]:
         """Return ids as the log has them. Raises `InputError` naming the first of another type."""
-        return plain_ids(ids, *self._type, name)
-
-    @cached_property
-    def _type(self) -> tuple[bool, str]:
-        return hit_like(self.ids[0].as_py())
+        return plain_ids(ids, *hit_like(self.ids[0].as_py()), name)
 
     @cached_property
     def _warned(self) -> None:
         """Said once, as it is true of all lists of a search or of few."""
-        said = "scores: no hit of a list is one of the %s items of the log, so nothing is corrected; expected %s"
-        _log.warning(said, f"{len(self.ids):,}", self._type[1])
+        said = "scores: no hit of a list is one of the %s items of the log, such as %r, so nothing is corrected"
+        _log.warning(said, f"{len(self.ids):,}", self.ids[0].as_py())
 
     def confidence(self, ids: Sequence[Any], scores: Sequence[float]) -> float:
         """Return how likely the first hit of the corrected list is right, 0 to 1; 0 without hits.
