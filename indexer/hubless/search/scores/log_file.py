@@ -107,7 +107,9 @@ def read_log(path: str | Path) -> LogFile:
     zipped = ending == _GZIP
     reader = _DOCUMENTS.get(ending_of(file.stem) if zipped else ending)
     if reader is None:
-        expected = f"a file ending in {', '.join((*_TABLES, *_DOCUMENTS))}, or in one of the latter and {_GZIP}"
+        expected = (
+            f"a file ending in {', '.join((*_TABLES, *_DOCUMENTS))}; of packed ones JSON and runs: gunzip -k others"
+        )
         raise InputError(name, expected, file.suffix or "no ending")
     answers = _read(file, name, reader, gzip.open if zipped else open)
     first = next(answers, None)
