@@ -202,10 +202,10 @@ def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequen
 def as_table(payload: Any) -> pa.Table:
     """Return a table of Arrow, pandas or polars, a dict of columns or a list of dicts as a table of Arrow."""
     if isinstance(payload, pa.Table):
-        return payload
+        return _looked_up(payload)
     if hasattr(payload, "__arrow_c_stream__"):
         table = pa.table(payload)
-        return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
+        return _looked_up(table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)]))
     if isinstance(payload, Mapping):
         return pa.table(
             {
@@ -220,6 +220,16 @@ def as_table(payload: Any) -> pa.Table:
     # all rows' keys, in the order in which they are first seen; pa.Table.from_pylist looks at the first row only
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _looked_up(table: pa.Table) -> pa.Table:
+    """Return a table whose categories, as polars has them, are texts that Arrow's kernels can look up."""
+    for place, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and kind.value_type == pa.string_view():
+            plain = table.column(place).cast(pa.dictionary(kind.index_type, pa.large_string()))
+            table = table.set_column(place, field.name, plain)
+    return table
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
