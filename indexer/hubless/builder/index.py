@@ -40,8 +40,9 @@ from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
+from hubless.vectors.ids import ID_COLUMN, Ids, IdTable
 from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
+from hubless.vectors.readers.columns import as_ids
 from hubless.vectors.sources import in_memory
 
 UNNAMED, UNSAVED = "index", "unsaved"

@@ -1,6 +1,7 @@
 """Payload beside the targets. Its file is mapped: processes share it, and reading a few rows costs little."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import accumulate
 from pathlib import Path
@@ -14,7 +15,7 @@ from hubless.errors import InputError, names_of, one_line
 from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
-from hubless.vectors.ids import ID_COLUMN, id_array, repeated
+from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
 from hubless.vectors.payload_types import check_depth
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
@@ -34,7 +35,6 @@ Dataset: TypeAlias = Any
 _TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
 """What reads the formats that may hold payload: those of texts, whose types are guessed, and others."""
-_PANDAS_INDEX = "__index_level_"
 
 
 class Masks(Protocol):
@@ -162,14 +162,21 @@ def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
     if ID_COLUMN not in columns:
         return None, columns
     name = f"payload, column {ID_COLUMN}"
-    advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
-    try:
+    with no_ids_advised():
         ids = id_array(payload.to_table(columns=[ID_COLUMN]).column(0), name)
-    except InputError as error:
-        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
-    if (twice := repeated(ids)) is not None:
-        raise InputError(name, f"an id for each target, each once; {advice}", twice)
+        if (twice := repeated(ids)) is not None:
+            raise InputError(name, "an id for each target, each once", twice)
     return ids, [column for column in columns if column != ID_COLUMN]
+
+
+@contextmanager
+def no_ids_advised() -> Iterator[None]:
+    """Say in an error about a column of ids what to do if these are none."""
+    try:
+        yield
+    except InputError as error:
+        advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
+        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
 
 
 def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
@@ -205,7 +212,7 @@ def as_table(payload: Any) -> pa.Table:
         return payload
     if hasattr(payload, "__arrow_c_stream__"):
         table = pa.table(payload)
-        return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
+        return table.select([name for name in table.column_names if not name.startswith(PANDAS_INDEX)])
     if isinstance(payload, Mapping):
         return pa.table(
             {

@@ -14,9 +14,9 @@ from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_g
 from hubless.builder.inputs.items import (
     column_of_ids,
     open_given,
-    open_targets,
     without_bad_rows,
 )
+from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import write_payload
 from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs.items import column_of_ids, open_targets, payload_rows, reading_payload, without_bad_rows
+from hubless.builder.inputs.items import column_of_ids, payload_rows, reading_payload, without_bad_rows
+from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
 from hubless.builder.reindex.job_file import ReindexJob, TargetFiles

@@ -1,21 +1,23 @@
 """A file with a value for each row, or a list of values: labels, groups, priors."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from hubless.errors import InputError
 from hubless.vectors.fetched import fetched_file, reading_given
-from hubless.vectors.ids import lines_of
+from hubless.vectors.ids import ID_COLUMN, Ids, Named, id_array, rows_by_id
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
+from hubless.vectors.payload import open_payload
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.pickles import read_pickle
 
+_IDS = "ids"
 _KINDS = "iufUSOT"
 """Kinds of NumPy that hold values: numbers, texts and objects."""
 
@@ -23,35 +25,49 @@ _KINDS = "iufUSOT"
 class Column(NamedTuple):
     """Values in the order of the rows, or by key, and the name of their file in messages.
 
-    `as_text` says that the file holds nothing but text, so that 5 and "5" look the same in it.
+    `as_text` says that the file holds nothing but text, so that 5 and "5" look the same in it. `ids` name the rows.
     """
 
     values: Any
     name: str
     as_text: bool = False
+    ids: pa.Array | None = None
+
+    def joined(self, noun: str, count: int, ids: pa.Array | None) -> "Column":
+        """Return the values in the order of things, each called `noun`, that have these ids. It may have more."""
+        if self.ids is None:
+            return self
+        values = listed(self, "a table")
+        rows = rows_by_id(Named(noun, count, ids), Named(self.name, len(values), self.ids), more=True)
+        return self if rows is None else self._replace(values=[values[row] for row in rows], ids=ids)
 
 
-def read_column(path: str | Path, parameter: str) -> Column:
+def read_column(path: str | Path, parameter: str, *, lone: bool = False) -> Column:
     """Return the values in a file. Of several columns or arrays it takes the one with the name of the parameter.
 
     Kinds: `.npy`, `.npz` (or `file.npz:name`), `.txt` (a value a line), `.csv`, `.tsv`, `.json`, `.jsonl` (values, or
-    objects), `.parquet`, and `.pkl` with a NumPy array of numbers. Raises `StorageError` if there is no such file, and
-    `InputError` if it cannot be read.
+    objects), `.parquet`, `.arrow`, and `.pkl` with a NumPy array of numbers. A column `id` names the rows of a table;
+    a `lone` one beside it may have any name. Raises `StorageError` if there is no such file, and `InputError` if it
+    cannot be read.
     """
     path, member = split_member(path)
     fetched_file(path, parameter)
     name = f"{parameter} ({path.name})"
     ending = ending_of(path)
-    if ending not in _READERS:
-        *some, last = _READERS
+    if ending not in ID_FILES:
+        *some, last = ID_FILES
         raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
+    ids = None
     try:
         usual = parameter.rpartition(".")[2].replace(" ", "_")
         with reading_given(path, name):
-            values = _READERS[ending](path, usual) if member is None else _npz(path, usual, member)
+            if ending in _TABLES:
+                values, ids = _TABLES[ending](path, ID_COLUMN if usual == _IDS else usual, lone)
+            else:
+                values = _READERS[ending](path, usual) if member is None else _npz(path, usual, member)
     except InputError as error:
         raise InputError(name, error.expected, error.received) from error
-    return Column(values, name, ending in _OF_TEXT)
+    return Column(values, name, ending in _OF_TEXT, None if ids is None else id_array(ids, f"{name}, column id"))
 
 
 def listed(column: Column, expected: str) -> list[Any]:
@@ -70,12 +86,22 @@ def listed(column: Column, expected: str) -> list[Any]:
     return list(values)
 
 
-def _chosen(names: list[str], wanted: str) -> str:
-    if wanted in names:
-        return wanted
-    if len(names) != 1:
-        raise InputError("", f"a column named {wanted}, or a single one", ", ".join(names) or "none")
-    return names[0]
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file of text in UTF-8."""
+    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
+    text = path.read_text("utf-8-sig")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def as_ids(ids: Ids) -> pa.Array:
+    """Return ids from a file, as `read_ids`, or else as `id_array`."""
+    return read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
+
+
+def read_ids(path: str | Path) -> pa.Array:
+    """Return ids from a file of `read_column`. Raises `StorageError`, and `InputError` as `id_array`."""
+    column = read_column(path, _IDS)
+    return id_array(column.values, column.name)
 
 
 def _npz(path: Path, usual: str, member: str | None = None) -> Any:
@@ -83,26 +109,46 @@ def _npz(path: Path, usual: str, member: str | None = None) -> Any:
         return arrays[chosen_array([*arrays], member, usual, "")]
 
 
-def _parquet(path: Path, wanted: str) -> Any:
-    column = _chosen(pq.read_schema(path).names, wanted)
-    return pq.read_table(path, columns=[column]).column(0).to_pylist()
+def _chosen(names: Sequence[str], wanted: str, lone: bool) -> list[str]:
+    """Return the name of the column that is wanted, and `id` if another column has the ids of the rows."""
+    others = [name for name in names if name != ID_COLUMN]
+    if wanted not in names and len(names) != 1 and not (lone and len(others) == 1):
+        beside = f" beside {ID_COLUMN}" * lone
+        raise InputError("", f"a column named {wanted}, or a single one{beside}", ", ".join(names) or "none")
+    column = wanted if wanted in names else (others or names)[0]
+    return [column, ID_COLUMN] if ID_COLUMN in names and column != ID_COLUMN else [column]
 
 
-def _csv(path: Path, wanted: str) -> Any:
+def _parted(columns: Sequence[str], read: Callable[[str], Any]) -> tuple[Any, Any]:
+    """Return the values of a column, and the ids of the rows if a second column has them."""
+    values, *ids = map(read, columns)
+    return values, *(ids or [None])
+
+
+def _stored(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
+    opened = open_payload(path)
+    columns = _chosen(opened.schema.names, wanted, lone)
+    return _parted(columns, lambda each: opened.to_table(columns=[each])[each])
+
+
+def _texts(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
     opened = CsvFile.open(path, path.name)
-    return opened.table([_chosen([*opened.columns], wanted)]).column(0).to_pylist()
+    columns = _chosen(opened.columns, wanted, lone)
+    return _parted(columns, lambda each: opened.table([each])[each])
 
 
-def _jsonl(path: Path, wanted: str) -> Any:
+def _jsonl(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
     values = []
     for number, line in enumerate(lines_of(path), 1):
         try:
             values.append(json.loads(line))
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
-    if all(isinstance(value, dict) and wanted in value for value in values):
-        return [value[wanted] for value in values]
-    return values
+    objects = all(isinstance(value, dict) for value in values)
+    if objects and (all(wanted in value for value in values) or (lone and all(ID_COLUMN in value for value in values))):
+        columns = _chosen(list(dict.fromkeys(name for value in values for name in value)), wanted, lone)
+        return _parted(columns, lambda each: [value.get(each) for value in values])
+    return values, None
 
 
 _READERS: dict[str, Callable[[Path, str], Any]] = {
@@ -110,10 +156,18 @@ _READERS: dict[str, Callable[[Path, str], Any]] = {
     ".npz": _npz,
     ".txt": lambda path, _: lines_of(path),
     ".json": lambda path, _: json.loads(path.read_text("utf-8-sig")),
-    ".jsonl": _jsonl,
-    ".parquet": _parquet,
-    ".csv": _csv,
-    ".tsv": _csv,
     ".pkl": lambda path, _: read_pickle(path),
 }
+_TABLES: dict[str, Callable[[Path, str, bool], tuple[Any, Any]]] = {
+    ".parquet": _stored,
+    ".arrow": _stored,
+    ".feather": _stored,
+    ".csv": _texts,
+    ".tsv": _texts,
+    ".jsonl": _jsonl,
+    ".ndjson": _jsonl,
+}
+"""Readers of tables, whose rows may have ids."""
 _OF_TEXT = (".txt", ".csv", ".tsv")
+ID_FILES = (*_READERS, *_TABLES)
+"""Endings of files of ids: of tables the column `id`, of archives the array `ids`, or a single one of any name."""
