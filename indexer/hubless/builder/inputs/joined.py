@@ -42,10 +42,23 @@ def open_targets(
 ) -> Items:
     """Open targets, their ids and payload, by the parameters of `build`. Errors call the targets `parameter`.
 
-    Ids are those given, of the file, or of the payload. Payload with ids goes to the targets of these, as
-    `rows_by_id` says. With `skip_bad_rows` the rows that are no vectors are still there: see `without_bad_rows`.
+    With `skip_bad_rows` the rows that are no vectors are still there: see `without_bad_rows`.
     """
     items = open_given(targets, parameter, metric, skip_bad_rows=skip_bad_rows)
+    named = joined_items(items, ids, payload, payload_schema)
+    if named.ids is None:
+        _warn_of_unseen(targets, items, named)
+    return named
+
+
+def joined_items(
+    items: Items, ids: Ids | None, payload: PayloadLike | None, payload_schema: PayloadTypes | None = None
+) -> Items:
+    """Return vectors with their ids and payload, by the parameters of `build`.
+
+    Ids are those given, of the file, or of the payload. Payload with ids goes to the targets of these, as `rows_by_id`
+    says.
+    """
     if payload is None and items.payload is not None:
         items = replace(items, payload=typed_payload(items.payload, payload_schema, items.payload_columns))
     elif payload is None and payload_schema:
@@ -60,11 +73,7 @@ def open_targets(
     if payload is not None:
         key = column if in_file else None if ids is not None else ID_COLUMN
         named = _with_payload(named, items.ids, payload, payload_schema, key)
-    if column is not None and not in_file:
-        named = _with_column(named, column)
-    if named.ids is None:
-        _warn_of_unseen(targets, items, named)
-    return named
+    return named if column is None or in_file else _with_column(named, column)
 
 
 def _with_ids(items: Items, ids: Ids) -> Items:

@@ -114,7 +114,10 @@ def compare(
         leave_self_out=leave_self_out,
         keep_copies=keep_copies,
     )
-    _check_fit(given, demand, attribute)
+    if demand is not None and given.query_bank is not None:
+        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
+    if attribute is not None:
+        attribute = attribute.joined(len(given.pairs.targets), given.pairs.target_ids)
     measured = _Measured(recalls, depths, attribute, strength, candidates, distances)
     count = len(given.pairs.queries)
     results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}
@@ -200,14 +203,6 @@ def _with_baseline(methods: list[Method], baseline: str) -> tuple[list[Method], 
             return methods, method.label
     added = as_methods([baseline])
     return [*added, *methods], added[0].label
-
-
-def _check_fit(given: Labelled, demand: float | None, attribute: Attribute | None) -> None:
-    if demand is not None and given.query_bank is not None:
-        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
-    count = len(given.pairs.targets)
-    if attribute is not None and len(attribute.groups.codes) != count:
-        raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
 
 
 def _notes_on(
