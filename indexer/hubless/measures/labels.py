@@ -56,11 +56,6 @@ class KnownItems:
         return IdTable.of(self.given) if isinstance(self.given, pa.Array) else self.given
 
     @property
-    def called(self) -> pa.Array | None:
-        """What they are called, (n,); None if the ids are those of a collection, or there are none."""
-        return self.given if isinstance(self.given, pa.Array) else None
-
-    @property
     def by_text(self) -> bool:
         return self.ids is not None and self.ids.type == "string"
 
@@ -133,7 +128,7 @@ def known_rows(
     first wrong entry and counts the others, and `StorageError` if there is no such file.
     """
     column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
-    column = column.joined(queries.noun, queries.count, queries.called)
+    column = column.joined(queries.noun, queries.count, queries.given if isinstance(queries.given, pa.Array) else None)
     if is_mask(column.values, queries.count, targets.count):
         return _of_mask(column.values)
     found: list[I64 | None] = [None] * queries.count

@@ -16,21 +16,20 @@ from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
+from hubless.vectors.listing import is_folder, is_there
 from hubless.vectors.payload_types import check_depth
 from hubless.vectors.plain_arrow import plain_file
-from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
-from hubless.vectors.readers.formats import Use, format_of
+from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
+from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.json_rows import array_of, read_jsonl
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
+from hubless.vectors.readers.shards import Shard, shard_files, together
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
 PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.readers.payload_text.TYPES`."""
 
-
-Dataset: TypeAlias = Any
-"""A `pyarrow.dataset.Dataset`: rows that are read batch by batch, from files or a table."""
 
 _TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
@@ -125,13 +124,6 @@ class Payload:
             for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken
-
-
-def open_dataset(source: Any, **options: Any) -> Dataset:
-    """Open a dataset. The package is imported here: it imports pandas where it is installed, which takes a second."""
-    from pyarrow.dataset import dataset
-
-    return dataset(source, **options)
 
 
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:
@@ -237,10 +229,17 @@ def _check_names(names: Sequence[str], where: str) -> None:
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
     """Return payload, one row a target, from a file, in some types by column.
 
-    `hubless.vectors.readers.formats` says which files may hold payload.
+    `hubless.vectors.readers.formats` says which files may hold payload. A folder stands for its files, of one kind.
     """
-    path = fetched_file(Path(path), "payload")
+    path = Path(path)
     name = f"payload ({path.name})"
+    if is_there(path) and is_folder(path):
+        shards = {}
+        for file in shard_files(path, endings_of(Use.PAYLOAD), name):
+            opened = open_payload(file, types)
+            shards[file] = Shard(opened, opened.schema.names, opened.count_rows())
+        return together(shards, path, name)[0]
+    fetched_file(path, "payload")
     kind = format_of(path, name, Use.PAYLOAD).name
     try:
         if kind in _TEXTS:

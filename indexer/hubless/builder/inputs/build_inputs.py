@@ -43,12 +43,8 @@ from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.npy import split_member
-from hubless.vectors.payload import (
-    Dataset,
-    PayloadLike,
-    PayloadTypes,
-    open_dataset,
-)
+from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.sources import (
     HeldVectors,
     VectorSource,

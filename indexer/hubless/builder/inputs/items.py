@@ -15,7 +15,7 @@ from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import split_member
-from hubless.vectors.payload import Dataset, open_dataset
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.readers.columns import ID_FILES
 
 
@@ -47,7 +47,8 @@ def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64 | None]:
 
 def column_of_ids(ids: "Ids | None") -> str | None:
     """Return the name of the column that has the ids, if they are given as one: a text that names no file of ids."""
-    given = isinstance(ids, str | Path) and ending_of(split_member(ids)[0]) not in ID_FILES
+    file = Path(ids) if isinstance(ids, str | Path) else None
+    given = file is not None and ending_of(split_member(file)[0]) not in ID_FILES and not file.is_dir()
     return str(ids) if given else None
 
 

@@ -1,13 +1,11 @@
 """Targets with their ids and payload: what calls itself by ids is joined by them, and else row by row."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from hubless.builder.inputs.items import column_of_ids, open_given, reading_payload
@@ -15,15 +13,14 @@ from hubless.errors import InputError, names_of
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.ids import ID_COLUMN, Ids, Named, id_array, index_ids, repeated, rows_by_id, seeming_ids, share_ids
 from hubless.vectors.payload import (
-    Dataset,
     PayloadLike,
     PayloadTypes,
     as_payload,
     no_ids_advised,
-    open_dataset,
     parted_ids,
     typed_payload,
 )
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.readers.columns import ID_FILES, as_ids
 
 _TARGET = "target"
@@ -82,13 +79,12 @@ def _with_ids(items: Items, ids: Ids) -> Items:
     array = as_ids(ids)
     if len(array) != count:
         raise InputError("ids", f"{count}, one a target", f"{len(array)}")
-    rows = None
-    with suppress(InputError):
-        rows = rows_by_id(Named(_TARGET, count, items.ids), Named("ids", count, array))
-    if items.ids is not None and rows is not None:
-        row = int(np.argmax(rows != np.arange(count)))
-        expected = f"{items.ids[row].as_py()!r}, as the file of the targets has, or other ids than these"
-        raise InputError(f"ids, row {row}", expected, repr(array[row].as_py()))
+    order = None
+    with suppress(InputError):  # of other ids
+        order = rows_by_id(Named(_TARGET, count, items.ids), Named("ids", count, array))
+    if order is not None:
+        expected = "the order of the targets, or other ids than those in their file"
+        raise InputError("ids", expected, f"these in another order, such as {array[0].as_py()!r} in row 0")
     return replace(items, ids=array)
 
 
@@ -124,47 +120,47 @@ def _with_payload(
     table = as_payload(payload, types)
     columns = list(table.schema.names)
     target = Named(_TARGET, items.vectors.shape[0], items.ids)
-    in_file = isinstance(payload, str | Path)
     with reading_payload():
         rows = Named("payload", table.count_rows(), None)
         if key == ID_COLUMN and items.ids is None:
             order = rows_by_id(target, rows)
             found, columns = parted_ids(table)
             items = replace(items, ids=found)
-            if in_file and found is not None:
+            if found is not None and isinstance(payload, str | Path):
                 _log.info("targets have no ids: row by row they get those of the payload")
         elif key in columns:
             with no_ids_advised():
                 order = rows_by_id(target, rows._replace(ids=_column(table, key, f"payload, column {key}")))
             columns = [each for each in columns if each != key or key == ID_COLUMN]
         else:
-            order = _order(target, own, rows, dict(_seeming(payload, table)), said=in_file)
-        if order is not None:
+            found = index_ids(payload)
+            with suppress(InputError):
+                found = _column(table, ID_COLUMN, "") if ID_COLUMN in columns else found
+            order = _order(target, own, rows._replace(ids=found), payload)
+        if order is None:
+            _check_shards(items, table)
+        else:
             table = open_dataset(table.to_table(columns=columns).take(order))
     return replace(items, payload=table if columns else None, payload_columns=tuple(columns))
 
 
-def _seeming(payload: PayloadLike, table: Dataset) -> Iterator[tuple[str, pa.Array]]:
-    """Yield what may be ids of payload rows, by its name: `id`, columns that look like it, and an index of pandas."""
-    names = table.schema.names
-    for name in (*(each for each in names if each == ID_COLUMN), *seeming_ids(table.schema, names)):
-        with suppress(InputError):
-            yield name, _column(table, name, "")
-    if (index := index_ids(payload)) is not None:
-        yield "", index
+def _check_shards(items: Items, table: Dataset) -> None:
+    """Raise `InputError` if payload in as many shards as the vectors has another number of rows in one."""
+    pairs = list(zip(getattr(items.vectors, "parts", ()), getattr(table, "children", ()), strict=False))
+    for part, child in pairs if len(pairs) == len(getattr(table, "children", ())) else ():
+        if (count := child.count_rows()) != part.shape[0]:
+            raise InputError("payload", f"{part.shape[0]} rows in a shard, as {part.name} has", f"{count} rows")
 
 
-def _order(target: Named, own: pa.Array | None, rows: Named, seeming: dict[str, pa.Array], *, said: bool) -> Any:
-    """Return the order of payload whose ids, if it has some, may be of other things than the targets."""
+def _order(target: Named, own: pa.Array | None, rows: Named, payload: PayloadLike) -> Any:
+    """Return the order of payload whose ids, its column `id` or the index of a frame, may be of other things."""
     for ids in (target.ids, own):
-        for name, found in seeming.items() if ids is not None else ():
-            # `id` with an id of a target has all of them; others are looked at only
-            with nullcontext() if name == ID_COLUMN and share_ids(ids, found) else suppress(InputError):
-                return rows_by_id(target._replace(ids=ids), rows._replace(ids=found))
-    if target.ids is not None and ID_COLUMN in seeming:
-        _log.warning("payload, column id: none is the id of a target. So rows are taken in the order of the targets")
-    elif target.ids is not None and said:
-        _log.info("payload has no ids: its rows are taken in the order of the targets")
+        if ids is not None and rows.ids is not None and share_ids(ids, rows.ids):
+            return rows_by_id(target._replace(ids=ids), rows)
+    if target.ids is not None and rows.ids is not None:
+        _log.warning("payload: none of its ids is the id of a target. So rows are taken in the order of the targets")
+    elif target.ids is not None and isinstance(payload, str | Path):
+        _log.info("payload has no column id: its rows are taken in the order of the targets")
     return rows_by_id(target._replace(ids=None), rows)
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,10 @@ from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.payload import open_payload
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.pickles import read_pickle
+from hubless.vectors.readers.shards import shard_files
+
+_Table: TypeAlias = tuple[Sequence[str], Callable[[str], Any]]
+"""The names of the columns of a table, and what reads one."""
 
 _IDS = "ids"
 _KINDS = "iufUSOT"
@@ -61,8 +65,11 @@ def read_column(path: str | Path, parameter: str, *, lone: bool = False) -> Colu
     try:
         usual = parameter.rpartition(".")[2].replace(" ", "_")
         with reading_given(path, name):
+            named = ID_COLUMN if usual == _IDS else usual
             if ending in _TABLES:
-                values, ids = _TABLES[ending](path, ID_COLUMN if usual == _IDS else usual, lone)
+                values, ids = _picked(_TABLES[ending](path), named, lone)
+            elif ending in _LINES:
+                values, ids = _jsonl(path, named, lone)
             else:
                 values = _READERS[ending](path, usual) if member is None else _npz(path, usual, member)
     except InputError as error:
@@ -99,7 +106,9 @@ def as_ids(ids: Ids) -> pa.Array:
 
 
 def read_ids(path: str | Path) -> pa.Array:
-    """Return ids from a file of `read_column`. Raises `StorageError`, and `InputError` as `id_array`."""
+    """Return ids from a file of `read_column`, or of a folder of such. Raises `StorageError`, and `InputError`."""
+    if Path(path).is_dir():
+        return id_array(pa.chunked_array([read_ids(file) for file in shard_files(Path(path), ID_FILES, _IDS)]), _IDS)
     column = read_column(path, _IDS)
     return id_array(column.values, column.name)
 
@@ -109,32 +118,25 @@ def _npz(path: Path, usual: str, member: str | None = None) -> Any:
         return arrays[chosen_array([*arrays], member, usual, "")]
 
 
-def _chosen(names: Sequence[str], wanted: str, lone: bool) -> list[str]:
-    """Return the name of the column that is wanted, and `id` if another column has the ids of the rows."""
+def _picked(table: _Table, wanted: str, lone: bool) -> tuple[Any, Any]:
+    """Return the values of the column that is wanted, and the ids of the rows if another has them."""
+    names, read = table
     others = [name for name in names if name != ID_COLUMN]
     if wanted not in names and len(names) != 1 and not (lone and len(others) == 1):
         beside = f" beside {ID_COLUMN}" * lone
         raise InputError("", f"a column named {wanted}, or a single one{beside}", ", ".join(names) or "none")
     column = wanted if wanted in names else (others or names)[0]
-    return [column, ID_COLUMN] if ID_COLUMN in names and column != ID_COLUMN else [column]
+    return read(column), read(ID_COLUMN) if ID_COLUMN in names and column != ID_COLUMN else None
 
 
-def _parted(columns: Sequence[str], read: Callable[[str], Any]) -> tuple[Any, Any]:
-    """Return the values of a column, and the ids of the rows if a second column has them."""
-    values, *ids = map(read, columns)
-    return values, *(ids or [None])
-
-
-def _stored(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
+def _stored(path: Path) -> _Table:
     opened = open_payload(path)
-    columns = _chosen(opened.schema.names, wanted, lone)
-    return _parted(columns, lambda each: opened.to_table(columns=[each])[each])
+    return opened.schema.names, lambda column: opened.to_table(columns=[column])[column]
 
 
-def _texts(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
+def _texts(path: Path) -> _Table:
     opened = CsvFile.open(path, path.name)
-    columns = _chosen(opened.columns, wanted, lone)
-    return _parted(columns, lambda each: opened.table([each])[each])
+    return opened.columns, lambda column: opened.table([column])[column]
 
 
 def _jsonl(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
@@ -144,10 +146,9 @@ def _jsonl(path: Path, wanted: str, lone: bool) -> tuple[Any, Any]:
             values.append(json.loads(line))
         except ValueError as error:
             raise ValueError(f"line {number}: {error}") from error
-    objects = all(isinstance(value, dict) for value in values)
-    if objects and (all(wanted in value for value in values) or (lone and all(ID_COLUMN in value for value in values))):
-        columns = _chosen(list(dict.fromkeys(name for value in values for name in value)), wanted, lone)
-        return _parted(columns, lambda each: [value.get(each) for value in values])
+    if all(isinstance(value, dict) and (wanted in value or (lone and ID_COLUMN in value)) for value in values):
+        names = list(dict.fromkeys(name for value in values for name in value))
+        return _picked((names, lambda column: [value.get(column) for value in values]), wanted, lone)
     return values, None
 
 
@@ -158,16 +159,15 @@ _READERS: dict[str, Callable[[Path, str], Any]] = {
     ".json": lambda path, _: json.loads(path.read_text("utf-8-sig")),
     ".pkl": lambda path, _: read_pickle(path),
 }
-_TABLES: dict[str, Callable[[Path, str, bool], tuple[Any, Any]]] = {
+_TABLES: dict[str, Callable[[Path], _Table]] = {
     ".parquet": _stored,
     ".arrow": _stored,
     ".feather": _stored,
     ".csv": _texts,
     ".tsv": _texts,
-    ".jsonl": _jsonl,
-    ".ndjson": _jsonl,
 }
 """Readers of tables, whose rows may have ids."""
+_LINES = (".jsonl", ".ndjson")
 _OF_TEXT = (".txt", ".csv", ".tsv")
-ID_FILES = (*_READERS, *_TABLES)
+ID_FILES = (*_READERS, *_TABLES, *_LINES)
 """Endings of files of ids: of tables the column `id`, of archives the array `ids`, or a single one of any name."""
