@@ -96,16 +96,13 @@ def _part(shard: Shard, schema: pa.Schema, said: Mapping[str, pa.Scalar], name: 
 
 def _said_by_folders(paths: Sequence[Path]) -> dict[str, pa.Array]:
     """Return columns with a value a file, by the folders `column=value` it is in; numbers if all values are."""
-    found = [
-        {
-            key: None if value == _NONE else unquote(value)
-            for key, _, value in (part.partition("=") for part in path.parent.parts)
-        }
-        for path in paths
-    ]
+    found = [dict(part.split("=", 1) for part in path.parent.parts if "=" in part) for path in paths]
     columns = {}
     for key in dict.fromkeys(key for each in found for key in each):
-        values = [None if (value := each.get(key, _NONE)) == _NONE else unquote(value) for each in found]
-        whole = all(value is None or value.removeprefix("-").isdecimal() for value in values)
-        columns[key] = pa.array(values, pa.string()).cast(pa.int64() if whole else pa.string())
+        texts = [each.get(key, _NONE) for each in found]
+        values = pa.array([None if each == _NONE else unquote(each) for each in texts], pa.string())
+        try:
+            columns[key] = values.cast(pa.int64())
+        except pa.ArrowException:
+            columns[key] = values
     return columns
