@@ -133,7 +133,7 @@ def test_texts_are_ids_of_numbers_only_if_they_are_written_alike(tmp_path):
 def test_given_ids_that_are_those_of_the_file_in_another_order_are_refused(tmp_path):
     path = write_parquet(tmp_path / "t.parquet", small.targets(), id=IDS)
     with pytest.raises(
-        InputError, match=r"^ids, row 0: expected 't0', as the file of the targets has, or .*, got 't39'"
+        InputError, match=r"^ids: expected the order of the targets, or other ids .* in another order, such as 't39'"
     ):
         fit(path, ids=IDS[::-1])
     assert fit(path, ids=NUMBERS).ids(np.arange(1)) == [100]

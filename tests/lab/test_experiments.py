@@ -201,7 +201,7 @@ class TestCommand:
         ("name", "message"),
         [
             ("nowhere.txt", "there is no such file"),
-            ("short.txt", "groups: expected 120 rows, one a target, got 2"),
+            ("short.txt", "groups: expected 120, one a target, got 2"),
             ("wrong.json", "groups (wrong.json): expected the group of each target, got dict"),
             ("wrong.xlsx", "error: groups (wrong.xlsx): expected a file ending in .npy, .npz, .txt,"),
         ],

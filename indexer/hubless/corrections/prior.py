@@ -115,7 +115,7 @@ def as_prior(
     """
     if isinstance(values, str | Path):
         known = to_arrow(np.arange(count)) if ids is None else ids
-        column = read_column(values, kind.name, lone=True).joined("target", count, known)
+        column = read_column(values, kind.name, lone=True).joined("target", known)
         return checked_prior(_numbers(column), count, column.name, kind)
     return checked_prior(as_array(values, kind.name), count, kind.name, kind)
 

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -93,43 +93,41 @@ def _id(value: Any, place: str) -> str | int:
     raise InputError(place, _EXPECTED, brief(value))
 
 
-class Named(NamedTuple):
-    """What the rows of a source call themselves: its name in messages, their number, and their ids, if they have any.
+def rows_by_id(
+    ids: pa.Array | None, others: pa.Array | None, noun: str, name: str, *, more: bool = False
+) -> NDArray[np.int64] | None:
+    """Return the row in another source of each target (n,), or of what else `noun` says; None for their own order.
 
-    The name of targets is the noun of one: `target`, or `query` where something belongs to queries.
+    This is the one join of what belongs to targets, or to queries. The other source, called `name`, has the same ids
+    in any order, and perhaps `more`. A side without ids is taken row by row. Raises `InputError` naming the first id
+    that one side lacks or the other has twice, or both types if they differ.
     """
-
-    name: str
-    count: int
-    ids: pa.Array | None
-
-
-def rows_by_id(targets: Named, other: Named, *, more: bool = False) -> NDArray[np.int64] | None:
-    """Return the row in another source of each target (n,); None if they are in one order.
-
-    This is the one join of what belongs to targets, or to queries. With ids on both sides these are the same, in any
-    order; the other source may have `more`. A side without ids is taken row by row. Raises `InputError` naming the
-    first id that one side lacks or the other has twice, both types if they differ, or both numbers of rows.
-    """
-    if targets.ids is None or other.ids is None:
-        if other.count != targets.count:
-            raise InputError(other.name, f"{targets.count} rows, one a {targets.name}", f"{other.count} rows")
+    if ids is None or others is None:
         return None
-    name = f"{other.name}, id"
-    known = _alike(other.ids, targets, name)
-    if known.equals(targets.ids):
+    name = f"{name}, id"
+    known = _alike(others, ids.type, noun, name)
+    if known.equals(ids):
         return None
     if (twice := repeated(known)) is not None:
         raise InputError(name, "each id once", twice)
-    rows = pc.index_in(targets.ids, value_set=known)
-    if len(absent := targets.ids.filter(rows.is_null())):
-        others = f" and {len(absent) - 1:,} more" * (len(absent) > 1)
-        raise InputError(name, f"a row for the id of each {targets.name}", f"none for {absent[0].as_py()!r}{others}")
-    unknown = pc.invert(pc.is_in(known, value_set=targets.ids))
+    rows = pc.index_in(ids, value_set=known)
+    if len(absent := ids.filter(rows.is_null())):
+        further = f" and {len(absent) - 1:,} more" * (len(absent) > 1)
+        raise InputError(name, f"a row for the id of each {noun}", f"none for {absent[0].as_py()!r}{further}")
+    unknown = pc.invert(pc.is_in(known, value_set=ids))
     if not more and pc.any(unknown).as_py():
         row = pc.index(unknown, True).as_py()
-        raise InputError(f"{name}, row {row}", f"the id of a {targets.name}", repr(known[row].as_py()))
+        raise InputError(f"{name}, row {row}", f"the id of a {noun}", repr(known[row].as_py()))
     return _numbers(rows.cast(pa.int64()))
+
+
+def _alike(ids: pa.Array, kind: pa.DataType, noun: str, name: str) -> pa.Array:
+    """Return ids in the type of others, in which each says the same."""
+    with suppress(pa.ArrowException):
+        cast = ids.cast(kind)
+        if cast.cast(ids.type).equals(ids):
+            return cast
+    raise InputError(name, f"ids of type {kind}, as each {noun} has", ids.type)
 
 
 def share_ids(some: pa.Array, others: pa.Array) -> bool:
@@ -160,15 +158,6 @@ def index_ids(frame: Any) -> pa.Array | None:
         with suppress(InputError):
             return id_array(frame.index.to_numpy(), "index")
     return None
-
-
-def _alike(ids: pa.Array, targets: Named, name: str) -> pa.Array:
-    """Return ids in the type of those of the targets, in which each says the same."""
-    with suppress(pa.ArrowException):
-        cast = ids.cast(targets.ids.type)
-        if cast.cast(ids.type).equals(ids):
-            return cast
-    raise InputError(name, f"ids of type {targets.ids.type}, as each {targets.name} has", ids.type)
 
 
 def write_ids(ids: pa.Array, path: Path) -> None:

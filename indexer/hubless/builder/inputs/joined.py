@@ -1,6 +1,7 @@
 """Targets with their ids and payload: what calls itself by ids is joined by them, and else row by row."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow as pa
 from hubless.builder.inputs.items import column_of_ids, open_given, reading_payload
 from hubless.errors import InputError, names_of
 from hubless.vectors.files import Items, Vectors
-from hubless.vectors.ids import ID_COLUMN, Ids, Named, id_array, index_ids, repeated, rows_by_id, seeming_ids, share_ids
+from hubless.vectors.ids import ID_COLUMN, Ids, id_array, index_ids, repeated, rows_by_id, seeming_ids, share_ids
 from hubless.vectors.payload import (
     PayloadLike,
     PayloadTypes,
@@ -44,7 +45,7 @@ def open_targets(
     items = open_given(targets, parameter, metric, skip_bad_rows=skip_bad_rows)
     named = joined_items(items, ids, payload, payload_schema)
     if named.ids is None:
-        _warn_of_unseen(targets, items, named)
+        _warn_of_unseen((targets, payload), (items, named))
     return named
 
 
@@ -60,13 +61,13 @@ def joined_items(
         items = replace(items, payload=typed_payload(items.payload, payload_schema, items.payload_columns))
     elif payload is None and payload_schema:
         raise InputError("payload schema", "a payload", "none")
-    named = items
     column = column_of_ids(ids)
     in_file = column in items.payload_columns or (column == ID_COLUMN and items.ids is not None)
-    if in_file and column != ID_COLUMN:
+    named = items
+    if column is None:
+        named = items if ids is None else _with_ids(items, ids)
+    elif in_file and column != ID_COLUMN:
         named = _with_column(items, column)
-    elif column is None and ids is not None:
-        named = _with_ids(items, ids)
     if payload is not None:
         key = column if in_file else None if ids is not None else ID_COLUMN
         named = _with_payload(named, items.ids, payload, payload_schema, key)
@@ -81,7 +82,7 @@ def _with_ids(items: Items, ids: Ids) -> Items:
         raise InputError("ids", f"{count}, one a target", f"{len(array)}")
     order = None
     with suppress(InputError):  # of other ids
-        order = rows_by_id(Named(_TARGET, count, items.ids), Named("ids", count, array))
+        order = rows_by_id(items.ids, array, _TARGET, "ids")
     if order is not None:
         expected = "the order of the targets, or other ids than those in their file"
         raise InputError("ids", expected, f"these in another order, such as {array[0].as_py()!r} in row 0")
@@ -119,56 +120,58 @@ def _with_payload(
     """
     table = as_payload(payload, types)
     columns = list(table.schema.names)
-    target = Named(_TARGET, items.vectors.shape[0], items.ids)
+    order = None
     with reading_payload():
-        rows = Named("payload", table.count_rows(), None)
         if key == ID_COLUMN and items.ids is None:
-            order = rows_by_id(target, rows)
+            _check_count(items, table)
             found, columns = parted_ids(table)
             items = replace(items, ids=found)
             if found is not None and isinstance(payload, str | Path):
                 _log.info("targets have no ids: row by row they get those of the payload")
-        elif key in columns:
+        elif key is not None and key in columns:
             with no_ids_advised():
-                order = rows_by_id(target, rows._replace(ids=_column(table, key, f"payload, column {key}")))
+                order = rows_by_id(items.ids, _column(table, key, f"payload, column {key}"), _TARGET, "payload")
             columns = [each for each in columns if each != key or key == ID_COLUMN]
         else:
             found = index_ids(payload)
             with suppress(InputError):
                 found = _column(table, ID_COLUMN, "") if ID_COLUMN in columns else found
-            order = _order(target, own, rows._replace(ids=found), payload)
-        if order is None:
-            _check_shards(items, table)
-        else:
+            order = _order([each for each in (items.ids, own) if each is not None], found, payload)
+            if order is None:
+                _check_count(items, table)
+        if order is not None:
             table = open_dataset(table.to_table(columns=columns).take(order))
     return replace(items, payload=table if columns else None, payload_columns=tuple(columns))
 
 
-def _check_shards(items: Items, table: Dataset) -> None:
-    """Raise `InputError` if payload in as many shards as the vectors has another number of rows in one."""
-    pairs = list(zip(getattr(items.vectors, "parts", ()), getattr(table, "children", ()), strict=False))
-    for part, child in pairs if len(pairs) == len(getattr(table, "children", ())) else ():
-        if (count := child.count_rows()) != part.shape[0]:
-            raise InputError("payload", f"{part.shape[0]} rows in a shard, as {part.name} has", f"{count} rows")
+def _check_count(items: Items, table: Dataset) -> None:
+    """Raise `InputError` unless payload has a row for each target, in each shard if both have as many."""
+    count = items.vectors.shape[0]
+    if (rows := table.count_rows()) != count:
+        raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
+    shards, children = getattr(items.vectors, "parts", ()), getattr(table, "children", ())
+    for shard, child in zip(shards, children, strict=True) if len(shards) == len(children) else ():
+        if (rows := child.count_rows()) != shard.shape[0]:
+            raise InputError("payload", f"{shard.shape[0]} rows in a shard, as {shard.name} has", f"{rows} rows")
 
 
-def _order(target: Named, own: pa.Array | None, rows: Named, payload: PayloadLike) -> Any:
-    """Return the order of payload whose ids, its column `id` or the index of a frame, may be of other things."""
-    for ids in (target.ids, own):
-        if ids is not None and rows.ids is not None and share_ids(ids, rows.ids):
-            return rows_by_id(target._replace(ids=ids), rows)
-    if target.ids is not None and rows.ids is not None:
+def _order(sides: list[pa.Array], found: pa.Array | None, payload: PayloadLike) -> Any:
+    """Return the order of payload whose ids, if it has some, may be of other things than the targets."""
+    for ids in sides:
+        if found is not None and share_ids(ids, found):
+            return rows_by_id(ids, found, _TARGET, "payload")
+    if sides and found is not None:
         _log.warning("payload: none of its ids is the id of a target. So rows are taken in the order of the targets")
-    elif target.ids is not None and isinstance(payload, str | Path):
+    elif sides and isinstance(payload, str | Path):
         _log.info("payload has no column id: its rows are taken in the order of the targets")
-    return rows_by_id(target._replace(ids=None), rows)
+    return None
 
 
-def _warn_of_unseen(targets: Vectors, *places: Items) -> None:
+def _warn_of_unseen(given: Sequence[Any], opened: Sequence[Items]) -> None:
     """Warn of what looks like ids, and is not taken for ids."""
-    if index_ids(targets) is not None:
-        _log.warning('ids are row numbers, but the index looks like ids: targets.reset_index(names="id") gives them')
-    for items in places:
+    if any(index_ids(each) is not None for each in given):
+        _log.warning('ids are row numbers, but the index looks like ids: frame.reset_index(names="id") gives them')
+    for items in opened:
         table = items.payload
         for name in () if table is None else seeming_ids(table.schema, items.payload_columns):
             with suppress(InputError):

@@ -26,7 +26,7 @@ from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import Metric
 from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
-from hubless.vectors.ids import Ids
+from hubless.vectors.ids import Ids, rows_by_id
 
 BASELINE = "none"
 SEEDS = 10
@@ -117,7 +117,10 @@ def compare(
     if demand is not None and given.query_bank is not None:
         raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
     if attribute is not None:
-        attribute = attribute.joined(len(given.pairs.targets), given.pairs.target_ids)
+        rows = rows_by_id(given.pairs.target_ids, attribute.groups.ids, "target", "groups", more=True)
+        attribute = attribute if rows is None else attribute.taken(rows)
+        if len(attribute.groups.codes) != (count := len(given.pairs.targets)):
+            raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
     measured = _Measured(recalls, depths, attribute, strength, candidates, distances)
     count = len(given.pairs.queries)
     results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}

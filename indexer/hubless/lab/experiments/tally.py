@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless import measures
 from hubless.corrections import Details
 from hubless.measures import Groups, Interval, McNemar, PairedDifference
 from hubless.vectors.arrays import F64, I64, check_at_least
-from hubless.vectors.ids import Named, rows_by_id
 
 _K_OCCURRENCE = 10
 """mAP and nDCG are measured over the first 10, and hubness unless another depth is asked for."""
@@ -44,12 +42,6 @@ class Attribute:
 
     groups: Groups
     top: int
-
-    def joined(self, count: int, ids: pa.Array | None) -> "Attribute":
-        """Return the attribute of the targets (n,), by their ids if they and the groups have some."""
-        groups = Named("groups", len(self.groups.codes), self.groups.ids)
-        rows = rows_by_id(Named("target", count, ids), groups, more=True)
-        return self if rows is None else self.taken(rows)
 
     def taken(self, rows: I64) -> "Attribute":
         """Return the attribute of some of the targets."""

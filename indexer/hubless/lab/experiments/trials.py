@@ -216,8 +216,8 @@ class Trial:
 
     def with_offsets(self, path: str) -> Scorer:
         """Return a scorer by offsets in a file, one a target: by their ids, or in the order of all."""
-        given = as_prior(path, len(self.pairs.targets), OWN_OFFSETS, ids=self.pairs.target_ids)
-        given = given.taken(self.target_rows).values
+        every = as_prior(path, len(self.pairs.targets), OWN_OFFSETS, ids=self.pairs.target_ids)
+        given = every.taken(self.target_rows).values
         return Scorer((given - given.mean()).astype(np.float32), None, {})
 
     def similarities(self, block: slice) -> F32:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hubless.errors import InputError
 from hubless.vectors.fetched import fetched_file, reading_given
-from hubless.vectors.ids import ID_COLUMN, Ids, Named, id_array, rows_by_id
+from hubless.vectors.ids import ID_COLUMN, Ids, id_array, rows_by_id
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.payload import open_payload
@@ -37,13 +37,13 @@ class Column(NamedTuple):
     as_text: bool = False
     ids: pa.Array | None = None
 
-    def joined(self, noun: str, count: int, ids: pa.Array | None) -> "Column":
+    def joined(self, noun: str, ids: pa.Array | None) -> "Column":
         """Return the values in the order of things, each called `noun`, that have these ids. It may have more."""
-        if self.ids is None:
+        rows = rows_by_id(ids, self.ids, noun, self.name, more=True)
+        if rows is None:
             return self
         values = listed(self, "a table")
-        rows = rows_by_id(Named(noun, count, ids), Named(self.name, len(values), self.ids), more=True)
-        return self if rows is None else self._replace(values=[values[row] for row in rows], ids=ids)
+        return self._replace(values=[values[row] for row in rows])
 
 
 def read_column(path: str | Path, parameter: str, *, lone: bool = False) -> Column:

@@ -5,7 +5,7 @@ Spark, Arrow and polars write `items/year=2019/part-0.parquet`, which says the y
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -20,9 +20,9 @@ _NONE = "__HIVE_DEFAULT_PARTITION__"
 class Shard(NamedTuple):
     """The payload of a file, a dataset or none, its columns, and the number of its rows."""
 
-    payload: Dataset | None
+    payload: Any
     columns: Sequence[str]
-    count: int
+    rows: int
 
 
 def shard_files(folder: Path, endings: Sequence[str], name: str) -> list[Path]:
@@ -88,7 +88,7 @@ def _part(shard: Shard, schema: pa.Schema, said: Mapping[str, pa.Scalar], name: 
     for each in schema:
         value = said.get(each.name)
         try:
-            columns.append(table[each.name].cast(each.type) if value is None else pa.repeat(value, shard.count))
+            columns.append(table[each.name].cast(each.type) if value is None else pa.repeat(value, shard.rows))
         except pa.ArrowException as error:
             raise InputError(f"{name}, column {each.name}", f"values of {each.type}", one_line(error)) from error
     return open_dataset(pa.table(columns, schema))
