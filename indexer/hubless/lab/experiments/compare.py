@@ -117,8 +117,8 @@ def compare(
     if demand is not None and given.query_bank is not None:
         raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
     if attribute is not None:
-        rows = rows_by_id(given.pairs.target_ids, attribute.groups.ids, "target", "groups", more=True)
-        attribute = attribute if rows is None else attribute.taken(rows)
+        order = rows_by_id(given.pairs.target_ids, attribute.groups.ids, "target", "groups", more=True)
+        attribute = attribute if order is None else attribute.taken(order)
         if len(attribute.groups.codes) != (count := len(given.pairs.targets)):
             raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
     measured = _Measured(recalls, depths, attribute, strength, candidates, distances)

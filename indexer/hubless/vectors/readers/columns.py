@@ -13,7 +13,7 @@ from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, Ids, id_array, rows_by_id
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
-from hubless.vectors.payload import open_payload
+from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.pickles import read_pickle
 from hubless.vectors.readers.shards import shard_files
@@ -130,8 +130,8 @@ def _picked(table: _Table, wanted: str, lone: bool) -> tuple[Any, Any]:
 
 
 def _stored(path: Path) -> _Table:
-    opened = open_payload(path)
-    return opened.schema.names, lambda column: opened.to_table(columns=[column])[column]
+    opened = (open_parquet if ending_of(path) == ".parquet" else open_arrow)(path, path.name)
+    return opened.schema.names, lambda column: opened.payload(()).to_table(columns=[column])[column]
 
 
 def _texts(path: Path) -> _Table:

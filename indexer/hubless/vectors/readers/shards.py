@@ -83,7 +83,7 @@ def _part(shard: Shard, schema: pa.Schema, said: Mapping[str, pa.Scalar], name: 
     """Return the rows of a file in a schema: read as they are needed, or held if they have other types."""
     if not said and all(shard.payload.schema.field(each.name).type == each.type for each in schema):
         return shard.payload.replace_schema(schema)
-    table = None if shard.payload is None else shard.payload.to_table(columns=list(shard.columns))
+    table: Any = None if shard.payload is None else shard.payload.to_table(columns=list(shard.columns))
     columns = []
     for each in schema:
         value = said.get(each.name)
