@@ -110,8 +110,9 @@ def build(
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
     target_prior : (n,) how often each target should be found, such as counts of clicks, in any unit and above 0; or the
-        name of a payload column, or a file; a table with `id` is joined by it. Popular targets are then not punished for being found often.
-        For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
+        name of a payload column, or a file; a table with `id` is joined by it. Popular targets are then not punished
+        for being found often. For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found
+        equally often
     offsets : (n,) your own, for correction "offsets", in units of similarity: positive ones lower the score. A payload
         column, in which later targets bring theirs; a file in the order of the targets; or a table with their ids. Also
         given as correction "offsets:FILE". Targets without one count as the median. See docs/methods.md, "Your own"
