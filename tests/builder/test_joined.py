@@ -91,11 +91,11 @@ def test_payload_groups_and_numbers_in_any_order_give_the_same_answers(folder, o
 
 
 @settings(max_examples=20, deadline=None)
-@given(order=st.permutations(range(COUNT)), form=st.sampled_from(["parquet", "csv", "jsonl"]))
-def test_labels_in_any_order_belong_to_the_queries_of_their_ids(folder, order, form):
-    rows = {"id": [IDS[row] for row in order], "relevant": [IDS[-1 - row] for row in order]}
-    items = KnownItems(COUNT, pa.array(IDS, pa.large_string()), "query")
-    found = right_rows(save(folder, form, rows), items, items)
+@given(order=st.permutations(range(COUNT)), form=st.sampled_from(["parquet", "csv", "jsonl"]), named=st.booleans())
+def test_labels_in_any_order_belong_to_the_queries_of_their_ids_or_row_numbers(folder, order, form, named):
+    rows = {"id": [IDS[row] for row in order] if named else order, "relevant": [IDS[-1 - row] for row in order]}
+    items = KnownItems(COUNT, pa.array(IDS, pa.large_string()))
+    found = right_rows(save(folder, form, rows), items, KnownItems(COUNT, items.given if named else None, "query"))
     assert [row.tolist() for row in found] == [[COUNT - 1 - row] for row in range(COUNT)]
 
 

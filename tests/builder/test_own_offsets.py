@@ -216,16 +216,6 @@ def test_table_without_an_id_of_a_target_or_with_one_twice_is_refused(tmp_path):
         build(tmp_path / "c", f"offsets:{path}")
 
 
-def test_target_prior_in_a_table_with_ids_is_matched_by_them_too(tmp_path):
-    order = np.random.default_rng(0).permutation(120)
-    counts = np.arange(1, 121)
-    pq.write_table(pa.table({"id": [IDS[row] for row in order], "target_prior": counts[order]}), tmp_path / "p.parquet")
-    given = {"correction": "auto", "bank": PROBLEM.bank}
-    build(tmp_path / "table", target_prior=tmp_path / "p.parquet", **given)
-    build(tmp_path / "array", target_prior=counts, **given)
-    np.testing.assert_array_equal(opened(tmp_path / "table").offsets, opened(tmp_path / "array").offsets)
-
-
 def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_back(tmp_path):
     build(tmp_path, offsets="own", payload=COLUMN)
     with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries, such as auto"):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.errors import InputError
+from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, Ids, id_array, rows_by_id
 from hubless.vectors.listing import ending_of
@@ -38,8 +40,16 @@ class Column(NamedTuple):
     ids: pa.Array | None = None
 
     def joined(self, noun: str, ids: pa.Array | None) -> "Column":
-        """Return the values in the order of things, each called `noun`, that have these ids. It may have more."""
-        rows = rows_by_id(ids, self.ids, noun, self.name, more=True)
+        """Return the values in the order of things, each called `noun`, that have these ids. It may have more.
+
+        Things without ids are called by their row numbers, if these are the ids here; else they are taken row by row.
+        """
+        rows = None
+        if ids is not None:
+            rows = rows_by_id(ids, self.ids, noun, self.name, more=True)
+        elif self.ids is not None:
+            with suppress(InputError):
+                rows = rows_by_id(to_arrow(np.arange(len(self.ids))), self.ids, noun, self.name)
         if rows is None:
             return self
         values = listed(self, "a table")
