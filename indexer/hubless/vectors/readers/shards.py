@@ -56,11 +56,14 @@ def together(shards: Mapping[Path, Shard], folder: Path, name: str) -> tuple[Dat
     said = {each: values for each, values in said.items() if each not in columns}
     if not (columns or said):
         return None, []
-    fields = dict[str, pa.Field]()
+    schema = pa.schema([])
     for file, shard in shards.items():
-        for column in columns:
-            _widen(fields, shard.payload.schema.field(column), f"{name}, {file.name}, column {column}")
-    schema = pa.schema([*fields.values(), *(pa.field(each, values.type) for each, values in said.items())])
+        try:
+            schema = pa.unify_schemas([schema, _plain(shard, columns)], promote_options="permissive")
+        except pa.ArrowException as error:
+            expected = "columns of the types of the files before"
+            raise InputError(f"{name}, {file.name}", expected, one_line(error)) from error
+    schema = pa.schema([*schema, *(pa.field(each, values.type) for each, values in said.items())])
     parts = []
     for row, (file, shard) in enumerate(shards.items()):
         here = {each: values[row] for each, values in said.items()}
@@ -68,15 +71,12 @@ def together(shards: Mapping[Path, Shard], folder: Path, name: str) -> tuple[Dat
     return open_dataset(parts), schema.names
 
 
-def _widen(fields: dict[str, pa.Field], field: pa.Field, where: str) -> None:
-    """Give a column the type that holds the values of one file more."""
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    before = fields.get(field.name, pa.field(field.name, kind))
-    both = [pa.schema([each]) for each in (before, pa.field(field.name, kind))]
-    try:
-        fields[field.name] = pa.unify_schemas(both, promote_options="permissive").field(0)
-    except pa.ArrowException as error:
-        raise InputError(where, f"values of {before.type}, as the files before have", kind) from error
+def _plain(shard: Shard, columns: Sequence[str]) -> pa.Schema:
+    """Return the schema of some columns, of which a dictionary is what it stands for."""
+    kinds = {each: shard.payload.schema.field(each).type for each in columns}
+    return pa.schema(
+        [(each, kind.value_type if pa.types.is_dictionary(kind) else kind) for each, kind in kinds.items()]
+    )
 
 
 def _part(shard: Shard, schema: pa.Schema, said: Mapping[str, pa.Scalar], name: str) -> Dataset:
