@@ -39,7 +39,7 @@ from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
-from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable
 from hubless.vectors.payload import PayloadLike, PayloadTypes
@@ -212,14 +212,7 @@ class Index(Collection):
             if basis is None or given.shape[1] != basis.kept:
                 check_dim(given.shape[1], self.dim, given.name)
             schema = None if parts.payload is None else parts.payload.schema
-            # free payload, and one with a column `id` of its own, say nothing of ids
-            apart = schema is not None and (is_free(schema) or (ID_COLUMN in schema.names and ids is None))
-            items = joined_items(items, ids, None if apart else payload)
-            if payload is not None and not apart:
-                table = items.payload
-                own = ID_COLUMN if schema is None or ID_COLUMN not in schema.names else None
-                wanted = [each for each in items.payload_columns if each != own]
-                payload = table.to_table(columns=wanted) if table is not None and wanted else None
+            items, payload = _joined_rows(items, ids, payload, schema)
             largest = parts.ids.largest if parts.ids.type == "int64" else None
             named = _new_ids(items.ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)
             IdTable.of(named)  # says so if one stands twice
@@ -323,6 +316,18 @@ class Index(Collection):
             self._start(replace(opened, encoder=parts.encoder))
             self._home = home.path, name
         return saved
+
+
+def _joined_rows(
+    items: Items, ids: Ids | None, payload: PayloadLike | None, schema: pa.Schema | None
+) -> tuple[Items, PayloadLike | None]:
+    """Return vectors with their ids, and payload in their order. Its column `id` is kept if the schema has one."""
+    own = schema is not None and ID_COLUMN in schema.names
+    if payload is None or is_free(schema) or (own and ids is None):  # free payload says nothing of ids
+        return joined_items(items, ids, None), payload
+    items = joined_items(items, ids, payload)
+    columns = [each for each in items.payload_columns if own or each != ID_COLUMN]
+    return items, None if items.payload is None or not columns else items.payload.to_table(columns=columns)
 
 
 def _new_ids(ids: pa.Array | None, kind: str, count: int, largest: int) -> pa.Array:

@@ -22,7 +22,7 @@ from hubless.vectors.payload import as_table
 from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
-from hubless.vectors.readers.shards import Shard, shard_files, together
+from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
 from hubless.vectors.readers.text_tables import open_csv, open_jsonl
 from hubless.vectors.sources import (
@@ -109,7 +109,7 @@ def _open_folder(path: Path, name: str) -> Items:
     shards = [open_items(file, name) for file in files]
     ids = _ids_of([shard.ids for shard in shards], name)
     parts = [Shard(each.payload, each.payload_columns, each.vectors.shape[0]) for each in shards]
-    payload, columns = together(dict(zip(files, parts, strict=True)), path, name)
+    payload, columns = stacked_payload(dict(zip(files, parts, strict=True)), path, name)
     return Items(StackedVectors([shard.vectors for shard in shards], name), ids, payload, tuple(columns), tuple(files))
 
 

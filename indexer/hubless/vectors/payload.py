@@ -23,7 +23,7 @@ from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset
 from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.json_rows import array_of, read_jsonl
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
-from hubless.vectors.readers.shards import Shard, shard_files, together
+from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
@@ -238,7 +238,7 @@ def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset
         for file in shard_files(path, endings_of(Use.PAYLOAD), name):
             opened = open_payload(file, types)
             shards[file] = Shard(opened, opened.schema.names, opened.count_rows())
-        return together(shards, path, name)[0]
+        return stacked_payload(shards, path, name)[0]
     fetched_file(path, "payload")
     kind = format_of(path, name, Use.PAYLOAD).name
     try:

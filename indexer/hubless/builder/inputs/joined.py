@@ -57,10 +57,8 @@ def joined_items(
     Ids are those given, of the file, or of the payload. Payload with ids goes to the targets of these, as `rows_by_id`
     says.
     """
-    if payload is None and items.payload is not None:
-        items = replace(items, payload=typed_payload(items.payload, payload_schema, items.payload_columns))
-    elif payload is None and payload_schema:
-        raise InputError("payload schema", "a payload", "none")
+    if payload is None:
+        items = _typed(items, payload_schema)
     column = column_of_ids(ids)
     in_file = column in items.payload_columns or (column == ID_COLUMN and items.ids is not None)
     named = items
@@ -72,6 +70,15 @@ def joined_items(
         key = column if in_file else None if ids is not None else ID_COLUMN
         named = _with_payload(named, items.ids, payload, payload_schema, key)
     return named if column is None or in_file else _with_column(named, column)
+
+
+def _typed(items: Items, types: PayloadTypes | None) -> Items:
+    """Return items with the payload of their file in the types that were asked for."""
+    if items.payload is not None:
+        return replace(items, payload=typed_payload(items.payload, types, items.payload_columns))
+    if types:
+        raise InputError("payload schema", "a payload", "none")
+    return items
 
 
 def _with_ids(items: Items, ids: Ids) -> Items:
@@ -133,10 +140,7 @@ def _with_payload(
                 order = rows_by_id(items.ids, _column(table, key, f"payload, column {key}"), _TARGET, "payload")
             columns = [each for each in columns if each != key or key == ID_COLUMN]
         else:
-            found = index_ids(payload)
-            with suppress(InputError):
-                found = _column(table, ID_COLUMN, "") if ID_COLUMN in columns else found
-            order = _order([each for each in (items.ids, own) if each is not None], found, payload)
+            order = _order([each for each in (items.ids, own) if each is not None], table, payload)
             if order is None:
                 _check_count(items, table)
         if order is not None:
@@ -155,8 +159,11 @@ def _check_count(items: Items, table: Dataset) -> None:
             raise InputError("payload", f"{shard.shape[0]} rows in a shard, as {shard.name} has", f"{rows} rows")
 
 
-def _order(sides: list[pa.Array], found: pa.Array | None, payload: PayloadLike) -> Any:
-    """Return the order of payload whose ids, if it has some, may be of other things than the targets."""
+def _order(sides: list[pa.Array], table: Dataset, payload: PayloadLike) -> Any:
+    """Return the order of payload whose ids, its column `id` or its index, may be of other things than the targets."""
+    found = index_ids(payload)
+    with suppress(InputError):
+        found = _column(table, ID_COLUMN, "") if ID_COLUMN in table.schema.names else found
     for ids in sides:
         if found is not None and share_ids(ids, found):
             return rows_by_id(ids, found, _TARGET, "payload")

@@ -114,13 +114,7 @@ def compare(
         leave_self_out=leave_self_out,
         keep_copies=keep_copies,
     )
-    if demand is not None and given.query_bank is not None:
-        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
-    if attribute is not None:
-        order = rows_by_id(given.pairs.target_ids, attribute.groups.ids, "target", "groups", more=True)
-        attribute = attribute if order is None else attribute.taken(order)
-        if len(attribute.groups.codes) != (count := len(given.pairs.targets)):
-            raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
+    attribute = _fitting(given, demand, attribute)
     measured = _Measured(recalls, depths, attribute, strength, candidates, distances)
     count = len(given.pairs.queries)
     results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}
@@ -206,6 +200,19 @@ def _with_baseline(methods: list[Method], baseline: str) -> tuple[list[Method], 
             return methods, method.label
     added = as_methods([baseline])
     return [*added, *methods], added[0].label
+
+
+def _fitting(given: Labelled, demand: float | None, attribute: Attribute | None) -> Attribute | None:
+    """Return the attribute with a group for each target, by their ids. Raises `InputError` for what does not fit."""
+    if demand is not None and given.query_bank is not None:
+        raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
+    if attribute is None:
+        return None
+    rows = rows_by_id(given.pairs.target_ids, attribute.groups.ids, "target", "groups", more=True)
+    attribute = attribute if rows is None else attribute.taken(rows)
+    if len(attribute.groups.codes) != (count := len(given.pairs.targets)):
+        raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
+    return attribute
 
 
 def _notes_on(

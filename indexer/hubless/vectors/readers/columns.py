@@ -18,7 +18,7 @@ from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.pickles import read_pickle
-from hubless.vectors.readers.shards import shard_files
+from hubless.vectors.readers.several_files import shard_files
 
 _Table: TypeAlias = tuple[Sequence[str], Callable[[str], Any]]
 """The names of the columns of a table, and what reads one."""

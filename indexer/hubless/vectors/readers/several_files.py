@@ -42,7 +42,7 @@ def _files(folder: Path, endings: Sequence[str]) -> list[Path]:
     return files_in(folder, endings) + [file for each in folders_in(folder, "=") for file in _files(each, endings)]
 
 
-def together(shards: Mapping[Path, Shard], folder: Path, name: str) -> tuple[Dataset | None, list[str]]:
+def stacked_payload(shards: Mapping[Path, Shard], folder: Path, name: str) -> tuple[Dataset | None, list[str]]:
     """Return the payload of all files, one after the other, and its columns; no payload if there are none.
 
     Raises `InputError` naming the file, and the column, that do not fit those before.
