@@ -68,10 +68,7 @@ def test_address_is_told_with_both_slashes_though_paths_have_one(address):
 
 
 def test_what_is_no_file_is_no_file(tmp_path):
-    (tmp_path / "ids.txt").mkdir()
-    for name, told in (
-        ("ids.txt", "ids: there is no such file, but a folder"),
-        ("x.txt", "ids: there is no such file$"),
-    ):
-        with pytest.raises(StorageError, match=told):
-            fit(targets=small.targets(), ids=tmp_path / name)
+    (tmp_path / "labels.txt").mkdir()
+    for name, told in (("labels.txt", "there is no such file, but a folder"), ("x.txt", "there is no such file$")):
+        with pytest.raises(StorageError, match=f"relevant: {told}"):
+            fit(targets=small.targets(), relevant=tmp_path / name)

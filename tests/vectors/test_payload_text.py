@@ -169,6 +169,7 @@ AS_PEOPLE_WRITE_IT = {
     "quotes": '"name","price"\n"a","1"\n"b","2"\n',
     "lines between": "name,price\n\na,1\n\nb,2\n\n",
     "an index of pandas": ",name,price\n0,a,1\n1,b,2\n",
+    "an index of some rows": " ,name,price\n3,a,1\n17,b,2\n",
     "an empty column at the end": "name,price,\na,1,\nb,2,\n",
 }
 
@@ -203,7 +204,7 @@ def test_empty_line_of_a_csv_of_one_column_is_an_empty_cell(tmp_path):
         ("0.5,1.25", "a first line with the names of the columns, got 0.5, 1.25"),
         ("17", "a first line with the names of the columns, got 17"),
         ("a,a", "columns of different names, got 2 columns 'a'"),
-        (",b", "a name for each column, in the first line, got none, over values such as 'x'"),
+        (",b", "a name for each column, in the first line, such as id, got none, over values such as 'x'"),
         ("0,1", None),
     ],
 )

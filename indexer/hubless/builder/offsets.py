@@ -56,13 +56,14 @@ def offsets(
     method = make_correction(correction, parameters, known)
     if not folds(correction) and getattr(method, "gate", None) != "target":
         raise InputError("correction", "one that folds into offsets, such as auto", correction)
-    all_targets = under_metric(as_items(targets, "targets").vectors, known, OF_TARGETS)
+    items = as_items(targets, "targets")
+    all_targets = under_metric(items.vectors, known, OF_TARGETS)
     bank = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
     extra = None
     if target_bank is not None:
         extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)
     check_near(all_targets, known)
-    prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
+    prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0], ids=items.ids)
     checked = check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
     fitted = fit_correction(method, checked.once, all_targets, extra, prior)
     found = fitted.offsets(all_targets)

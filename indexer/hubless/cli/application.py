@@ -98,7 +98,8 @@ class PrintedWarnings(logging.Handler):
     """Prints what the library logs."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(f"warning: {record.getMessage()}", err=True)
+        kind = "warning" if record.levelno >= logging.WARNING else "note"
+        typer.echo(f"{kind}: {record.getMessage()}", err=True)
 
 
 app = typer.Typer(
@@ -130,8 +131,9 @@ def options(
 
 @cache
 def _print_warnings() -> None:
-    for name in ("hubless.banks", "hubless.labels", "hubless.payload"):
+    for name in ("hubless.banks", "hubless.labels", "hubless.payload", "hubless.ids"):
         logging.getLogger(name).addHandler(PrintedWarnings())
+    logging.getLogger("hubless.ids").setLevel(logging.INFO)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from hubless.search.scores.log_file import read_log
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
 from hubless.store.durable import check_place
-from hubless.vectors.ids import read_ids
+from hubless.vectors.readers.columns import read_ids
 
 
 def log_command(

@@ -127,6 +127,7 @@ def known_rows(
     first wrong entry and counts the others, and `StorageError` if there is no such file.
     """
     column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
+    column = column.joined(queries.noun, queries.given if isinstance(queries.given, pa.Array) else None)
     if is_mask(column.values, queries.count, targets.count):
         return _of_mask(column.values)
     found: list[I64 | None] = [None] * queries.count

@@ -2,7 +2,7 @@
 
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,16 +12,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from hubless.errors import InputError, StorageError, names_of
+from hubless.errors import InputError, StorageError
 from hubless.vectors.arrays import as_float32
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, id_array
-from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
+from hubless.vectors.listing import is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, chosen_array, read_header, read_npy, split_member
-from hubless.vectors.payload import Dataset, as_table, open_dataset
-from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
+from hubless.vectors.payload import as_table
+from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
+from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
 from hubless.vectors.readers.text_tables import open_csv, open_jsonl
 from hubless.vectors.sources import (
@@ -102,40 +103,24 @@ def open_items(path: str | Path, parameter: str) -> Items:
 
 def _open_folder(path: Path, name: str) -> Items:
     """Open the shards of a folder as one. Raises `InputError` if there are none, or they are not alike."""
-    files = files_in(path, SHARDS)
-    if not files:
-        if (path / _SPLITS).exists():
-            raise InputError(name, "one of its splits, such as its folder train", "a folder of several data sets")
-        raise InputError(name, f"a folder of {', '.join(SHARDS)} files", "a folder without any")
-    if len(kinds := sorted({ending_of(file) for file in files})) > 1:
-        raise InputError(name, "shards of one kind", " and ".join(kinds))
+    if (path / _SPLITS).exists():
+        raise InputError(name, "one of its splits, such as its folder train", "a folder of several data sets")
+    files = shard_files(path, SHARDS, name)
     shards = [open_items(file, name) for file in files]
-    _check_alike(dict(zip(files, shards, strict=True)), name)
-    ids = [shard.ids for shard in shards if shard.ids is not None]
-    columns = shards[0].payload_columns
-    return Items(
-        StackedVectors([shard.vectors for shard in shards], name),
-        pa.concat_arrays(ids) if ids else None,
-        open_dataset([shard.payload for shard in shards]) if columns else None,
-        columns,
-        tuple(files),
-    )
+    ids = _ids_of([shard.ids for shard in shards], name)
+    parts = [Shard(each.payload, each.payload_columns, each.vectors.shape[0]) for each in shards]
+    payload, columns = stacked_payload(dict(zip(files, parts, strict=True)), path, name)
+    return Items(StackedVectors([shard.vectors for shard in shards], name), ids, payload, tuple(columns), tuple(files))
 
 
-def _check_alike(shards: Mapping[Path, Items], name: str) -> None:
-    """Raise `InputError` unless shards have ids of one type, or none, and the same payload columns."""
-    types = {None if shard.ids is None else shard.ids.type for shard in shards.values()}
-    if len(types) > 1:
-        if None in types:
-            count = sum(shard.ids is not None for shard in shards.values())
-            raise InputError(name, "ids in all shards or in none", f"ids in {count} of {len(shards)}")
+def _ids_of(found: Sequence[pa.Array | None], name: str) -> pa.Array | None:
+    """Return the ids of all shards. Raises `InputError` unless they are of one type, or there are none."""
+    ids = [each for each in found if each is not None]
+    if ids and len(ids) < len(found):
+        raise InputError(name, "ids in all shards or in none", f"ids in {len(ids)} of {len(found)}")
+    if len({each.type for each in ids}) > 1:
         raise InputError(name, "ids of one type in all shards", "numbers and strings")
-    columns = next(iter(shards.values())).payload_columns
-    for file, shard in shards.items():
-        if shard.payload_columns != columns:
-            raise InputError(
-                f"{name}, {file.name}", f"the payload columns {names_of(columns)}", names_of(shard.payload_columns)
-            )
+    return pa.concat_arrays(ids) if ids else None
 
 
 def _open_npy(path: Path, name: str) -> Items:

@@ -57,6 +57,11 @@ def files_in(folder: Path, endings: Collection[str] | None = None) -> list[Path]
     return [file for each in found for file in _expanded(each, endings)]
 
 
+def folders_in(folder: Path, mark: str) -> list[Path]:
+    """Return the folders in a folder that have a mark in their names, in natural order, without hidden ones."""
+    return [each for each in _entries(folder, lambda name: mark in name and is_data(name)) if is_folder(each)]
+
+
 def files_matching(pattern: str, folder: Path, endings: Collection[str]) -> list[Path]:
     """Return the files of data that a pattern matches, seen from a folder, in natural order.
 

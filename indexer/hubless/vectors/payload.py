@@ -1,6 +1,7 @@
 """Payload beside the targets. Its file is mapped: processes share it, and reading a few rows costs little."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import accumulate
 from pathlib import Path
@@ -14,13 +15,15 @@ from hubless.errors import InputError, names_of, one_line
 from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
-from hubless.vectors.ids import ID_COLUMN, id_array, repeated
+from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
+from hubless.vectors.listing import is_folder, is_there
 from hubless.vectors.payload_types import check_depth
 from hubless.vectors.plain_arrow import plain_file
-from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
-from hubless.vectors.readers.formats import Use, format_of
+from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
+from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.json_rows import array_of, read_jsonl
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
+from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
@@ -28,13 +31,9 @@ PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.readers.payload_text.TYPES`."""
 
 
-Dataset: TypeAlias = Any
-"""A `pyarrow.dataset.Dataset`: rows that are read batch by batch, from files or a table."""
-
 _TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
 """What reads the formats that may hold payload: those of texts, whose types are guessed, and others."""
-_PANDAS_INDEX = "__index_level_"
 
 
 class Masks(Protocol):
@@ -127,13 +126,6 @@ class Payload:
         return taken
 
 
-def open_dataset(source: Any, **options: Any) -> Dataset:
-    """Open a dataset. The package is imported here: it imports pandas where it is installed, which takes a second."""
-    from pyarrow.dataset import dataset
-
-    return dataset(source, **options)
-
-
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:
     """Return payload of any kind, one row a target: a file, a list of dicts, a dict of columns, or a table.
 
@@ -162,14 +154,21 @@ def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
     if ID_COLUMN not in columns:
         return None, columns
     name = f"payload, column {ID_COLUMN}"
-    advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
-    try:
+    with no_ids_advised():
         ids = id_array(payload.to_table(columns=[ID_COLUMN]).column(0), name)
-    except InputError as error:
-        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
-    if (twice := repeated(ids)) is not None:
-        raise InputError(name, f"an id for each target, each once; {advice}", twice)
+        if (twice := repeated(ids)) is not None:
+            raise InputError(name, "an id for each target, each once", twice)
     return ids, [column for column in columns if column != ID_COLUMN]
+
+
+@contextmanager
+def no_ids_advised() -> Iterator[None]:
+    """Say in an error about a column of ids what to do if these are none."""
+    try:
+        yield
+    except InputError as error:
+        advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
+        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
 
 
 def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
@@ -205,7 +204,7 @@ def as_table(payload: Any) -> pa.Table:
         return _looked_up(payload)
     if hasattr(payload, "__arrow_c_stream__"):
         table = pa.table(payload)
-        return _looked_up(table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)]))
+        return _looked_up(table.select([name for name in table.column_names if not name.startswith(PANDAS_INDEX)]))
     if isinstance(payload, Mapping):
         return pa.table(
             {
@@ -240,10 +239,17 @@ def _check_names(names: Sequence[str], where: str) -> None:
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
     """Return payload, one row a target, from a file, in some types by column.
 
-    `hubless.vectors.readers.formats` says which files may hold payload.
+    `hubless.vectors.readers.formats` says which files may hold payload. A folder stands for its files, of one kind.
     """
-    path = fetched_file(Path(path), "payload")
+    path = Path(path)
     name = f"payload ({path.name})"
+    if is_there(path) and is_folder(path):
+        shards = {}
+        for file in shard_files(path, endings_of(Use.PAYLOAD), name):
+            opened = open_payload(file, types)
+            shards[file] = Shard(opened, opened.schema.names, opened.count_rows())
+        return stacked_payload(shards, path, name)[0]
+    fetched_file(path, "payload")
     kind = format_of(path, name, Use.PAYLOAD).name
     try:
         if kind in _TEXTS:

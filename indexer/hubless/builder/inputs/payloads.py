@@ -12,13 +12,9 @@ from hubless.builder.inputs.items import (
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.store import bundle
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.payload import (
-    Dataset,
-    Payload,
-    PayloadLike,
-    as_payload,
-)
+from hubless.vectors.payload import Payload, PayloadLike, as_payload
 from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
+from hubless.vectors.readers.arrow_rows import Dataset
 
 
 def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:

@@ -56,24 +56,12 @@ _WHOLE = r"^-?[0-9]+$"
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType], names: Sequence[str] | None = None) -> pa.Table:
-    """Return the rows of a CSV with a header, all columns or some. Types that are not given are guessed.
-
-    A column without a name is left out if it is empty or counts the rows, as that of pandas does.
-    """
-    name = f"payload ({path.name})"
-    table = CsvFile.open(path, name).table(names)
+    """Return the rows of a CSV with a header, all columns or some. Types that are not given are guessed."""
+    table = CsvFile.open(path, f"payload ({path.name})").table(names)
     columns = {}
     for each, column in zip(table.column_names, table.columns, strict=True):
-        if each or not _is_unnamed_index(column, name):
-            columns[each] = as_type(each, column, types[each]) if each in types else guessed(each, column)
+        columns[each] = as_type(each, column, types[each]) if each in types else guessed(each, column)
     return pa.table(columns)
-
-
-def _is_unnamed_index(column: pa.ChunkedArray, name: str) -> bool:
-    values = column.to_pylist()
-    if any(values) and values != [str(row) for row in range(len(values))]:
-        raise InputError(name, "a name for each column, in the first line", f"none, over values such as {values[0]!r}")
-    return True
 
 
 def as_type(name: str, column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
