@@ -2,15 +2,40 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Self
 
 
 def how_to_install(extra: str) -> str:
-    """Return how to install an extra. pip takes hubless as it is installed, so no package index needs to have it."""
-    return f"pip install 'hubless[{extra}]'"
+    """Return the line that installs what an extra of hubless asks for, by the metadata of what is installed.
+
+    It does not name hubless: no package index has it.
+    """
+    from packaging.requirements import Requirement
+
+    needed = [each for each in map(Requirement, requires("hubless") or ()) if each.marker is not None]
+    named = [str(each).partition(";")[0] for each in needed if each.marker.evaluate({"extra": extra})]
+    return " ".join(["pip install", *map(repr, named)])
+
+
+def in_python(parameter: str, value: object) -> str | None:
+    """Return how Python gives a parameter, `zip` of the mapping `payload_schema` where it is `payload_schema.zip`."""
+    name, _, key = parameter.partition(".")
+    return name if value is None else f"{name}={ {key: value} if key else value!r}"
+
+
+ASKED_BY: ContextVar[Callable[[str, object], str | None]] = ContextVar("asked_by", default=in_python)
+"""Says how whoever asked gives a parameter: a command by its option, if it has one; None if it has none."""
+
+
+def advice(words: str, parameter: str, value: object = None) -> str:
+    """Return words in which `{}` is how a parameter is given, perhaps with a value; none if it cannot be given."""
+    way = ASKED_BY.get()(parameter, value)
+    return words.replace("{}", way) if way else ""
 
 
 _SECRETS = (

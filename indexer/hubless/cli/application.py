@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hubless.cli.asked import asked_by_command
 from hubless.errors import HublessError, one_line
 
 ADDED = "hubless.commands"
@@ -65,6 +67,14 @@ class CommandGroup(TyperGroup):
             if name not in self.commands:
                 self.commands[name] = _command(name)
         return self.commands.get(cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        return copy_context().run(super().invoke, ctx)  # so that what a command says of itself ends with it
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        found = super().resolve_command(ctx, args)
+        asked_by_command(option for each in found[1].params for option in each.opts)
+        return found
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         widest = max(map(len, self.list_commands(ctx)))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, names_of, one_line
+from hubless.errors import InputError, advice, names_of, one_line
 from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
@@ -162,13 +162,13 @@ def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
     if ID_COLUMN not in columns:
         return None, columns
     name = f"payload, column {ID_COLUMN}"
-    advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
+    hint = "if these are no ids, rename the column" + advice(", or give the ids apart ({})", "ids")
     try:
         ids = id_array(payload.to_table(columns=[ID_COLUMN]).column(0), name)
     except InputError as error:
-        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
+        raise InputError(error.parameter, f"{error.expected}; {hint}", error.received) from error
     if (twice := repeated(ids)) is not None:
-        raise InputError(name, f"an id for each target, each once; {advice}", twice)
+        raise InputError(name, f"an id for each target, each once; {hint}", twice)
     return ids, [column for column in columns if column != ID_COLUMN]
 
 
