@@ -2,7 +2,8 @@
 
 import errno
 import re
-from collections.abc import Callable, Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import requires
@@ -11,31 +12,25 @@ from typing import Any, Self
 
 
 def how_to_install(extra: str) -> str:
-    """Return the line that installs what an extra of hubless asks for, by the metadata of what is installed.
+    """Return the line that installs what an extra of hubless asks for. It does not name hubless, which no index has."""
+    needed = [each.partition(";")[0] for each in requires("hubless") or () if f"extra == '{extra}'" in each]
+    return " ".join(["pip install", *map(repr, needed)])
 
-    It does not name hubless: no package index has it.
+
+TAKEN: ContextVar[Mapping[str, str] | None] = ContextVar("taken", default=None)
+"""Parameters that whoever asked can give, and how: by `name`, `key` and `value`, or as a `setting`; None in Python."""
+
+
+def advice(words: str, parameter: str, value: str = "FILE") -> str:
+    """Return words in which `{}` is how a value is given to a parameter; nothing if whoever asked cannot give it.
+
+    The parameter may be a key of a mapping, as `payload_schema.zip`.
     """
-    from packaging.requirements import Requirement
-
-    needed = [each for each in map(Requirement, requires("hubless") or ()) if each.marker is not None]
-    named = [str(each).partition(";")[0] for each in needed if each.marker.evaluate({"extra": extra})]
-    return " ".join(["pip install", *map(repr, named)])
-
-
-def in_python(parameter: str, value: object) -> str | None:
-    """Return how Python gives a parameter, `zip` of the mapping `payload_schema` where it is `payload_schema.zip`."""
     name, _, key = parameter.partition(".")
-    return name if value is None else f"{name}={ {key: value} if key else value!r}"
-
-
-ASKED_BY: ContextVar[Callable[[str, object], str | None]] = ContextVar("asked_by", default=in_python)
-"""Says how whoever asked gives a parameter: a command by its option, if it has one; None if it has none."""
-
-
-def advice(words: str, parameter: str, value: object = None) -> str:
-    """Return words in which `{}` is how a parameter is given, perhaps with a value; none if it cannot be given."""
-    way = ASKED_BY.get()(parameter, value)
-    return words.replace("{}", way) if way else ""
+    python = '{name}={{"{key}": "{value}"}}' if key else "{name}={value}"
+    way = python if (taken := TAKEN.get()) is None else taken.get(name, "")
+    setting = shlex.quote(f"{parameter}={value}")
+    return way and words.replace("{}", way.format(name=name, key=key, value=value, setting=setting))
 
 
 _SECRETS = (

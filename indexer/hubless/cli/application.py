@@ -14,8 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hubless.cli.asked import asked_by_command
-from hubless.errors import HublessError, one_line
+from hubless.errors import TAKEN, HublessError, one_line
 
 ADDED = "hubless.commands"
 """Entry points through which other packages add commands. The service adds `serve`."""
@@ -66,14 +65,8 @@ class CommandGroup(TyperGroup):
         for name in [cmd_name] if cmd_name in names else names:
             if name not in self.commands:
                 self.commands[name] = _command(name)
-        return self.commands.get(cmd_name)
-
-    def invoke(self, ctx: Any) -> Any:
-        return copy_context().run(super().invoke, ctx)  # so that what a command says of itself ends with it
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        found = super().resolve_command(ctx, args)
-        asked_by_command(option for each in found[1].params for option in each.opts)
+        found = self.commands.get(cmd_name)
+        TAKEN.set({each.name: f"{each.opts[0]} {{value}}" for each in found.params} if found else {})
         return found
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -150,7 +143,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     try:
         _print_warnings()
-        code = app(prog_name=app.info.name, standalone_mode=False)
+        code = copy_context().run(app, prog_name=app.info.name, standalone_mode=False)
     except typer.TyperException as error:
         # typer itself would draw a box
         context = getattr(error, "ctx", None)

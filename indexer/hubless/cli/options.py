@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 import typer
 
 import hubless
-from hubless.cli.asked import SET, SETTINGS
+from hubless.errors import TAKEN
 from hubless.lab.gallery import Gallery, gallery_of, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.vectors.comparing import Metric
@@ -113,6 +113,7 @@ def check_choice(value: str, names: Collection[str], option: str) -> None:
         raise typer.BadParameter(f"{value!r} is not one of {', '.join(names)}", param_hint=option)
 
 
+SET = "--set"
 _SETTING = re.compile(r"(?s)(?P<name>[^.=]+)(\.(?P<key>[^=]+))?=(?P<text>.*)")
 _SHORT_NUMBER = re.compile(r"[+-]?\.[0-9]+")
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
@@ -136,7 +137,7 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
     `known` has types by name; `Any` reads JSON. With `others` unknown names are taken too. Raises a usage error that
     lists the known names, or says which type a value should have.
     """
-    SETTINGS.set(known)
+    TAKEN.set({**(TAKEN.get() or {}), **dict.fromkeys(known, f"{SET} {{setting}}")})
     values: dict[str, Any] = {}
     for each in given or ():
         setting = _SETTING.fullmatch(each)

@@ -1,24 +1,23 @@
 """The command that brings a collection up to its job file. Parsing and printing only."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hubless.builder.reindex.gates import GateResult, foresee_gates
-from hubless.builder.reindex.job_file import ReindexJob, TargetFiles, read_job, schema
+from hubless.builder.reindex.job_file import read_job, schema
 from hubless.builder.reindex.plan import JobPlan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
-from hubless.cli.asked import as_option
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table
-from hubless.errors import ASKED_BY, JobRunning
+from hubless.errors import TAKEN, JobRunning
 from hubless.store.remote.mirror import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
-_KEYS = {"correction": "name"}
-"""Keys of a job file that hold the value in a section of theirs."""
+_KEYS = dict.fromkeys(("bank_of_targets", "skip_bad_rows"), "`{name}: {value}` in the job file")
+_KEYS["payload_schema"] = '`{name}: {{"{key}": "{value}"}}` in the job file'
+"""How a job file is given what its command is not."""
 
 
 def reindex_command(
@@ -49,7 +48,7 @@ def reindex_command(
       4  a gate failed, nothing was published
       5  published, but the service did not switch in time
     """
-    ASKED_BY.set(_as_key)
+    TAKEN.set(_KEYS)
     values = read_settings(set_, parameters_of(reindex, skip=("job_file", "catalog")))
     if schema_:
         print_json(schema())
@@ -80,16 +79,6 @@ def reindex_command(
         typer.echo(f"error: {values['wait_for']} did not switch; it said {done.waited.said}", err=True)
         return NOT_SWITCHED
     return 0
-
-
-def _as_key(parameter: str, value: object) -> str | None:
-    """Return how the job file gives a parameter."""
-    name, _, key = parameter.partition(".")
-    key = key or _KEYS.get(name, "")
-    if name not in {**ReindexJob.model_fields, **TargetFiles.model_fields}:
-        return as_option(parameter, value)
-    given = "" if value is None else f": {json.dumps({key: value} if key else value)}"
-    return f"`{name}{given}` in the job file"
 
 
 def _told(failed: list[GateResult]) -> int:

@@ -65,7 +65,7 @@ def with_count(error: InputError, source: VectorSource, metric: str) -> InputErr
     with suppress(HublessError):
         rows = bad_rows(source, metric)
         if len(rows):
-            left_out = advice(". {} leaves them out", "skip_bad_rows", True)
+            left_out = advice(". {} leaves them out", "skip_bad_rows", "true")
             received = f"{error.received}; {_told(source, rows)}{left_out}"
             return type(error)(error.parameter, error.expected, received)
     return error

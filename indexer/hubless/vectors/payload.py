@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, advice, names_of, one_line
 from hubless.vectors.arrays import to_arrow
-from hubless.vectors.fetched import fetched_file
+from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array, repeated
+from hubless.vectors.object_rows import by_column
 from hubless.vectors.payload_types import check_depth
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, format_of
-from hubless.vectors.readers.json_rows import array_of, read_jsonl
+from hubless.vectors.readers.json_rows import array_of, read_json, read_jsonl
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
@@ -31,9 +32,7 @@ PayloadTypes: TypeAlias = Mapping[str, str]
 Dataset: TypeAlias = Any
 """A `pyarrow.dataset.Dataset`: rows that are read batch by batch, from files or a table."""
 
-_TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
-"""What reads the formats that may hold payload: those of texts, whose types are guessed, and others."""
 _PANDAS_INDEX = "__index_level_"
 
 
@@ -222,6 +221,14 @@ def as_table(payload: Any) -> pa.Table:
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
 
 
+_TEXTS = {
+    "CSV": read_csv,
+    "JSON lines": read_jsonl,
+    "JSON": lambda path, types: as_table(by_column(read_json(path))),
+}
+"""What reads the formats of texts that may hold payload; `_TABLES` reads the others."""
+
+
 def _check_names(names: Sequence[str], where: str) -> None:
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(where, "columns of different names", f"columns {names_of(twice)}")
@@ -235,12 +242,10 @@ def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset
     path = fetched_file(Path(path), "payload")
     name = f"payload ({path.name})"
     kind = format_of(path, name, Use.PAYLOAD).name
-    try:
+    with reading_given(path, name):
         if kind in _TEXTS:
             opened = open_dataset(_TEXTS[kind](path, _known(types)))
         else:
             opened = _TABLES[kind](path, name).payload(())
         _check_names(opened.schema.names, name)
         return typed_payload(opened, types)
-    except (OSError, UnicodeError, pa.ArrowException) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error

@@ -59,7 +59,7 @@ def without_queries() -> str:
 
 
 def _of_targets() -> str:
-    taken = advice(". {} takes this bank all the same", "bank_of_targets", True)
+    taken = advice(". {} takes this bank all the same", "bank_of_targets", "true")
     return f"A correction that is measured with targets makes search worse. {without_queries()}{taken}"
 
 

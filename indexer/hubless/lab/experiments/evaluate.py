@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hubless.errors import InputError, advice
+from hubless.errors import InputError
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless.lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Result, Tally, counted_depths
@@ -110,9 +110,8 @@ def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I
         "test queries": share_among(in_memory(sample(queries, LOOKED_UP)), held, metric),
         "right targets": share_among(collection.parts.targets.vectors(np.sort(chosen)), held, metric),
     }
-    avoided = advice(". Avoid it by `{}`", "strict", True)
     return [
-        f"{100 * share:.3g} % of the {what} are in the query bank of this version: {LEAK}{avoided}"
+        f"{100 * share:.3g} % of the {what} are in the query bank of this version: {LEAK}. Avoid it by strict splits"
         for what, share in found.items()
         if share
     ]

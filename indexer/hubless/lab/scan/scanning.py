@@ -100,7 +100,7 @@ def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -
         raise InputError(
             "queries",
             "real queries: a target finds itself first, and its neighbours are not what people see, so hubs that were "
-            f"planted for queries stay hidden{advice(' ({} takes them all the same)', 'force', True)}",
+            f"planted for queries stay hidden{advice(' ({} takes them all the same)', 'force', 'true')}",
             f"{100 * count / len(queries):.0f} % that are targets, or copies of them",
         )
     return [f"{count:,} of the queries are targets, or copies of them"] if count else []

@@ -49,6 +49,14 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
     return row
 
 
+def read_json(path: Path) -> Any:
+    """Return the document in a file. Raises `ValueError` if it is none."""
+    try:
+        return orjson.loads(path.read_bytes().removeprefix(_BOM))
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"{one_line(error)}; a file with an object a line is named .jsonl") from error
+
+
 def read_jsonl(path: Path, types: Mapping[str, pa.DataType], keys: Container[str] | None = None) -> pa.Table:
     """Return the rows of a file with a JSON object a line; the keys of all lines are columns, or some of them."""
     names: dict[str, list[pa.Array]] = {}
