@@ -65,9 +65,15 @@ class CommandGroup(TyperGroup):
         for name in [cmd_name] if cmd_name in names else names:
             if name not in self.commands:
                 self.commands[name] = _command(name)
-        found = self.commands.get(cmd_name)
-        TAKEN.set({each.name: f"{each.opts[0]} {{value}}" for each in found.params} if found else {})
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        found = super().resolve_command(ctx, args)
+        TAKEN.set({each.name: f"{each.opts[0]} {{value}}" for each in found[1].params})
         return found
+
+    def invoke(self, ctx: Any) -> Any:
+        return copy_context().run(super().invoke, ctx)  # what it takes ends with it
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         widest = max(map(len, self.list_commands(ctx)))
@@ -143,7 +149,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     try:
         _print_warnings()
-        code = copy_context().run(app, prog_name=app.info.name, standalone_mode=False)
+        code = app(prog_name=app.info.name, standalone_mode=False)
     except typer.TyperException as error:
         # typer itself would draw a box
         context = getattr(error, "ctx", None)

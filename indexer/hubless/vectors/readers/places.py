@@ -10,7 +10,8 @@ from hubless.errors import InputError
 
 _UNREAD = (pa.ArrowException, OverflowError, RecursionError, TypeError, ValueError)
 _BYTES_SHOWN = 20
-_MARKS = (b"\xff\xfe", b"\xfe\xff")
+MARKS = (b"\xff\xfe", b"\xfe\xff")
+"""How a text in UTF-16 begins."""
 
 
 def place(row: int, line: int | None = None) -> str:
@@ -45,7 +46,7 @@ def in_utf8(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(2)
     place_of_zero = head.find(b"\0")  # -1, the last, without one
-    encoding = "UTF-16" if head in _MARKS else ("UTF-16BE", "UTF-16LE", "WINDOWS-1252")[place_of_zero]
+    encoding = "UTF-16" if head in MARKS else ("UTF-16BE", "UTF-16LE", "WINDOWS-1252")[place_of_zero]
     return f"text in UTF-8; {converting(f'iconv -f {encoding} -t UTF-8 {{file}} > {{made}}', path, path.suffix)}"
 
 
