@@ -27,7 +27,7 @@ def advice(words: str, parameter: str, value: str = "FILE") -> str:
     The parameter may be a key of a mapping, as `payload_schema.zip`.
     """
     name, _, key = parameter.partition(".")
-    python = '{name}={{"{key}": "{value}"}}' if key else "{name}={value}"
+    python = '{name}={{"{key}": "{value}"}}' if key else "{name}"
     way = python if (taken := TAKEN.get()) is None else taken.get(name, "")
     setting = shlex.quote(f"{parameter}={value}")
     return way and words.replace("{}", way.format(name=name, key=key, value=value, setting=setting))
