@@ -28,7 +28,7 @@ def is_data(name: str, endings: Collection[str] = ()) -> bool:
     """Return whether a file of this name can be data. Hidden files cannot, such as `._0.npy` of macOS.
 
     What programs leave beside data is none either: `Thumbs.db`, a Synology's previews in `@eaDir`, and such as
-    `_SUCCESS` and `_temporary`, which begin with an underscore. But `_0.npy` is data, if `.npy` is one of the `endings`.
+    `_SUCCESS` and `_temporary`, which begin with an underscore. But `_0.npy` is data if `.npy` is one of `endings`.
     """
     if name.startswith(".") or name in _LEAVINGS:
         return False
