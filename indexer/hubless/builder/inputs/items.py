@@ -1,7 +1,7 @@
 """Opens vectors with their ids and payload, and leaves out their bad rows where that is asked for."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from hubless.errors import HublessError, InputError, names_of, one_line
 from hubless.vectors.arrays import I64, letting_through, to_arrow
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
+from hubless.vectors.codes import warn_of_codes
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import ID_COLUMN, ID_FILES, Ids, as_ids, id_array, repeated
 from hubless.vectors.listing import ending_of
@@ -28,15 +29,17 @@ from hubless.vectors.payload import (
 
 def open_given(given: Vectors, parameter: str, metric: str, *, skip_bad_rows: bool = False) -> Items:
     """Open vectors. An error about a row says how many are like it, unless bad rows are let through to be skipped."""
-    if skip_bad_rows:
-        with letting_through():
-            return as_items(given, parameter)
     try:
-        return as_items(given, parameter)
+        with letting_through() if skip_bad_rows else nullcontext():
+            items = as_items(given, parameter)
     except InputError as error:
+        if skip_bad_rows:
+            raise
         with suppress(HublessError), letting_through():
             error = with_count(error, as_items(given, parameter).vectors, metric)
         raise error from error.__cause__
+    warn_of_codes(items.vectors)
+    return items
 
 
 def open_targets(
