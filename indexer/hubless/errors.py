@@ -18,19 +18,19 @@ def how_to_install(extra: str) -> str:
 
 
 TAKEN: ContextVar[Mapping[str, str] | None] = ContextVar("taken", default=None)
-"""Parameters that whoever asked can give, and how: by `name`, `key` and `value`, or as a `setting`; None in Python."""
+"""How a command is given parameters, by their names, with `parameter`, `key` and `value`. None in Python."""
 
 
 def advice(words: str, parameter: str, value: str = "FILE") -> str:
-    """Return words in which `{}` is how a value is given to a parameter; nothing if whoever asked cannot give it.
+    """Return words in which `{}` is how a parameter, or a key as in `payload_schema.zip`, is given a value.
 
-    The parameter may be a key of a mapping, as `payload_schema.zip`.
+    Nothing if whoever asked cannot give it.
     """
     name, _, key = parameter.partition(".")
-    python = '{name}={{"{key}": "{value}"}}' if key else "{name}"
-    way = python if (taken := TAKEN.get()) is None else taken.get(name, "")
-    setting = shlex.quote(f"{parameter}={value}")
-    return way and words.replace("{}", way.format(name=name, key=key, value=value, setting=setting))
+    way = f'{name}={{{{"{key}": "{value}"}}}}' if key else name
+    if (taken := TAKEN.get()) is not None:
+        way = taken.get(name, "")
+    return way and words.replace("{}", way.format(parameter=shlex.quote(parameter), key=key, value=value))
 
 
 _SECRETS = (

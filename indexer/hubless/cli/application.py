@@ -5,7 +5,6 @@ import logging
 import os
 import sys
 from contextlib import suppress
-from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -71,9 +70,6 @@ class CommandGroup(TyperGroup):
         found = super().resolve_command(ctx, args)
         TAKEN.set({each.name: f"{each.opts[0]} {{value}}" for each in found[1].params})
         return found
-
-    def invoke(self, ctx: Any) -> Any:
-        return copy_context().run(super().invoke, ctx)  # what it takes ends with it
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         widest = max(map(len, self.list_commands(ctx)))

@@ -137,7 +137,7 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
     `known` has types by name; `Any` reads JSON. With `others` unknown names are taken too. Raises a usage error that
     lists the known names, or says which type a value should have.
     """
-    TAKEN.set({**(TAKEN.get() or {}), **dict.fromkeys(known, f"{SET} {{setting}}")})
+    TAKEN.set({**(TAKEN.get() or {}), **dict.fromkeys(known, f"{SET} {{parameter}}={{value}}")})
     values: dict[str, Any] = {}
     for each in given or ():
         setting = _SETTING.fullmatch(each)

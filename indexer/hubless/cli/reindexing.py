@@ -15,8 +15,8 @@ from hubless.errors import TAKEN, JobRunning
 from hubless.store.remote.mirror import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
-_KEYS = dict.fromkeys(("bank_of_targets", "skip_bad_rows"), "`{name}: {value}` in the job file")
-_KEYS["payload_schema"] = '`{name}: {{"{key}": "{value}"}}` in the job file'
+_KEYS = dict.fromkeys(("bank_of_targets", "skip_bad_rows"), "`{parameter}: {value}` in the job file")
+_KEYS["payload_schema"] = '`payload_schema: {{"{key}": "{value}"}}` in the job file'
 """How a job file is given what its command is not."""
 
 

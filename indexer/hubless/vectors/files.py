@@ -24,7 +24,7 @@ from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.json_rows import read_json
 from hubless.vectors.readers.pickles import plain_pickle
-from hubless.vectors.readers.raw_rows import open_bin, open_faiss, open_safetensors, open_vecs
+from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
 from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
 from hubless.vectors.readers.text_tables import open_csv, open_jsonl
 from hubless.vectors.sources import (
@@ -248,7 +248,6 @@ _OPENERS: dict[str, Callable[[Path, str], Items]] = {
     "JSON": _of_object(read_json),
     "pickle": _of_object(plain_pickle),
     "vecs of TEXMEX": _of_vectors(open_vecs),
-    "bin of BigANN": _of_vectors(open_bin),
     "safetensors": _of_vectors(open_safetensors),
     "Faiss index": _open_faiss,
 }

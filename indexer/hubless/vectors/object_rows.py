@@ -60,13 +60,13 @@ def by_column(found: Any) -> Any:
     A dict has lists by column, or vectors by id; a list has rows, or vectors.
     """
     if isinstance(found, Mapping):
-        lists = {key: [*value] for key, value in found.items() if isinstance(value, _LISTS) and len(value)}
-        if all(isinstance(value[0], Number) for value in lists.values()):
+        lists = {key: [*value] for key, value in found.items() if isinstance(value, _LISTS)}
+        if all(value and isinstance(value[0], Number) for value in lists.values()):
             return {"id": [*found], "vector": [*found.values()]}
         return {"id" if key == "ids" else key: value for key, value in lists.items()}
-    if not isinstance(found, _LISTS) or not len(found):
+    if not hasattr(found, "__len__"):
         raise ValueError("no rows, columns, or vectors by id")
-    return found if isinstance(found[0], Mapping) else {"vector": [*found]}
+    return found if any(isinstance(row, Mapping) for row in found) else {"vector": [*found]}
 
 
 def _numbers(row: Any, place: str) -> NDArray[Any]:

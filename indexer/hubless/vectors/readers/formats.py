@@ -24,7 +24,7 @@ class Use(Flag):
 class Format(NamedTuple):
     """A format: what it is called, its endings, how its files begin, what they are read as, and how to convert them.
 
-    `{file}` stands for a file, `{made}` for what is made of it, which ends in `ending`, or has lost that of the file.
+    `{file}` stands for a file, `{stem}` for what is made of it, which ends in `ending`, or has lost that of the file.
     """
 
     name: str
@@ -32,7 +32,6 @@ class Format(NamedTuple):
     begins: tuple[bytes, ...] = ()
     use: Use = Use.NOTHING
     convert: str = ""
-    ending: str = ""
 
 
 _ALL = Use.VECTORS | Use.SHARDS | Use.PAYLOAD
@@ -42,7 +41,7 @@ _ZIP = b"PK\x03\x04"
 
 FILE_FORMATS = (
     Format("NumPy", (".npy",), (b"\x93NUMPY",), _ROWS),
-    Format("zip", (".zip",), (_ZIP,), convert="python -m zipfile -e {file} {made}"),
+    Format("zip", (".zip",), (_ZIP,), convert="python -m zipfile -e {file} {stem}"),
     Format("NumPy archive", (".npz",), (_ZIP, b"PK\x05\x06"), _ROWS),
     Format("Parquet", (".parquet",), (b"PAR1",), _ALL),
     Format("Arrow IPC", (".arrow", ".feather"), (b"ARROW1", b"\xff\xff\xff\xff"), _ALL),
@@ -50,7 +49,6 @@ FILE_FORMATS = (
     Format("JSON lines", (".jsonl", ".ndjson"), (b"{",), _TABLE),
     Format("JSON", (".json",), (b"[", b"{"), _TABLE),
     Format("vecs of TEXMEX", (".fvecs", ".bvecs"), (), _ROWS),
-    Format("bin of BigANN", (".fbin", ".u8bin", ".i8bin"), (), _ROWS),
     Format("Faiss index", (".faiss", ".index"), (b"IxF2", b"IxFI", b"IHNf", b"IwFl", b"IxMp", b"IxM2"), Use.VECTORS),
     Format("safetensors", (".safetensors",), (), _ROWS),
     Format("pickle", (".pkl", ".pickle"), tuple(b"\x80" + bytes([version]) for version in range(2, 6)), Use.VECTORS),
@@ -60,64 +58,63 @@ FILE_FORMATS = (
         (b"\x89HDF\r\n\x1a\n",),
         convert='python -c "import h5py, numpy, sys; found = {}; h5py.File(sys.argv[1]).visititems(lambda name, each: '
         "found.update({name.replace('/', '-'): each[:]}) if getattr(each, 'ndim', 0) == 2 else None); "
-        'numpy.savez(sys.argv[2], **found)" {file} {made}',
-        ending=".npz",
+        'numpy.savez(sys.argv[2], **found)" {file} {stem}.npz',
     ),
     Format(
         "joblib",
         (".joblib",),
         convert="python -c \"import joblib, json, sys; json.dump(joblib.load(sys.argv[1]), open(sys.argv[2], 'w'), "
-        'default=lambda found: found.tolist())" {file} {made}, if you trust the file: it can run any program',
-        ending=".json",
+        'default=lambda found: found.tolist())" {file} {stem}.json, if you trust the file: it can run any program',
     ),
     Format(
         "torch",
         (".pt", ".pth"),
         convert="python -c \"import json, sys, torch; json.dump(torch.load(sys.argv[1], map_location='cpu'), "
-        "open(sys.argv[2], 'w'), default=lambda found: found.tolist())\" {file} {made}",
-        ending=".json",
+        "open(sys.argv[2], 'w'), default=lambda found: found.tolist())\" {file} {stem}.json",
     ),
     Format(
         "row numbers of TEXMEX",
         (".ivecs",),
         convert="python -c \"import numpy, sys; a = numpy.fromfile(sys.argv[1], 'i4'); "
-        'numpy.save(sys.argv[2], a.reshape(-1, a[0] + 1)[:, 1:])" {file} {made}, which relevant takes',
-        ending=".npy",
+        'numpy.save(sys.argv[2], a.reshape(-1, a[0] + 1)[:, 1:])" {file} {stem}.npy, which relevant takes',
+    ),
+    Format(
+        "bin of BigANN",
+        (".fbin", ".u8bin", ".i8bin"),
+        convert='python -c "import numpy, sys; f = sys.argv[1]; '
+        "kind = {'f': 'f4', 'u': 'u1', 'i': 'i1'}[f[f.rindex('.') + 1].lower()]; numpy.save(sys.argv[2], "
+        "numpy.fromfile(f, kind, offset=8).reshape(numpy.fromfile(f, 'i4', 2)))\" {file} {stem}.npy",
     ),
     Format(
         "row numbers of BigANN",
         (".ibin",),
         convert="python -c \"import numpy, sys; a = numpy.fromfile(sys.argv[1], 'i4'); "
-        'numpy.save(sys.argv[2], a[2 : 2 + a[0] * a[1]].reshape(a[:2]))" {file} {made}, which relevant takes',
-        ending=".npy",
+        'numpy.save(sys.argv[2], a[2 : 2 + a[0] * a[1]].reshape(a[:2]))" {file} {stem}.npy, which relevant takes',
     ),
     Format(
         "Excel",
         (".xlsx", ".xls"),
         (b"\xd0\xcf\x11\xe0",),
         convert='python -c "import pandas, sys; pandas.read_excel(sys.argv[1]).to_csv(sys.argv[2], index=False)" '
-        "{file} {made}",
-        ending=".csv",
+        "{file} {stem}.csv",
     ),
     Format(
         "word vectors",
         (".vec",),
         convert="python -c \"import json, sys; made = open(sys.argv[2], 'w'); "
         "rows = map(str.split, open(sys.argv[1], encoding='utf-8')); [print(json.dumps({'id': row[0], "
-        "'vector': [*map(float, row[1:])]}), file=made) for row in rows if len(row) > 2]\" {file} {made}",
-        ending=".jsonl",
+        "'vector': [*map(float, row[1:])]}), file=made) for row in rows if len(row) > 2]\" {file} {stem}.jsonl",
     ),
     Format(
         "numbers",
         (".dat",),
         convert="python -c \"import numpy, sys; numpy.save(sys.argv[2], numpy.loadtxt(line.replace(',', ' ') "
-        'for line in open(sys.argv[1])))" {file} {made}',
-        ending=".npy",
+        'for line in open(sys.argv[1])))" {file} {stem}.npy',
     ),
-    Format("gzip", (".gz",), (b"\x1f\x8b",), convert="gunzip < {file} > {made}"),
-    Format("bzip2", (".bz2",), (b"BZh",), convert="bunzip2 < {file} > {made}"),
-    Format("xz", (".xz",), (b"\xfd7zXZ",), convert="unxz < {file} > {made}"),
-    Format("Zstandard", (".zst",), (b"\x28\xb5\x2f\xfd",), convert="unzstd < {file} > {made}"),
+    Format("gzip", (".gz",), (b"\x1f\x8b",), convert="gunzip < {file} > {stem}"),
+    Format("bzip2", (".bz2",), (b"BZh",), convert="bunzip2 < {file} > {stem}"),
+    Format("xz", (".xz",), (b"\xfd7zXZ",), convert="unxz < {file} > {stem}"),
+    Format("Zstandard", (".zst",), (b"\x28\xb5\x2f\xfd",), convert="unzstd < {file} > {stem}"),
 )
 _BY_ENDING = {ending: each for each in FILE_FORMATS for ending in each.endings}
 _TEXTS = ("CSV", "JSON lines")
@@ -166,4 +163,5 @@ def _said(found: Format, path: Path, use: Use, head: bytes) -> str:
 
 
 def _converted(known: Format, path: Path) -> str:
-    return converting(known.convert, path, known.ending or path.suffix * (path.suffix not in known.endings))
+    stem = f"{path.stem}-converted" if path.suffix.lower() in ("", *endings_of(Use.VECTORS)) else path.stem
+    return converting(known.convert, path, path.with_name(stem))

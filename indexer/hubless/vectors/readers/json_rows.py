@@ -46,18 +46,18 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
         raise InputError(where, "a JSON object", one_line(error)) from error
     if not isinstance(row, dict):
         raise InputError(where, "a JSON object", f"{type(row).__name__} {brief(row)}")
-    return _of_batch(row, where) if row.keys() >= {"custom_id", "response"} else row
+    if row.keys() >= {"custom_id", "response"}:
+        return {"id": row["custom_id"], "vector": _embedding_of(row["response"])}
+    return row
 
 
-def _of_batch(row: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return id and vector of a line that a batch of OpenAI wrote; of a request that failed a null as its vector."""
+def _embedding_of(response: Any) -> Any:
+    """Return the vector in a line of OpenAI's batches; none of a request that failed, or had several inputs."""
     try:
-        answers = row["response"]["body"]["data"]
-    except (KeyError, TypeError):
-        return {"id": row["custom_id"], "vector": None}
-    if len(answers) != 1:
-        raise InputError(where, "one input in each request, as ids are those of requests", f"{len(answers)} embeddings")
-    return {"id": row["custom_id"], "vector": answers[0]["embedding"]}
+        [answer] = response["body"]["data"]
+        return answer["embedding"]
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def read_json(path: Path) -> Any:

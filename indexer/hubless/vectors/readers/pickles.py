@@ -35,7 +35,7 @@ _TO_LINES = (
     'python -c "import pandas, sys; found = pandas.DataFrame(pandas.read_pickle(sys.argv[1])); '
     "named = found.index.inferred_type == 'string' and 'id' not in found; "
     "(found.rename_axis('id').reset_index() if named else found).to_json(sys.argv[2], orient='records', lines=True, "
-    'double_precision=15)" {file} {made}, if you trust the file: it can run any program'
+    'double_precision=15)" {file} {stem}.jsonl, if you trust the file: it can run any program'
 )
 
 
@@ -53,7 +53,7 @@ def plain_pickle(path: Path) -> Any:
         try:
             return _ArraysOnly(file).load()
         except ImportError as error:
-            expected = f"arrays, lists, dicts, texts and numbers; {converting(_TO_LINES, path, '.jsonl')}"
+            expected = f"arrays, lists, dicts, texts and numbers; {converting(_TO_LINES, path, path.with_suffix(''))}"
             raise InputError(f"pickle ({path.name})", expected, error) from error
         except Exception as error:  # a damaged pickle fails in many ways
             raise ValueError(f"no pickled array: {error}") from error

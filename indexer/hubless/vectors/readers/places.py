@@ -45,16 +45,13 @@ def in_utf8(path: Path) -> str:
     """Return what is expected of a text, with the line that converts it. UTF-16 has a mark, or zeros."""
     with path.open("rb") as file:
         head = file.read(2)
-    place_of_zero = head.find(b"\0")  # -1, the last, without one
-    encoding = "UTF-16" if head in MARKS else ("UTF-16BE", "UTF-16LE", "WINDOWS-1252")[place_of_zero]
-    return f"text in UTF-8; {converting(f'iconv -f {encoding} -t UTF-8 {{file}} > {{made}}', path, path.suffix)}"
+    wide = "UTF-16BE", "UTF-16LE", "WINDOWS-1252"
+    encoding = "UTF-16" if head in MARKS else wide[head.find(b"\0")]  # the last without a zero
+    line = f"iconv -f {encoding} -t UTF-8 {{file}} > {{stem}}-utf8{path.suffix}"
+    return f"text in UTF-8; {converting(line, path, path.with_suffix(''))}"
 
 
-def converting(line: str, path: Path, ending: str) -> str:
-    """Return the words with a line of a shell, in which `{file}` is a file and `{made}` what is made of it."""
-    made = path.with_suffix(ending)
-    if made == path:
-        made = path.with_name(f"{path.stem}-converted{ending}")
-    for name, each in {"{file}": path, "{made}": made}.items():
-        line = line.replace(name, shlex.quote(str(each)))
+def converting(line: str, path: Path, stem: Path) -> str:
+    """Return the words with a line of a shell, in which `{file}` is a file, and `{stem}` begins what is made of it."""
+    line = line.replace("{file}", shlex.quote(str(path))).replace("{stem}", shlex.quote(str(stem)))
     return f"convert it: {line}"

@@ -1,4 +1,4 @@
-"""Rows of files that have vectors only: those of TEXMEX, BigANN and safetensors, and indexes of Faiss."""
+"""Rows of files that have vectors only: `.fvecs`, `.bvecs`, `.safetensors`, and indexes of Faiss."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from hubless.errors import InputError, how_to_install, names_of, one_line
 from hubless.vectors.arrays import F32, as_float32
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource
 
-_NUMBERS = {".fvecs": "<f4", ".bvecs": "u1", ".fbin": "<f4", ".u8bin": "u1", ".i8bin": "i1"}
+_NUMBERS: dict[str, np.dtype[Any]] = {".fvecs": np.dtype("<f4"), ".bvecs": np.dtype("u1")}
 _LENGTH = 4
 """Bytes before each row, which say its dimensions."""
 _EXACT = ("IndexFlat", "IndexFlatL2", "IndexFlatIP", "IndexHNSWFlat")
@@ -27,7 +27,7 @@ class MappedRows(ArrayVectors):
 
 def open_vecs(path: Path, name: str) -> VectorSource:
     """Return the rows of a file of TEXMEX: before each one its length, as int32."""
-    number = np.dtype(_NUMBERS[path.suffix.lower()])
+    number = _NUMBERS[path.suffix.lower()]
     size = path.stat().st_size
     with path.open("rb") as file:
         dim = int.from_bytes(file.read(_LENGTH), "little", signed=True)
@@ -43,15 +43,6 @@ def open_vecs(path: Path, name: str) -> VectorSource:
         raise InputError(f"{name}, row {row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
     rows = np.ndarray((len(mapped), dim), number, mapped, _LENGTH, (width, number.itemsize))
     return MappedRows(rows.view(np.memmap), name)
-
-
-def open_bin(path: Path, name: str) -> VectorSource:
-    """Return the rows of a file of BigANN: before them their number and their dimensions, as int32."""
-    count, dim = np.fromfile(path, "<i4", 2).tolist()
-    numbers = np.memmap(path, _NUMBERS[path.suffix.lower()], "r", 2 * _LENGTH)
-    if count * dim != len(numbers):
-        raise InputError(name, f"{count} rows of {dim} numbers, as its head says", f"{len(numbers):,} numbers")
-    return MappedRows(numbers.reshape(count, dim), name)
 
 
 def open_safetensors(path: Path, name: str) -> VectorSource:
