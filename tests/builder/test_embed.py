@@ -21,7 +21,7 @@ from hubless.builder.embedding import embed as embedding
 from hubless.builder.embedding import embed_folder
 from hubless.builder.embedding.texts_beside import words_of_name
 from hubless.encoders.halves import each_encoded
-from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused
+from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused, how_to_install
 from hubless.vectors.readers import pictures
 
 NAMES = list(COLOURS)
@@ -356,7 +356,7 @@ def test_what_is_wrong_is_named_before_anything_is_encoded(tmp_path, photos, pai
 def test_without_pillow_it_says_so_before_the_first_picture(tmp_path, photos, pair, monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(pictures, "find_spec", lambda name: None if name == "PIL" else find(name))
-    with pytest.raises(InputError, match=r"the extra pictures: pip install 'hubless\[pictures\]', got no Pillow"):
+    with pytest.raises(InputError, match=f"the extra pictures: {how_to_install('pictures')}, got no Pillow"):
         hubless.embed(photos, pair, tmp_path / "out")
     with pytest.raises(InputError, match="encoder, type: expected the extra pictures"):
         load_pair(tmp_path / "pair").check_pictures()

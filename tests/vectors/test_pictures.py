@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from hubless.errors import InputError
+from hubless.errors import InputError, how_to_install
 from hubless.vectors.readers import pictures
 from hubless.vectors.readers.pictures import read_picture, thumbnail_of
 
@@ -124,5 +124,5 @@ def test_missing_files_are_named(tmp_path):
 
 def test_without_pillow_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InputError, match=r"the extra pictures: pip install 'hubless\[pictures\]'"):
+    with pytest.raises(InputError, match=f"the extra pictures: {how_to_install('pictures')}"):
         read_picture(b"")

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -65,6 +66,9 @@ class CommandGroup(TyperGroup):
             if name not in self.commands:
                 self.commands[name] = _command(name)
         return self.commands.get(cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        return copy_context().run(super().invoke, ctx)  # what a command takes ends with it
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         found = super().resolve_command(ctx, args)
