@@ -65,6 +65,13 @@ def test_other_modes_become_rgb(mode):
     assert read_picture(written(some().convert(mode), "PNG")).mode == "RGB"
 
 
+@pytest.mark.parametrize("read", [read_picture, lambda given: Image.open(BytesIO(thumbnail_of(given)))])
+def test_grey_of_16_bits_keeps_its_shades(read):
+    ramp = np.tile(np.linspace(0, 65_535, 64), (64, 1)).astype(np.uint16)
+    shades = np.asarray(read(written(Image.fromarray(ramp), "PNG")), int)[..., 0]
+    assert np.abs(shades - ramp // 257).max() < 4
+
+
 def test_picture_is_turned_as_its_exif_says():
     exif = Image.Exif()
     exif[ORIENTATION] = 6  # shown after a quarter turn to the right

@@ -71,7 +71,7 @@ class CommandGroup(TyperGroup):
         return copy_context().run(super().invoke, ctx)  # what a command takes ends with it
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        found = super().resolve_command(ctx, args)
+        found: Any = super().resolve_command(ctx, args)
         TAKEN.set({each.name: f"{each.opts[0]} {{value}}" for each in found[1].params})
         return found
 
