@@ -15,22 +15,15 @@ KINDS = {
     "zero at 128": (SHIFTED, "Subtract it: vectors - 128.0"),
     "int8": (np.clip(60 * ROWS, -128, 127).astype("i1"), ""),
     "counts": (np.minimum(40 * ROWS**2, 218).astype("u1"), ""),
-    "unpacked bits": ((ROWS > 0).astype("u1"), ""),
-    "floats": (ROWS, ""),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bytes_that_are_no_coordinates_are_told_with_a_line_that_mends_them(tmp_path, caplog, kind):
     vectors, told = KINDS[kind]
-
-    def warned(given):
-        caplog.clear()
-        hubless.build(tmp_path, "c", given, metric="dot", correction="none", index="flat", progress=False)
-        return [each.getMessage() for each in caplog.records if each.getMessage().startswith("targets: bytes")]
-
-    said = warned(vectors)
+    hubless.build(tmp_path, "c", vectors, metric="dot", correction="none", index="flat")
+    said = [each.getMessage() for each in caplog.records if "bytes" in each.getMessage()]
     assert [told in each for each in said] == [True] * bool(told)
-    if told:
-        line = said[0].rpartition(": ")[2]
-        assert warned(eval(line, {"numpy": np, "vectors": vectors})) == []  # noqa: S307  # ours
+    for each in said:
+        mended = eval(each.rpartition(": ")[2], {"numpy": np, "vectors": vectors})  # noqa: S307  # ours
+        assert ((mended > 0) == (ROWS > 0)).mean() > 0.98
