@@ -22,7 +22,7 @@ from hubless.vectors.object_rows import by_column
 from hubless.vectors.payload import Dataset, as_table, open_dataset
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
-from hubless.vectors.readers.json_rows import read_json
+from hubless.vectors.readers.json_rows import json_document
 from hubless.vectors.readers.pickles import plain_pickle
 from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
 from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
@@ -245,7 +245,7 @@ _OPENERS: dict[str, Callable[[Path, str], Items]] = {
     "Arrow IPC": _of_table(open_arrow),
     "CSV": _of_table(open_csv),
     "JSON lines": _of_table(open_jsonl),
-    "JSON": _of_object(read_json),
+    "JSON": _of_object(json_document),
     "pickle": _of_object(plain_pickle),
     "vecs of TEXMEX": _of_vectors(open_vecs),
     "safetensors": _of_vectors(open_safetensors),

@@ -20,7 +20,7 @@ from hubless.vectors.payload_types import check_depth
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, format_of
-from hubless.vectors.readers.json_rows import array_of, read_json, read_jsonl
+from hubless.vectors.readers.json_rows import array_of, json_document, read_jsonl
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
@@ -224,7 +224,7 @@ def as_table(payload: Any) -> pa.Table:
 _TEXTS = {
     "CSV": read_csv,
     "JSON lines": read_jsonl,
-    "JSON": lambda path, types: as_table(by_column(read_json(path))),
+    "JSON": lambda path, types: as_table(by_column(json_document(path))),
 }
 """What reads the formats of texts that may hold payload; `_TABLES` reads the others."""
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.inputs.codes import warn_of_codes
 from hubless.errors import HublessError, InputError, names_of, one_line
 from hubless.vectors.arrays import I64, letting_through, to_arrow
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
-from hubless.vectors.codes import warn_of_codes
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import ID_COLUMN, ID_FILES, Ids, as_ids, id_array, repeated
 from hubless.vectors.listing import ending_of

@@ -60,7 +60,7 @@ def _embedding_of(response: Any) -> Any:
         return None
 
 
-def read_json(path: Path) -> Any:
+def json_document(path: Path) -> Any:
     """Return the document in a file. Raises `ValueError` if it is none."""
     try:
         return orjson.loads(path.read_bytes().removeprefix(_BOM))

@@ -3,6 +3,8 @@
 import logging
 from contextlib import suppress
 
+import numpy as np
+
 from hubless.errors import HublessError
 from hubless.vectors.arrays import F32, letting_through
 from hubless.vectors.sources import VectorSource
@@ -28,7 +30,7 @@ def warn_of_codes(source: VectorSource) -> None:
 def _why(rows: F32) -> str:
     low = -128 * bool(rows.min() < 0)
     centred = rows - low - _HALF
-    whole = (abs(centred) % 1 == _HALF % 1) & (abs(centred) <= _HALF)
+    whole = (rows == np.rint(rows)) & (abs(centred) <= _HALF)
     if rows.size < _FEWEST or not whole.all() or abs(centred.mean()) > _CENTRED:
         return ""
     if (abs(centred) < _MIDDLE).mean() < _MOST_EVEN:
