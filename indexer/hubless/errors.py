@@ -27,10 +27,10 @@ def advice(words: str, parameter: str, value: str = "FILE") -> str:
     Nothing if whoever asked cannot give it.
     """
     name, _, key = parameter.partition(".")
-    way = f'{name}={{{{"{key}": "{value}"}}}}' if key else name
+    way = '{name}={{"{key}": "{value}"}}' if key else "{name}"
     if (taken := TAKEN.get()) is not None:
         way = taken.get(name, "")
-    return way and words.replace("{}", way.format(parameter=shlex.quote(parameter), key=key, value=value))
+    return way and words.replace("{}", way.format(name=name, parameter=shlex.quote(parameter), key=key, value=value))
 
 
 _SECRETS = (

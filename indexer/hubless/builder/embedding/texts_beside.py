@@ -4,6 +4,7 @@ People who look for pictures ask much like that, so such texts are the query ban
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,7 +111,7 @@ class TextsBeside:
             return []
 
     def _skip(self, file: Path, why: str, where: str = "") -> None:
-        self._skipped.append(skipped_item(f"{file.relative_to(self._base).as_posix()}{where}", why))
+        self._skipped.append(skipped_item(f"{os.path.relpath(file, self._base)}{where}", why))
 
 
 def _lines(file: Path) -> list[str]:
