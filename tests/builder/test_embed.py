@@ -70,8 +70,8 @@ def test_pictures_are_built_as_they_are_written_and_words_find_them(photos, pair
     assert found[-1]["bytes"] == (photos / "more" / "9-white.png").stat().st_size
     listed = [json.loads(line) for line in made.skipped_file.read_text().splitlines()]
     assert [each["id"] for each in listed] == ["@eaDir", "movie.mp4", "broken.jpg"]
-    assert "got .mp4" in listed[0]["why"]
-    assert "expected a picture as JPEG, PNG, WebP or GIF" in listed[1]["why"]
+    assert "got .mp4" in listed[1]["why"]
+    assert "expected a picture as JPEG, PNG, WebP or GIF" in listed[2]["why"]
     hubless.build(tmp_path / "catalog", "photos", made.targets, made.bank, encoder=pair, bank_of_targets=True)
     opened = hubless.open(tmp_path / "catalog", "photos")
     for colour in NAMES:
