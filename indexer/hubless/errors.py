@@ -2,15 +2,35 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Self
 
 
 def how_to_install(extra: str) -> str:
-    """Return how to install an extra. pip takes hubless as it is installed, so no package index needs to have it."""
-    return f"pip install 'hubless[{extra}]'"
+    """Return the line that installs what an extra of hubless asks for. It does not name hubless, which no index has."""
+    needed = [each.partition(";")[0] for each in requires("hubless") or () if f"extra == '{extra}'" in each]
+    return " ".join(["pip install", *map(repr, needed)])
+
+
+TAKEN: ContextVar[Mapping[str, str] | None] = ContextVar("taken", default=None)
+"""How a command is given parameters, by their names, with `parameter`, `key` and `value`. None in Python."""
+
+
+def advice(words: str, parameter: str, value: str = "FILE") -> str:
+    """Return words in which `{}` is how a parameter, or a key as in `payload_schema.zip`, is given a value.
+
+    Nothing if whoever asked cannot give it.
+    """
+    name, _, key = parameter.partition(".")
+    way = '{name}={{"{key}": "{value}"}}' if key else "{name}"
+    if (taken := TAKEN.get()) is not None:
+        way = taken.get(name, "")
+    return way and words.replace("{}", way.format(name=name, parameter=shlex.quote(parameter), key=key, value=value))
 
 
 _SECRETS = (

@@ -136,7 +136,7 @@ def test_column_id_that_cannot_be_ids_is_refused_with_what_to_do(build, tmp_path
     ended = build("--payload", write_pictures(tmp_path, wrong))
     assert ended.code == 1
     assert re.search(r"payload, column id(, row 0)?: expected", ended.err)
-    assert "rename the column, or give the ids apart (--ids)" in ended.err
+    assert "rename the column, or give the ids apart (--ids FILE)" in ended.err
     assert not (tmp_path / "catalog").exists() or small.entries(tmp_path / "catalog") == []
 
 

@@ -1,5 +1,6 @@
 import itertools
 import json
+import re
 import sys
 
 import numpy as np
@@ -11,7 +12,7 @@ import hubless
 from hubless.builder import correct as correcting
 from hubless.cli.application import app
 from hubless.databases.addresses import MODULES, open_database
-from hubless.errors import HublessError, InputError
+from hubless.errors import HublessError, InputError, how_to_install
 
 
 def correct(store, **options):
@@ -225,7 +226,7 @@ def test_missing_folder_is_refused_and_not_made(scheme, tmp_path):
 def test_missing_package_is_named_with_how_to_install_it(scheme, monkeypatch):
     monkeypatch.setitem(sys.modules, stores.STORES[scheme].package.replace("milvus_lite", "pymilvus"), None)
     monkeypatch.delitem(sys.modules, f"hubless.databases.{MODULES[scheme][0]}", raising=False)
-    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \(pip install 'hubless\[{scheme}\]'"):
+    with pytest.raises(InputError, match=rf"the package \w+ for {scheme}:// \({re.escape(how_to_install(scheme))}"):
         open_database(f"{scheme}:///tmp/a/b")
 
 

@@ -12,7 +12,7 @@ from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
 from hubless.knn.aims import RECALL
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
@@ -193,8 +193,7 @@ def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
     seq = log.last()
     log.close()
     if seq and not replace_writes:
-        expected = (
-            "replace_writes (--set replace_writes=true) if the targets have all that was written to the collection"
-        )
+        given = advice(" ({})", "replace_writes", "true")
+        expected = f"replace_writes{given} if the targets have all that was written to the collection"
         raise InputError("collection", expected, f"{seq} writes; hubless merge makes a version of them")
     return seq

@@ -18,9 +18,12 @@ from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.listing import is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, chosen_array, read_header, read_npy, split_member
+from hubless.vectors.object_rows import by_column
 from hubless.vectors.payload import as_table
 from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
+from hubless.vectors.readers.json_rows import json_document
+from hubless.vectors.readers.pickles import plain_pickle
 from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
 from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
@@ -66,14 +69,7 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
         table = as_table(vectors)
         # a table of numbers only is a matrix, whatever its columns are called
         if ID_COLUMN in table.column_names or not all(map(is_number, table.schema.types)):
-            held = TableFile(
-                parameter,
-                table.schema,
-                len(table),
-                lambda columns, rows: iter(table.select(list(columns)).to_batches(rows)),
-                lambda columns: open_dataset(table),
-            )
-            return _table_items(held, nullcontext)
+            return _table_items(_held(table, parameter), nullcontext)
     return Items(as_source(vectors, parameter))
 
 
@@ -199,6 +195,25 @@ def _table_items(table: TableFile, reading: Callable[[], AbstractContextManager[
     return Items(vectors, ids, table.payload(payload) if payload else None, payload)
 
 
+def _held(table: pa.Table, name: str) -> TableFile:
+    return TableFile(
+        name,
+        table.schema,
+        len(table),
+        lambda columns, rows: iter(table.select(list(columns)).to_batches(rows)),
+        lambda columns: open_dataset(table),
+    )
+
+
+def _of_object(read: Callable[[Path], Any]) -> Callable[[Path, str], Items]:
+    """Return what opens a file of one object: a list of rows or vectors, a dict of columns or of vectors by id."""
+
+    def opened(path: Path, name: str) -> Items:
+        return replace(_table_items(_held(as_table(by_column(read(path))), name), nullcontext), files=(path,))
+
+    return opened
+
+
 def _of_vectors(open_vectors: Callable[[Path, str], VectorSource]) -> Callable[[Path, str], Items]:
     return lambda path, name: Items(open_vectors(path, name), files=(path,))
 
@@ -215,6 +230,8 @@ _OPENERS: dict[str, Callable[[Path, str], Items]] = {
     "Arrow IPC": _of_table(open_arrow),
     "CSV": _of_table(open_csv),
     "JSON lines": _of_table(open_jsonl),
+    "JSON": _of_object(json_document),
+    "pickle": _of_object(plain_pickle),
     "vecs of TEXMEX": _of_vectors(open_vecs),
     "safetensors": _of_vectors(open_safetensors),
     "Faiss index": _open_faiss,

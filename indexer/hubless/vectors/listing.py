@@ -15,7 +15,7 @@ from hubless.errors import StorageError, storage_errors
 _NUMBER = re.compile(r"([0-9]+)")
 _PATTERN = re.compile(r"[*?\[]")
 _ANY_DEPTH, _ANY_NAME = "**", "*"
-_LEAVINGS = ("Thumbs.db", "desktop.ini")
+_LEAVINGS = ("Thumbs.db", "desktop.ini", "@eaDir", "#recycle", "$RECYCLE.BIN", "lost+found", "node_modules")
 
 
 def natural_order(path: str | Path) -> tuple[list[list[str | int]], str]:
@@ -27,8 +27,8 @@ def natural_order(path: str | Path) -> tuple[list[list[str | int]], str]:
 def is_data(name: str, endings: Collection[str] = ()) -> bool:
     """Return whether a file of this name can be data. Hidden files cannot, such as `._0.npy` of macOS.
 
-    What programs leave beside data is none either: `Thumbs.db`, and such as `_SUCCESS` and `_temporary`, which begin
-    with an underscore. But `_0.npy` is data, if `.npy` is one of the `endings`.
+    What programs leave beside data is none either: `Thumbs.db`, a Synology's previews in `@eaDir`, and such as
+    `_SUCCESS` and `_temporary`, which begin with an underscore. But `_0.npy` is data if `.npy` is one of `endings`.
     """
     if name.startswith(".") or name in _LEAVINGS:
         return False

@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, names_of, one_line
+from hubless.errors import InputError, advice, names_of, one_line
 from hubless.vectors.arrays import to_arrow
-from hubless.vectors.fetched import fetched_file
+from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
 from hubless.vectors.listing import is_folder, is_there
+from hubless.vectors.object_rows import by_column
 from hubless.vectors.payload_types import check_depth
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
-from hubless.vectors.readers.json_rows import array_of, read_jsonl
+from hubless.vectors.readers.json_rows import array_of, json_document, read_jsonl
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 
@@ -31,9 +32,7 @@ PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.readers.payload_text.TYPES`."""
 
 
-_TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
-"""What reads the formats that may hold payload: those of texts, whose types are guessed, and others."""
 
 
 class Masks(Protocol):
@@ -167,8 +166,8 @@ def no_ids_advised() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
-        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
+        hint = "if these are no ids, rename the column" + advice(", or give the ids apart ({})", "ids")
+        raise InputError(error.parameter, f"{error.expected}; {hint}", error.received) from error
 
 
 def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
@@ -231,6 +230,14 @@ def _looked_up(table: pa.Table) -> pa.Table:
     return table
 
 
+_TEXTS = {
+    "CSV": read_csv,
+    "JSON lines": read_jsonl,
+    "JSON": lambda path, types: as_table(by_column(json_document(path))),
+}
+"""What reads the formats of texts that may hold payload; `_TABLES` reads the others."""
+
+
 def _check_names(names: Sequence[str], where: str) -> None:
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(where, "columns of different names", f"columns {names_of(twice)}")
@@ -251,12 +258,10 @@ def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset
         return stacked_payload(shards, path, name)[0]
     fetched_file(path, "payload")
     kind = format_of(path, name, Use.PAYLOAD).name
-    try:
+    with reading_given(path, name):
         if kind in _TEXTS:
             opened = open_dataset(_TEXTS[kind](path, _known(types)))
         else:
             opened = _TABLES[kind](path, name).payload(())
         _check_names(opened.schema.names, name)
         return typed_payload(opened, types)
-    except (OSError, UnicodeError, pa.ArrowException) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error

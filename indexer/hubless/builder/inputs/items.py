@@ -1,13 +1,14 @@
 """Opens vectors, and leaves out their bad rows with all that belongs to them where that is asked for."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.inputs.codes import warn_of_codes
 from hubless.errors import HublessError, InputError, one_line
 from hubless.vectors.arrays import I64, letting_through, to_arrow
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
@@ -21,15 +22,17 @@ from hubless.vectors.readers.columns import ID_FILES
 
 def open_given(given: Vectors, parameter: str, metric: str, *, skip_bad_rows: bool = False) -> Items:
     """Open vectors. An error about a row says how many are like it, unless bad rows are let through to be skipped."""
-    if skip_bad_rows:
-        with letting_through():
-            return as_items(given, parameter)
     try:
-        return as_items(given, parameter)
+        with letting_through() if skip_bad_rows else nullcontext():
+            items = as_items(given, parameter)
     except InputError as error:
+        if skip_bad_rows:
+            raise
         with suppress(HublessError), letting_through():
             error = with_count(error, as_items(given, parameter).vectors, metric)
         raise error from error.__cause__
+    warn_of_codes(items.vectors)
+    return items
 
 
 def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64 | None]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from hubless.builder.inputs.items import column_of_ids, open_given, reading_payload
-from hubless.errors import InputError, names_of
+from hubless.errors import InputError, advice, names_of
 from hubless.vectors.files import Items, Vectors
 from hubless.vectors.ids import ID_COLUMN, Ids, id_array, index_ids, repeated, rows_by_id, seeming_ids, share_ids
 from hubless.vectors.payload import (
@@ -183,5 +183,6 @@ def _warn_of_unseen(given: Sequence[Any], opened: Sequence[Items]) -> None:
         for name in () if table is None else seeming_ids(table.schema, items.payload_columns):
             with suppress(InputError):
                 if repeated(_column(table, name, "")) is None:
-                    _log.warning("ids are row numbers, but column %s looks like ids: --ids %s takes them", name, name)
+                    taken = advice(": {} takes them", "ids", name)
+                    _log.warning("ids are row numbers, but column %s looks like ids%s", name, taken)
                     return

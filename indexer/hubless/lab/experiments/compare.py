@@ -156,7 +156,7 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     record = collection.manifest.correction
     prior = _stored_prior(collection)
     if is_given(record.name):
-        expected = "one that is fitted on queries; --correction offsets:FILE compares offsets that are given"
+        expected = "one that is fitted on queries; compare targets with offsets:FILE to measure given ones"
         raise InputError("correction", expected, record.name)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     labelled = gallery_of(collection).labelled(queries, relevant)

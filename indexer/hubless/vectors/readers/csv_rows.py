@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from hubless.errors import InputError, names_of, one_line
-from hubless.vectors.readers.places import no_utf8, place, recoded
+from hubless.vectors.readers.places import in_utf8, no_utf8, place
 
 DELIMITERS = ",\t;|"
 """The first of those that make most columns is taken."""
@@ -53,7 +53,7 @@ class CsvFile:
         with path.open("rb") as file:
             head = file.read(_HEAD)
         if head.startswith(_WIDE) or b"\0" in head[:_FIRST]:
-            raise InputError(name, f"text in UTF-8; convert it: {recoded(path, 'UTF-16')}", "UTF-16")
+            raise InputError(name, in_utf8(path), "UTF-16")
         first, *more = _QUOTED.sub("", head.decode("utf-8-sig", "replace")).splitlines()[:2] or [""]
         # a delimiter that stands in the first row too makes the columns, rather than one in a name
         delimiter = max(DELIMITERS, key=lambda each: (all(each in line for line in more), first.count(each)))

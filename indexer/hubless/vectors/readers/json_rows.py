@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError, advice, one_line
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.payload_text import ArrowColumn, as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
@@ -46,7 +46,26 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
         raise InputError(where, "a JSON object", one_line(error)) from error
     if not isinstance(row, dict):
         raise InputError(where, "a JSON object", f"{type(row).__name__} {brief(row)}")
+    if row.keys() >= {"custom_id", "response"}:
+        return {"id": row["custom_id"], "vector": _embedding_of(row["response"])}
     return row
+
+
+def _embedding_of(response: Any) -> Any:
+    """Return the vector in a line of OpenAI's batches; none of a request that failed, or had several inputs."""
+    try:
+        [answer] = response["body"]["data"]
+        return answer["embedding"]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def json_document(path: Path) -> Any:
+    """Return the document in a file. Raises `ValueError` if it is none."""
+    try:
+        return orjson.loads(path.read_bytes().removeprefix(_BOM))
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"{one_line(error)}; a file with an object a line is named .jsonl") from error
 
 
 def read_jsonl(path: Path, types: Mapping[str, pa.DataType], keys: Container[str] | None = None) -> pa.Table:
@@ -79,13 +98,13 @@ def _array(name: str, values: list[Any], wanted: pa.DataType | None, start: int)
     return array_of(name, values, start, _takes_all(name))
 
 
-def array_of(name: str, values: list[Any], start: int = 0, advice: str = "") -> pa.Array:
+def array_of(name: str, values: list[Any], start: int = 0, hint: str = "") -> pa.Array:
     """Return values of a column. Raises `InputError` naming the first row whose value is of another type."""
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop]))
-        raise _other_type(name, start + row, advice, values[row]) from error
+        raise _other_type(name, start + row, hint, values[row]) from error
 
 
 def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
@@ -117,8 +136,8 @@ def _cast(name: str, part: pa.Array, kind: pa.DataType, start: int) -> pa.Array:
 
 
 def _takes_all(name: str) -> str:
-    return f"; --set payload_schema.{name}=string takes all"
+    return advice("; {} takes all", f"payload_schema.{name}", "string")
 
 
-def _other_type(name: str, row: int, advice: str, got: Any) -> InputError:
-    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{advice}", brief(got))
+def _other_type(name: str, row: int, hint: str, got: Any) -> InputError:
+    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{hint}", brief(got))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.places import first_refused, place
@@ -141,7 +141,8 @@ def _check_point(name: str, column: ArrowColumn, known: pa.Array) -> None:
     if pc.all(pc.or_(commas, pc.match_substring_regex(known, _WHOLE))).as_py():
         first = known[pc.index(commas, True).as_py()].as_py()
         where = f"payload, column {name}, {place(pc.index(column, first).as_py())}"
-        expected = f"numbers with a decimal point, no comma; --set payload_schema.{name}=string keeps texts"
+        keeps = advice("; {} keeps texts", f"payload_schema.{name}", "string")
+        expected = f"numbers with a decimal point, no comma{keeps}"
         raise InputError(where, expected, repr(first))
 
 
