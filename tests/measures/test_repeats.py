@@ -15,12 +15,21 @@ LOG = ROWS[DRAWN] + 1e-7 * normal(300, 24, 3)
 
 
 @pytest.mark.parametrize("dim", [3, 24, 768])
-def test_first_row_of_each_direction_is_kept_whatever_its_last_digits_and_length(dim):
-    last_digits = 1 + 1e-6 * normal(300, dim, 3)
-    log = unit(normal(50, dim, 1))[DRAWN] * last_digits * np.random.default_rng(4).uniform(1, 9, (300, 1))
-    firsts, places = distinct_rows(ArrayVectors(log.astype(np.float32), "log"))
-    assert firsts.tolist() == sorted(np.unique(DRAWN, return_index=True)[1].tolist())
-    assert DRAWN[firsts][places].tolist() == DRAWN.tolist()
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_rows_that_differ_in_their_last_digits_are_one_and_in_their_length_only_under_cosine(dim, metric):
+    lengths = 10 ** np.random.default_rng(4).uniform(-3, 3, (50, 1)).astype(np.float32)
+    rows = unit(normal(50, dim, 1))
+    rows[1::2] = rows[::2]
+    rows = np.sort(lengths, axis=0) * rows
+    same = DRAWN // 2 if metric == "cosine" else DRAWN
+    log = (rows[DRAWN] * (1 + 1e-6 * normal(300, dim, 3))).astype(np.float32)
+    kept, places = distinct_rows(ArrayVectors(log, "log"), metric)
+    assert sorted(same[kept]) == sorted(set(same.tolist()))
+    assert same[kept][places].tolist() == same.tolist()
+    shuffled = np.random.default_rng(5).permutation(300)
+    again, places_again = distinct_rows(ArrayVectors(log[shuffled], "log"), metric)
+    assert shuffled[again].tolist() == kept.tolist()
+    assert places_again.tolist() == places[shuffled].tolist()
 
 
 @pytest.mark.parametrize("cosine", [0.99, 0.9999])

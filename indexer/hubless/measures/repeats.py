@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.measures.by_content import sample_by_content
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows, in_memory, plain_vectors, sample
+from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows, in_memory, plain_vectors
 
-DIRECTIONS, CELL = 8, 0.01
-"""Rows of length 1 are the same if they are in one cell along each of so many random directions."""
+AXES, CELL = 8, 0.01
+"""Rows of length 1 are the same if they are in one cell along each of so many random axes."""
 SEEN_ROWS = 4096
 """So many rows tell how far apart they are."""
 
@@ -30,22 +31,28 @@ def copies_of(source: VectorSource) -> F64:
     return copies.astype(np.float64)
 
 
-def distinct_rows(source: VectorSource, metric: str = COSINE) -> tuple[I64, I64]:
-    """Return the first row of each direction, ascending, and for each row of (b, d) its place among these, (b,).
+def distinct_rows(source: VectorSource, metric: str = COSINE, groups: I64 | None = None) -> tuple[I64, I64]:
+    """Return a row of each place, and for each row of (b, d) the number of its place among these, (b,).
 
-    The rows are as they are compared. Under metric euclidean, not directions but places are the same.
+    The rows are as they are compared. Under metric cosine, directions are the same, else places; and in one of the
+    groups (b,) only, if there are some. Neither which row it is nor their order depends on the order of the source.
 
     An encoder gives a text other last digits in another batch, which may lie beyond the edge of a cell. So rows are the
     same in either of two grids, one moved by half a cell, and so are rows that are the same as a third.
     """
     plain = plain_vectors(source, metric)
-    placed = _places_among(plain) if comparison(metric).lifted else _directions
-    axes = np.random.default_rng(0).normal(size=(plain.shape[1], DIRECTIONS)) / CELL
-    cells = np.concatenate([placed(block) @ axes for block in plain.blocks(block_rows(plain.shape[1]))])
+    told = _told(plain, metric)
+    cells = np.concatenate([told(block) for block in plain.blocks(block_rows(plain.shape[1]))])
     grids = [np.unique(np.rint(cells + moved), axis=0, return_inverse=True)[1].ravel() for moved in (0, 0.5)]
-    _, firsts, same = np.unique(_connected(*grids), return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    return firsts[order], np.argsort(order)[same]
+    numbers = _connected(*grids)
+    if groups is not None:
+        numbers = np.unique(np.stack([numbers, groups]), axis=1, return_inverse=True)[1].ravel()
+    order = np.argsort(cells[:, 0], kind="stable")
+    _, firsts, same = np.unique(numbers[order], return_index=True, return_inverse=True)
+    ranks = np.argsort(np.argsort(firsts))
+    places = np.empty_like(order)
+    places[order] = ranks[same]
+    return order[np.sort(firsts)], places
 
 
 def _connected(first: I64, second: I64) -> I64:
@@ -62,27 +69,31 @@ def _connected(first: I64, second: I64) -> I64:
 
 
 def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> VectorSource:
-    """Return the first row of each direction, in each of the groups (b,); the source itself where none repeats."""
-    firsts, places = distinct_rows(source, metric)
-    if groups is not None:
-        firsts, places = np.unique(np.stack([places, groups]), axis=1, return_index=True, return_inverse=True)[1:]
-        order = np.argsort(firsts)
-        firsts, places = firsts[order], np.argsort(order)[places.ravel()]
-    if len(firsts) == source.shape[0]:
+    """Return the rows of `distinct_rows`, ascending; the source itself where none repeats."""
+    rows, places = distinct_rows(source, metric, groups)
+    if len(rows) == source.shape[0]:
         return source
-    return DistinctVectors(source, firsts, source.name, np.bincount(places, minlength=len(firsts)))
+    order = np.argsort(rows)
+    return DistinctVectors(source, rows[order], source.name, np.bincount(places)[order])
 
 
-def _places_among(source: VectorSource) -> Callable[[NDArray[Any]], F64]:
-    """Return a function of rows that moves their mean to 0, and their mean squared length to 1."""
-    some = in_memory(sample(source, SEEN_ROWS)).astype(np.float64)
+def _told(source: VectorSource, metric: str) -> Callable[[NDArray[Any]], F64]:
+    """Return a function of rows (m, d) to what tells them apart along the axes, (m, 8), in cells.
+
+    These are directions under metric cosine; under euclidean places, with their mean at 0 and their mean squared length
+    at 1. Under dot both with the logarithm of the length: some rows may be far longer than others, or all lie far away.
+    """
+    made = comparison(metric)
+    some = in_memory(sample_by_content(source, SEEN_ROWS)).astype(np.float64)
     mean = some.mean(axis=0)
     spread = float(np.sqrt(np.square(some - mean).sum(axis=1).mean())) or 1.0
-    return lambda rows: (rows - mean) / spread
+    used = slice(2 if made.lifted else 0, None if made.takes_zero else 1)
 
+    def told(block: NDArray[Any]) -> F64:
+        rows = block.astype(np.float64)
+        lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        told = np.hstack([rows / lengths, np.log(lengths), (rows - mean) / spread][used])
+        cells: F64 = told @ (np.random.default_rng(0).normal(size=(told.shape[1], AXES)) / CELL)
+        return cells
 
-def _directions(block: NDArray[Any]) -> F64:
-    rows = block.astype(np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    directions: F64 = rows / np.where(lengths > 0, lengths, 1)
-    return directions
+    return told

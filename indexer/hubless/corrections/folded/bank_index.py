@@ -17,6 +17,7 @@ from hubless.forks import cached_property
 from hubless.kernels.reductions import top_k_similarities
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.threads import cores, in_parallel
+from hubless.measures.by_content import order_by_content
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
@@ -131,7 +132,7 @@ def index_of(bank: VectorSource, targets: VectorSource, kind: str, k: int) -> Ba
     """
     import faiss
 
-    queries = in_memory(bank)
+    queries = bank.take(order_by_content(bank))
     dim = bank.shape[1] + -bank.shape[1] % DIMENSIONS_A_CODE if kind == "fastscan" else bank.shape[1]
     packed: list[NDArray[np.uint8]] = []
 

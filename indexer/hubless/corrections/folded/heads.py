@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.folded.counted_once import turned
+from hubless.corrections.folded.counted_once import likeness
 from hubless.kernels.reductions import products_with, top_k
+from hubless.measures.by_content import order_by_content
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import TakenVectors, VectorSource, in_memory
+from hubless.vectors.sources import TakenVectors, VectorSource
 
 SHARE, LEAST_COPIES = 0.05, 10
 """A head is so large a share of a log, and was asked so often. Measured: with 0.1 and 0.03 the worst log is worse."""
@@ -85,19 +86,22 @@ def find_heads(
 
 def _most_asked(bank: VectorSource, copies: F64, alike: F64, metric: str) -> F32 | None:
     """Return the heads (m, d), most asked first; None without any. Of paraphrases the mean is one."""
+    order = order_by_content(bank)
+    copies, alike = copies[order], alike[order]
     least = max(SHARE * copies.sum(), LEAST_COPIES)
     often = np.flatnonzero(copies >= least)
-    left = np.where(copies >= least, 0, copies * alike)
+    # the first of those that are equal but for rounding is the same one, however the bank is ordered
+    left = np.where(copies >= least, 0, np.round(copies * alike, 3))
     if not len(often) and left.max() < least:
         return None
-    rows = in_memory(bank)
+    rows = bank.take(order)
     heads = [*rows[often[np.argsort(-copies[often], kind="stable")]]]
     plain = comparison(metric).plain(rows)
-    ways = turned(plain, plain.mean(axis=0))
+    ways = plain - plain.mean(axis=0)
     for _ in range(MOST_TRIED):
         if left.max() < least:
             break
-        same = (ways @ ways[left.argmax()] >= ALIKE) & (left > 0)
+        same = (likeness(ways, ways[[left.argmax()]], metric)[:, 0] >= ALIKE) & (left > 0)
         if copies[same].sum() >= least:
             heads.append(np.average(rows[same], axis=0, weights=copies[same]))
         left[same] = 0
