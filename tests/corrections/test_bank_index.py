@@ -13,8 +13,6 @@ from hubless import CORRECTIONS, Index
 from hubless.corrections import registered
 from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED
 from hubless.errors import InputError
-from hubless.measures.by_content import order_by_content
-from hubless.vectors.sources import ArrayVectors
 
 PROBLEM = with_hubs(targets=300, bank=3000, dim=16)
 METHODS = [("nnn", {"k": 128}, 0.75), ("csls", {"k": 10}, 0.5)]
@@ -27,9 +25,8 @@ def fit(method, bank=PROBLEM.bank, targets=PROBLEM.targets, **parameters):
 def found_by_faiss(factory, parameter, value, k):
     """The mean of the nearest bank queries, as Faiss' own index finds them."""
     index = faiss.index_factory(16, factory, faiss.METRIC_INNER_PRODUCT)
-    bank = PROBLEM.bank[order_by_content(ArrayVectors(PROBLEM.bank, "bank"))]
-    index.train(bank)
-    index.add(bank)
+    index.train(PROBLEM.bank)
+    index.add(PROBLEM.bank)
     faiss.ParameterSpace().set_index_parameter(index, parameter, value)
     return index.search(PROBLEM.targets, k)[0].mean(axis=1)
 

@@ -10,8 +10,10 @@ from support.rankings import best, dense, similarities
 
 import hubless
 from hubless import CORRECTIONS
+from hubless.corrections.gated.dual_dis import GatedFactors
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.rescored import globally_corrected
+from hubless.corrections.rescored.dual_softmax_loss import SimilarityTimesSoftmax
 from hubless.corrections.rescored.mutual_proximity import MutualProximities
 
 
@@ -75,7 +77,32 @@ class TestSinkhornWithOneQuery:
 
 
 class TestTail:
-    """All targets, those of a similarity below 0 too, not only the best."""
+    """All targets, those of a similarity of 0 and below too, not only the best."""
+
+    @pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+    @pytest.mark.parametrize("temperature", [1e-4, 1e-2, 1.0])
+    @pytest.mark.parametrize("gates", [None, (True, False), (False, True)])
+    def test_similarities_of_zero_rank_between_those_above_and_below_at_any_temperature(
+        self, gates, temperature, length
+    ):
+        """In float32, too, as hits have it. Offsets differ by more than the logarithm of any small number times τ."""
+        rng = np.random.default_rng(3)
+        s = (length * rng.integers(-3, 4, 40) * rng.choice([1, 1e-9], 40)).astype(np.float32)
+        offsets = (length**2 * rng.normal(size=(2, 40)) * 10).astype(np.float32)
+        live = SimilarityTimesSoftmax(offsets[0], temperature, "dot")
+        own, z = (each.astype(np.float64) / temperature for each in (s, offsets[0]))
+        factor = own - np.logaddexp(z, own)
+        if gates is not None:
+            live = GatedFactors(offsets, np.repeat(gates, 40).reshape(2, 40), (temperature, temperature), "dot")
+            factor = own - offsets[gates.index(True)] / temperature
+        size = np.log(np.abs(s, dtype=np.float64), where=s != 0, out=np.zeros(40)) + factor
+        found = live.scores(np.empty(0), Candidates(np.arange(40), s, None))
+        above, none, below = (found[each].astype(np.float32) for each in (s > 0, s == 0, s < 0))
+        assert above.min() > none.max()
+        assert none.min() > below.max()
+        assert len(set(none)) == 1
+        order = np.lexsort((np.sign(s) * size, np.sign(s)))
+        assert (np.diff(found[order]) >= -1e-9 * np.abs(found).max()).all()
 
     def test_dual_dis_ranks_all_targets_as_published_whatever_gates_are_on(self, problem):
         s, b, v = similarities(problem)

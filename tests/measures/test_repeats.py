@@ -40,9 +40,10 @@ def test_rows_that_are_only_alike_are_two(cosine):
     assert len(distinct_rows(ArrayVectors(np.concatenate([ROWS, near]).astype(np.float32), "rows"))[0]) == 100
 
 
-def test_bank_without_copies_is_itself_and_rows_of_zeros_are_one():
-    source = ArrayVectors(ROWS, "bank")
-    assert without_copies(source) is source
+def test_bank_without_copies_has_all_its_rows_and_rows_of_zeros_are_one():
+    once = without_copies(ArrayVectors(ROWS, "bank"))
+    assert sorted(once.rows) == list(range(50))
+    assert once.copies.tolist() == [1] * 50
     assert len(distinct_rows(ArrayVectors(np.zeros((4, 3), np.float32), "zeros"))[0]) == 1
 
 

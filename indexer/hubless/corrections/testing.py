@@ -15,19 +15,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Gate, Registered
-from hubless.corrections.base import FittedCorrection, Rows
+from hubless.corrections.base import FittedCorrection, Rows, under
 from hubless.corrections.installed import as_registered
 from hubless.corrections.query_time import Candidates
 from hubless.errors import DimensionMismatch, InputError
 from hubless.kernels import reductions, similarities, streaming
+from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import Metric, comparison, side_of
 from hubless.vectors.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors
 
 CLOSE = 1e-6
@@ -120,10 +122,24 @@ class CorrectionChecks:
         permuted = replace(self.problem, targets=self.problem.targets[order])
         _close(self.offsets(permuted), self.offsets()[order])
 
-    def test_permuting_the_banks_changes_nothing(self) -> None:
-        banks = {name: getattr(self.problem, name) for name in ("bank", "target_bank")}
-        permuted = replace(self.problem, **{name: rows[_shuffled(rows)] for name, rows in banks.items()})
-        _close(self.offsets(permuted), self.offsets())
+    def test_permuting_the_banks_changes_nothing_under_any_metric(self) -> None:
+        """With copies, nearly copies, and queries of one direction and other lengths, as a build takes them."""
+        few = self.problem.bank[:20]
+        log = np.concatenate([self.problem.bank, few, np.float32(1 + 1e-7) * few, few[:5] / 2, 2 * few[-5:]])
+        banks = {"bank": log, "target_bank": self.problem.target_bank}
+        permuted = {name: rows[_shuffled(rows)] for name, rows in banks.items()}
+        for metric in get_args(Metric):
+            found, expected = (self._of_a_build(metric, **given) for given in (permuted, banks))
+            _close(found, expected, metric)
+
+    def _of_a_build(self, metric: Metric, bank: F32, target_bank: F32) -> F32:
+        given = {"targets": self.problem.targets, "query bank": bank, "target bank": target_bank}
+        targets, queries, extra = (
+            ArrayVectors(comparison(metric).compared(rows, name, side=side_of(name)), name)
+            for name, rows in given.items()
+        )
+        method = under(self.kind.method(**self.parameters), metric)
+        return method.fit(without_copies(queries, metric=metric), targets, extra).offsets(targets)
 
     def test_block_sizes_change_nothing(self) -> None:
         expected = self.offsets()

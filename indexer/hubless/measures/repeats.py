@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.measures.by_content import sample_by_content
+from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows, in_memory, plain_vectors
+from hubless.vectors.sources import TakenVectors, VectorSource, block_rows, in_memory, plain_vectors, sample
 
 AXES, CELL = 8, 0.01
 """Rows of length 1 are the same if they are in one cell along each of so many random axes."""
@@ -19,7 +19,7 @@ SEEN_ROWS = 4096
 
 
 @dataclass(frozen=True)
-class DistinctVectors(SelectedVectors):
+class DistinctVectors(TakenVectors):
     """Rows of a source of which each stands for `copies` (b,) of its rows, itself among them."""
 
     copies: I64
@@ -32,27 +32,27 @@ def copies_of(source: VectorSource) -> F64:
 
 
 def distinct_rows(source: VectorSource, metric: str = COSINE, groups: I64 | None = None) -> tuple[I64, I64]:
-    """Return a row of each place, and for each row of (b, d) the number of its place among these, (b,).
+    """Return a row of each place, by content, and for each row of (b, d) the number of its place among these, (b,).
 
     The rows are as they are compared. Under metric cosine, directions are the same, else places; and in one of the
-    groups (b,) only, if there are some. Neither which row it is nor their order depends on the order of the source.
+    groups (b,) only, if there are some. Which rows they are does not depend on the order of the source.
 
     An encoder gives a text other last digits in another batch, which may lie beyond the edge of a cell. So rows are the
     same in either of two grids, one moved by half a cell, and so are rows that are the same as a third.
     """
-    plain = plain_vectors(source, metric)
+    ordered = by_content(source)
+    plain = plain_vectors(ordered, metric)
     told = _told(plain, metric)
     cells = np.concatenate([told(block) for block in plain.blocks(block_rows(plain.shape[1]))])
     grids = [np.unique(np.rint(cells + moved), axis=0, return_inverse=True)[1].ravel() for moved in (0, 0.5)]
     numbers = _connected(*grids)
     if groups is not None:
-        numbers = np.unique(np.stack([numbers, groups]), axis=1, return_inverse=True)[1].ravel()
-    order = np.argsort(cells[:, 0], kind="stable")
-    _, firsts, same = np.unique(numbers[order], return_index=True, return_inverse=True)
-    ranks = np.argsort(np.argsort(firsts))
-    places = np.empty_like(order)
-    places[order] = ranks[same]
-    return order[np.sort(firsts)], places
+        numbers = np.unique(np.stack([numbers, groups[ordered.rows]]), axis=1, return_inverse=True)[1].ravel()
+    _, firsts, same = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    places = np.empty_like(numbers)
+    places[ordered.rows] = np.argsort(order)[same]
+    return ordered.rows[firsts[order]], places
 
 
 def _connected(first: I64, second: I64) -> I64:
@@ -68,13 +68,10 @@ def _connected(first: I64, second: I64) -> I64:
     return numbers
 
 
-def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> VectorSource:
-    """Return the rows of `distinct_rows`, ascending; the source itself where none repeats."""
+def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> DistinctVectors:
+    """Return the rows of `distinct_rows`: a fit on them, or a sample of them, is that of a shuffled source, too."""
     rows, places = distinct_rows(source, metric, groups)
-    if len(rows) == source.shape[0]:
-        return source
-    order = np.argsort(rows)
-    return DistinctVectors(source, rows[order], source.name, np.bincount(places)[order])
+    return DistinctVectors(source, rows, source.name, np.bincount(places))
 
 
 def _told(source: VectorSource, metric: str) -> Callable[[NDArray[Any]], F64]:
@@ -84,7 +81,7 @@ def _told(source: VectorSource, metric: str) -> Callable[[NDArray[Any]], F64]:
     at 1. Under dot both with the logarithm of the length: some rows may be far longer than others, or all lie far away.
     """
     made = comparison(metric)
-    some = in_memory(sample_by_content(source, SEEN_ROWS)).astype(np.float64)
+    some = in_memory(sample(source, SEEN_ROWS)).astype(np.float64)
     mean = some.mean(axis=0)
     spread = float(np.sqrt(np.square(some - mean).sum(axis=1).mean())) or 1.0
     used = slice(2 if made.lifted else 0, None if made.takes_zero else 1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
-from hubless.measures.by_content import order_by_content
+from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
 from hubless.store.query_sample import FEWEST_CLIENTS
 from hubless.vectors.arrays import F32, I64
@@ -144,7 +144,7 @@ def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tup
 def _order(queries: F32, clients: Sequence[str] | None) -> I64:
     """Return the rows of queries (m, d) by content, equal ones by client: a shuffled sample is thinned alike."""
     order = np.argsort(np.array(clients), kind="stable") if clients else np.arange(len(queries))
-    return order[order_by_content(HeldVectors(queries[order], "queries"))]
+    return order[by_content(HeldVectors(queries[order], "queries")).rows]
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:

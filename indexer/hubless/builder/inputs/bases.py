@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hubless.builder.recipe import Recipe
-from hubless.measures.by_content import order_by_content, sample_by_content
+from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import AUTO_DIMS, Basis, as_compared, check_dims, fit_directions
 from hubless.vectors.comparing import OF_TARGETS
@@ -57,8 +57,8 @@ def _fewest(recipe: Recipe, directions: F32, targets: VectorSource, query_bank: 
     best that can be known: the correction is trusted, and the basis may not undo what it does.
     """
     some = sample(targets, MOST_TARGETS)
-    bank = sample_by_content(query_bank, MOST_BANK)
-    order = np.random.default_rng([recipe.seed, 2]).permutation(order_by_content(bank))
+    bank = sample(by_content(query_bank), MOST_BANK)
+    order = np.random.default_rng([recipe.seed, 2]).permutation(bank.shape[0])
     count = min(MOST_ASKED, max(1, int(HELD_OUT * len(order))))
     asked = bank.take(order[:count])
     fitted = bank.take(order[count:])

@@ -16,7 +16,6 @@ from hubless.corrections.prior import TargetPrior
 from hubless.corrections.temperature import default_perplexity
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import top_k
-from hubless.measures.by_content import sample_by_content
 from hubless.measures.occurrence import k_occurrence, unexplained_variation
 from hubless.measures.repeats import copies_of
 from hubless.vectors.arrays import F64
@@ -76,7 +75,7 @@ class Auto(SeesVectors):
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         bank, source, columns = method.sides(query_bank, targets, target_bank)
         fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior)
-        few = sample_by_content(bank, COMPARED)
+        few = sample(bank, COMPARED)
         some = sample(columns, _SAMPLE)
         seen = sample(source, _SAMPLE)
         prior = None

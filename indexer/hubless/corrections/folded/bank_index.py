@@ -17,7 +17,6 @@ from hubless.forks import cached_property
 from hubless.kernels.reductions import top_k_similarities
 from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.threads import cores, in_parallel
-from hubless.measures.by_content import order_by_content
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
@@ -132,7 +131,7 @@ def index_of(bank: VectorSource, targets: VectorSource, kind: str, k: int) -> Ba
     """
     import faiss
 
-    queries = bank.take(order_by_content(bank))
+    queries = in_memory(bank)
     dim = bank.shape[1] + -bank.shape[1] % DIMENSIONS_A_CODE if kind == "fastscan" else bank.shape[1]
     packed: list[NDArray[np.uint8]] = []
 

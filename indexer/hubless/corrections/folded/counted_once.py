@@ -4,10 +4,9 @@ import numpy as np
 
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.temperature import temperature_of
-from hubless.measures.by_content import rows_by_content
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors.sources import VectorSource, in_memory, sample, sampled_rows
 
 COMPARED, BLOCK = 2048, 1024
 """Each bank query is compared with so many, in blocks of so many."""
@@ -45,8 +44,9 @@ def query_weights(
     columns = in_memory(targets).T
     if len(offsets) < 2 or not np.isfinite(offsets).all():
         return np.ones(count)
-    compared = rows_by_content(bank, COMPARED)
-    queries = bank.take(compared)
+    few = sample(bank, COMPARED)
+    compared = sampled_rows(count, COMPARED)
+    queries = in_memory(few)
     scores = queries @ columns - offsets
     spread = max(min(max(SPREAD * share, LEAST_SPREAD), SHARE_OF_TARGETS * len(offsets)), 1)
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
@@ -54,7 +54,7 @@ def query_weights(
     mean = plain(queries).mean(axis=0)
     others = plain(queries) - mean
     known = _roots(scores, sharp)
-    weighed = ArrayVectors(queries, bank.name) if sampled else bank
+    weighed = few if sampled else bank
     alike = np.empty(weighed.shape[0])
     done = 0
     for block in weighed.blocks(BLOCK):

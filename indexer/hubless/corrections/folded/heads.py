@@ -11,10 +11,9 @@ import numpy as np
 
 from hubless.corrections.folded.counted_once import likeness
 from hubless.kernels.reductions import products_with, top_k
-from hubless.measures.by_content import order_by_content
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import TakenVectors, VectorSource
+from hubless.vectors.sources import TakenVectors, VectorSource, in_memory
 
 SHARE, LEAST_COPIES = 0.05, 10
 """A head is so large a share of a log, and was asked so often. Measured: with 0.1 and 0.03 the worst log is worse."""
@@ -86,15 +85,12 @@ def find_heads(
 
 def _most_asked(bank: VectorSource, copies: F64, alike: F64, metric: str) -> F32 | None:
     """Return the heads (m, d), most asked first; None without any. Of paraphrases the mean is one."""
-    order = order_by_content(bank)
-    copies, alike = copies[order], alike[order]
     least = max(SHARE * copies.sum(), LEAST_COPIES)
     often = np.flatnonzero(copies >= least)
-    # the first of those that are equal but for rounding is the same one, however the bank is ordered
-    left = np.where(copies >= least, 0, np.round(copies * alike, 3))
+    left = np.where(copies >= least, 0, copies * alike)
     if not len(often) and left.max() < least:
         return None
-    rows = bank.take(order)
+    rows = in_memory(bank)
     heads = [*rows[often[np.argsort(-copies[often], kind="stable")]]]
     plain = comparison(metric).plain(rows)
     ways = plain - plain.mean(axis=0)

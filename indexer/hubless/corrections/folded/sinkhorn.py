@@ -16,9 +16,8 @@ from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
 from hubless.kernels.truncated import steps_over_all
-from hubless.measures.by_content import rows_by_content, sample_by_content
 from hubless.vectors.arrays import F64, check_at_least
-from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sampled_rows
+from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
 
 PUBLISHED_ITERATIONS = 10
 _FIT_SAMPLE = 10_000
@@ -55,7 +54,7 @@ def bank_potentials(
     plan = similarities(some, targets, temperature)
     c = np.zeros(targets.shape[0])
     wanted: F64 | float = 0.0 if weights is None else np.log(weights)
-    of_some = None if query_weights is None else query_weights[rows_by_content(bank, some.shape[0])]
+    of_some = None if query_weights is None else query_weights[sampled_rows(len(query_weights), some.shape[0])]
     for _ in range(iterations - 1):
         _, over_bank = plan.step(c, of_some)  # of a with +log b, which does not change it
         c = np.log(some.shape[0] / len(c)) + wanted - over_bank
@@ -149,7 +148,7 @@ class SinkhornNormalisation:
         rows = np.arange(count)
         if not isinstance(self.fit_sample, str) and self.iterations > 1:
             rows = sampled_rows(count, self._size(bank.shape[0], count, self.fit_sample))
-            bank_sample = sample_by_content(bank, rows_kept(len(rows)))
+            bank_sample = sample(bank, rows_kept(len(rows)))
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
         on_some = int(self.iterations) if some is columns else int(self.iterations) // 2
         of_some = None if weights is None else weights[rows]

@@ -7,7 +7,6 @@ import numpy as np
 from hubless.corrections.base import BankKept, Rows, SeesVectors, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates, StoredFields
 from hubless.errors import InputError
-from hubless.measures.by_content import sample_by_content
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, OF_TARGETS, comparison
@@ -58,7 +57,7 @@ class CountedProximity(SeesVectors):
         bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to count among")
         source = targets_beside(bank, targets)
         rows = in_memory(bank)
-        some = in_memory(sample_by_content(bank, ASKED))
+        some = in_memory(sample(bank, ASKED))
         items = in_memory(sample(source, ASKED))
         usual = np.median(some @ comparison(self.metric).turned(rows, OF_TARGETS).T, axis=1)
         if len(some) > 1 and (usual > (some @ items.T).max(axis=1)).mean() > 1 / 2:
