@@ -58,6 +58,7 @@ class Maintainer:
         self._on_done = on_done
         self._not_before = dict[tuple[str, Chore], float]()
         self._failures = Counter[str]()  # of fits in a row, by collection
+        self._told = set[str]()  # collections whose bank is said to wait for another job
         self._given = Counter[str]()  # banks, by collection
         self._woken = threading.Event()
         self._stopping = False
@@ -96,7 +97,9 @@ class Maintainer:
     def _run(self) -> None:
         while not self._stopping:
             self._woken.clear()
-            ready = [item for item in self._waiting() if self._not_before.get(item, 0.0) <= monotonic()]
+            waiting = self._waiting()
+            self._told &= {name for name, work in waiting if work == "bank"}
+            ready = [item for item in waiting if self._not_before.get(item, 0.0) <= monotonic()]
             if not ready:
                 sleep(_POLL_SECONDS)
                 self._woken.wait(LOOK_SECONDS)
@@ -209,8 +212,9 @@ class Maintainer:
             _log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
-            if work == "bank":
+            if work == "bank" and name not in self._told:
                 _log.info('collection "%s": %s waits for another job', name, work)
+                self._told.add(name)
             self._not_before[name, work] = monotonic() + _BUSY_SECONDS
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
