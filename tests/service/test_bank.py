@@ -285,9 +285,8 @@ def test_bank_is_given_up_if_another_version_is_activated_before_its_fit(notes, 
         answer = pool.submit(client.put, f"{NOTES}/bank", json=bank)
         until(lambda: read_order(path / "notes"))
         client.post(activate.format(oldest)).raise_for_status()
-    refused = answer.result()
-    assert problem(refused) == (412, "precondition_failed")
-    assert refused.json()["detail"].startswith(f"version {oldest} of 'notes' became current while the job ran")
+    said = problem(answer.result(), 412, "precondition_failed")
+    assert said.startswith(f"version {oldest} of 'notes' became current while the job ran")
     told = client.get(f"{NOTES}/bank").json()
     assert (told["version"], told["waiting"], told["work"]["state"]) == (oldest, None, "failed")
     assert told["work"]["problem"]["code"] == "precondition_failed"
