@@ -78,8 +78,8 @@ def thin(
     best, _ = top_k(queries, targets, 1)
     low, high = np.quantile(best[:, 0], (0.25, 0.75))
     fence = _FAR_OUT * (high - low)
-    order = _order(queries, clients)
-    inside = order[((best[:, 0] >= low - fence) & (best[:, 0] <= high + fence))[order]]
+    order = by_content(HeldVectors(queries, "queries"), *[clients] if clients else ()).rows
+    inside = order[((best >= low - fence) & (best <= high + fence))[order, 0]]
     kept = queries[inside]
     mean = top_k_mean(HeldVectors(kept, "queries"), targets, min(_CSLS, len(kept)))
     _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
@@ -117,7 +117,7 @@ def live_bank(
     """
     rows, others = np.arange(len(queries)), np.arange(0)
     if fresh and clients:
-        order = _order(queries, clients)
+        order = by_content(HeldVectors(queries, "queries"), clients).rows
         sides = held_out(len(queries), seed, [clients[row] for row in order.tolist()])
         rows, others = (np.sort(order[side]) for side in sides)
     left = thin(queries[rows], targets, [clients[row] for row in rows.tolist()] if clients else None)
@@ -139,12 +139,6 @@ def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tup
     last = int(np.searchsorted(np.cumsum(counts[order]), held))
     checking = np.isin(client, order[: last + 1])
     return np.flatnonzero(~checking), np.flatnonzero(checking)
-
-
-def _order(queries: F32, clients: Sequence[str] | None) -> I64:
-    """Return the rows of queries (m, d) by content, equal ones by client: a shuffled sample is thinned alike."""
-    order = np.argsort(np.array(clients), kind="stable") if clients else np.arange(len(queries))
-    return order[by_content(HeldVectors(queries[order], "queries")).rows]
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:

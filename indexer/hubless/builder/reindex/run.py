@@ -220,7 +220,8 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
                 made = write_flushed(grown, staged, **more)
             _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
         _check_log(plan)
-        return replace(done, manifest=staged.publish(made, plan.base and plan.base.version), published=True)
+        over = None if plan.base is None else plan.base.version
+        return replace(done, manifest=staged.publish(made, over), published=True)
 
 
 class _Drafted(NamedTuple):
