@@ -68,23 +68,13 @@ def test_writes_go_on_after_a_merge_and_roll_back_keeps_them(catalog):
         assert client.get("/points/new-2").status_code == 200
 
 
-def flushed(catalog):
-    with hubless.open(catalog, NAME) as index:
-        return lifecycle.flush(hubless.Catalog(catalog), index.parts)
-
-
-def saved(catalog):
-    with hubless.open(catalog, NAME) as index:
-        return index.save(catalog, NAME)
-
-
 JOBS = {
-    "merge": lambda catalog: hubless.merge(catalog, NAME),
-    "flush": flushed,
-    "compact": lambda catalog: lifecycle.compact(catalog, NAME),
-    "refit": lambda catalog: hubless.refit(catalog, NAME, small.query_bank()),
-    "calibrate": lambda catalog: lifecycle.calibrate(catalog, NAME, small.query_bank()[:30], small.IDS[:30]),
-    "save": saved,
+    "merge": lambda home: hubless.merge(home, NAME),
+    "flush": lambda home: lifecycle.flush(hubless.Catalog(home), hubless.open(home, NAME).parts),
+    "compact": lambda home: lifecycle.compact(home, NAME),
+    "refit": lambda home: hubless.refit(home, NAME, small.query_bank()),
+    "calibrate": lambda home: lifecycle.calibrate(home, NAME, small.query_bank()[:30], small.IDS[:30]),
+    "save": lambda home: hubless.open(home, NAME).save(home, NAME),
 }
 
 
@@ -106,8 +96,7 @@ def test_version_that_is_activated_while_a_job_runs_stays_current(catalog, monke
         JOBS[job](catalog)
     assert (home.current(NAME), home.version_ids(NAME)) == (first, [first, second])
     monkeypatch.undo()
-    JOBS[job](catalog)  # from the version that was activated, which the log brings up to now
-    assert answers(catalog).rows.shape[1] == 10
+    assert JOBS[job](catalog).log_seq == 2  # from the version that was activated, which the log brings up to now
 
 
 def test_log_keeps_what_a_stored_version_lacks(catalog):
