@@ -89,3 +89,16 @@ def test_offsets_of_a_log_are_those_of_each_query_once(correction):
     banks = (problem.bank, log)
     once, often = (hubless.offsets(problem.targets, bank, metric="dot", correction=correction) for bank in banks)
     np.testing.assert_allclose(often, once, atol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_build_of_a_shuffled_bank_with_labels_has_the_same_offsets(tmp_path, metric):
+    problem = with_hubs(targets=300, bank=120, dim=24)
+    bank = np.concatenate([problem.bank, 2 * problem.bank[:60], problem.bank[:30]])
+    right = (bank @ problem.targets.T).argmax(axis=1).tolist()
+    offsets = []
+    for rows in (np.arange(210), np.random.default_rng(5).permutation(210)):
+        options = {"metric": metric, "relevant": [right[row] for row in rows], "index": "flat", "progress": False}
+        hubless.build(tmp_path, "log", problem.targets, bank[rows], **options)
+        offsets.append(hubless.open(tmp_path, "log").offsets)
+    np.testing.assert_array_equal(*offsets)

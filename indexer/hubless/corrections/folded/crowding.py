@@ -1,12 +1,10 @@
 """The crowding of a bank: whether queries that are alike want the same target, as captions of one image do."""
 
-from functools import partial
-
 import numpy as np
 
 from hubless.kernels.reductions import top_k
 from hubless.vectors.arrays import F32
-from hubless.vectors.comparing import COSINE, OF_QUERIES, comparison
+from hubless.vectors.comparing import COSINE, comparison
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 NEIGHBOURS = 4
@@ -24,21 +22,17 @@ def crowding(bank: VectorSource, targets: VectorSource, offsets: F32, metric: st
     is (b − 1)/n: as many as if the bank were spread evenly over the targets.
 
     It is the mean over the bank (b, d), up to 4, by targets (n, d) with the target bank and offsets (n,) that are not
-    shrunk; 0 for fewer than 500 targets. Queries are alike by direction under metric cosine, and else by distance.
+    shrunk; 0 for fewer than 500 targets.
     """
     count = bank.shape[0]
     if count < 2 or len(offsets) < FEWEST_TARGETS or not np.isfinite(offsets).all():
         return 0.0
     queries = in_memory(bank)
     first = top_k(queries, targets, 1, HALF * offsets)[1][:, 0]
-    made = comparison(metric)
-    queries = made.plain(queries)
-    if not made.takes_zero:
-        lengths = np.linalg.norm(queries, axis=1, keepdims=True)
-        queries = (queries / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
-    placed = partial(comparison("euclidean").compared, queries, bank.name)  # its products are distances
-    near = ArrayVectors(placed(), bank.name)
-    nearest = top_k(placed(side=OF_QUERIES), near, min(NEIGHBOURS + 1, count))[1]
+    queries = comparison(metric).plain(queries)
+    lengths = np.linalg.norm(queries, axis=1, keepdims=True)
+    alike = (queries / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float32)
+    nearest = top_k(alike, ArrayVectors(alike, "query bank"), min(NEIGHBOURS + 1, count))[1]
     others = nearest != np.arange(count)[:, np.newaxis]
     shared = np.sum((first[nearest] == first[:, np.newaxis]) & others, axis=1)
     return float(np.minimum(shared, NEIGHBOURS).mean()) - (count - 1) / targets.shape[0]
