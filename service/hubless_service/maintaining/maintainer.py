@@ -199,6 +199,13 @@ class Maintainer:
                 process.wait(_POLL_SECONDS)
         return process.returncode
 
+    def _wait(self, name: str, work: Chore) -> None:
+        """Let some work wait for another job. The log says so once of a bank."""
+        if work == "bank" and name not in self._told:
+            _log.info('collection "%s": %s waits for another job', name, work)
+            self._told.add(name)
+        self._not_before[name, work] = monotonic() + _BUSY_SECONDS
+
     def _note(self, name: str, work: Chore, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
@@ -212,10 +219,7 @@ class Maintainer:
             _log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
-            if work == "bank" and name not in self._told:
-                _log.info('collection "%s": %s waits for another job', name, work)
-                self._told.add(name)
-            self._not_before[name, work] = monotonic() + _BUSY_SECONDS
+            self._wait(name, work)
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
             _log.error("%s failed: %s", _about(name, work), detail)
