@@ -289,7 +289,8 @@ class Index(Collection):
         Targets that were added become a segment of their own. Where they are many, or many were removed, or another
         collection gets them, the index is built anew. The offsets stay. Return the manifest of the new version. From
         now on this index uses its files. Raises `InputError` for an invalid name, or an index without targets that is
-        to become another collection; `StorageError` if the catalog cannot be written.
+        to become another collection; `PreconditionFailed` if another version of the collection that was opened became
+        current since; `StorageError` if the catalog cannot be written.
 
         Parameters
         ----------
@@ -310,7 +311,7 @@ class Index(Collection):
                     made = write_flushed(parts, staged, here=False, **fresh, **write_refitted(parts, staged))
                 else:
                     made = write_rebuilt(parts, staged, bench, name, here=here, fit=self._other_fit or not here)
-                saved = staged.publish(made)
+                saved = staged.publish(made, parts.manifest.version if here else None)
             tell_engine(saved)
             opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
             self._start(replace(opened, encoder=parts.encoder))

@@ -19,7 +19,7 @@ from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.sources import under_metric
+from hubless.vectors.sources import HeldVectors, in_memory, under_metric
 
 UNIT = 1e-3
 """A length that differs from 1 by less counts as 1."""
@@ -58,7 +58,8 @@ def offsets(
         raise InputError("correction", "one that folds into offsets, such as auto", correction)
     items = as_items(targets, "targets")
     all_targets = under_metric(items.vectors, known, OF_TARGETS)
-    bank = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
+    queries = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
+    bank = HeldVectors(in_memory(queries), queries.name)  # it is read again and again
     extra = None
     if target_bank is not None:
         extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)

@@ -89,12 +89,17 @@ QueryTime: TypeAlias = Gate | Rescorer
 
 
 def signed_scores(signs: F64, logarithms: F64, temperature: float) -> F64:
-    """Scores (c,) that rank as sign·exp(logarithm) does: τ·logarithm, those of a negative sign below, turned round."""
+    """Scores (c,) that rank as sign·exp(logarithm) does, of signs (c,) and finite logarithms (c,).
+
+    These are τ·logarithm, where the sign is above 0. Where it is 0 they are one number below these; where it is
+    negative they lie below that, and are turned round.
+    """
     scores = temperature * logarithms
+    apart = _BELOW * max(1.0, np.abs(scores).max())
+    none = scores[signs > 0].min(initial=0.0) - apart
     negative = signs < 0
-    if negative.any():
-        top = scores[~negative].min(initial=0.0) - _BELOW
-        scores[negative] = top + scores[negative].min() - scores[negative]
+    scores[negative] = none - apart + scores[negative].min(initial=0.0) - scores[negative]
+    scores[signs == 0] = none
     return scores
 
 
