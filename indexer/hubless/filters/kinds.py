@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from hubless.vectors.arrays import is_list
+from hubless.vectors.arrays import is_list, is_text
 
 BOOLEAN, ORDERED, TEXT, LIST, OTHER = "boolean", "ordered", "text", "list", "other"
 """Families of columns, which take the same operators. `OTHER` are those whose values JSON cannot say."""
@@ -96,11 +96,6 @@ def _number(value: Any) -> int | float:
     return number
 
 
-def _is_text(stored: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
-
-
 _ISO = "as ISO 8601"
 _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
     (pa.types.is_boolean, ValueKind("true or false", BOOLEAN, lambda value, stored: _exactly(bool, value))),
@@ -111,7 +106,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
     ),
     (pa.types.is_decimal, ValueKind("a number that the column can hold exactly", ORDERED, _decimal)),
     (
-        _is_text,
+        is_text,
         ValueKind(
             "a string",
             TEXT,

@@ -15,7 +15,7 @@ from hubless.vectors.arrays import to_arrow
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array, repeated
-from hubless.vectors.payload_types import check_depth
+from hubless.vectors.payload_types import check_types
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, format_of
@@ -183,7 +183,7 @@ def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
 
 def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequence[str] | None = None) -> Dataset:
     """Return the rows with columns in the types that were asked for. `columns` are payload; None for all."""
-    check_depth(opened.schema)
+    check_types(opened.schema)
     wanted = _known(types)
     names = list(opened.schema.names if columns is None else columns)
     for name in wanted:

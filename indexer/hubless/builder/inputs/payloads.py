@@ -18,7 +18,8 @@ from hubless.vectors.payload import (
     PayloadLike,
     as_payload,
 )
-from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
+from hubless.vectors.payload_types import in_columns, payload_schema, stored_rows
+from hubless.vectors.readers.kept_values import in_column
 
 
 def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
@@ -59,13 +60,7 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
     if len(table) != count:
         raise InputError("payload", f"{count} rows, one a vector", f"{len(table)} rows")
     with reading_payload():
-        arrays = [
-            table[each.name].cast(each.type) if each.name in columns else pa.nulls(count, each.type) for each in schema
-        ]
-        added = pa.table(arrays, schema)
-        for batch in added.to_batches():  # in the zones of the columns, which may differ from those given
-            check_values(batch)
-        return added
+        return in_columns(table, schema, in_column)
 
 
 def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
@@ -77,4 +72,11 @@ def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
 def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     scanner = payload.scanner(columns=columns)
     schema = payload_schema(scanner.projected_schema)
-    return schema, (stored_rows(batch, schema) for batch in scanner.to_batches())
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        start = 0
+        for batch in scanner.to_batches():
+            yield stored_rows(batch, schema, start)
+            start += len(batch)
+
+    return schema, batches()

@@ -32,8 +32,8 @@ from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
 from hubless.vectors.npy import split_member
 from hubless.vectors.payload import Dataset, open_dataset
-from hubless.vectors.payload_types import UNREADABLE
 from hubless.vectors.plain_arrow import plain_file
+from hubless.vectors.readers.kept_values import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)

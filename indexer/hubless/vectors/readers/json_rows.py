@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.payload_text import ArrowColumn, as_type, guessed
+from hubless.vectors.readers.kept_values import ArrowColumn, in_column, kept
+from hubless.vectors.readers.payload_text import as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
@@ -103,17 +104,10 @@ def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
     cast = []
     start = 0
     for part in parts:
-        cast.append(_cast(name, part, kind, start))
+        numbers = range(start, start + len(part))
+        cast.append(kept(part, kind, in_column(name, numbers), _takes_all(name)))
         start += len(part)
     return pa.chunked_array(cast, kind)
-
-
-def _cast(name: str, part: pa.Array, kind: pa.DataType, start: int) -> pa.Array:
-    try:
-        return part.cast(kind)
-    except pa.ArrowException as error:
-        row = first_refused(len(part), lambda first, stop: part[first:stop].cast(kind))
-        raise _other_type(name, start + row, _takes_all(name), part[row].as_py()) from error
 
 
 def _takes_all(name: str) -> str:
