@@ -1,6 +1,6 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
 from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
+from hubless.vectors.readers.kept_values import in_column, kept
 from hubless.vectors.sources import (
     HeldVectors,
     SelectedVectors,
@@ -47,14 +48,19 @@ def job_targets(
     encoder: Encoder | None,
     folder: Path,
     basis: Basis | None = None,
+    *,
+    full: bool = False,
 ) -> NextTargets:
-    """Put the targets of the files into a collection as it is now, and take out those that left the files."""
+    """Put the targets of the files into a collection as it is now, and take out those that left the files.
+
+    With `full` a column has the type that it has in the files, else the one that it has in the collection.
+    """
     puts = list(changes.put())
-    kept = kept_rows(before, [put.ids for put in puts], changes.gone)
-    bare = kept[:0]
+    staying = kept_rows(before, [put.ids for put in puts], changes.gone)
+    bare = staying[:0]
     if before is not None:
-        kept, bare = with_vector_first(before, kept)
-    table = _ids_and_payload(before, kept, bare, puts)
+        staying, bare = with_vector_first(before, staying)
+    table = _ids_and_payload(before, staying, bare, puts, full)
     ids = table[_IDS].combine_chunks()
     payload = table.drop_columns([_IDS])
     contents = Contents.of_table(ids, payload, encoder)
@@ -64,7 +70,7 @@ def job_targets(
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
-    return NextTargets(before, kept, bare, spooled, contents, payload if payload.column_names else None)
+    return NextTargets(before, staying, bare, spooled, contents, payload if payload.column_names else None)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
@@ -78,37 +84,48 @@ def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> 
     return np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
 
 
-def _ids_and_payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTargets]) -> pa.Table:
+def _ids_and_payload(
+    before: Parts | None, staying: I64, bare: I64, puts: Sequence[FileTargets], full: bool
+) -> pa.Table:
     known = None if before is None or before.payload is None else before.payload.table()
-    if known is not None and is_free(known.schema):
-        payloads = [added_payload(put.payload, known.schema, len(put.ids)) for put in puts]
-    else:
-        payloads = [None if put.payload is None else _cast(put.payload, known) for put in puts]
-    tables = [_with_ids(put.ids, payload) for put, payload in zip(puts, payloads, strict=True)]
-    if before is not None:
-        every = _with_ids(before.ids.array, known)
-        tables = [every.take(pa.array(kept)), *tables, every.take(pa.array(bare))]
     try:
+        types = _types(known, puts, full)
+        tables = [_with_ids(put.ids, _payload(put, known, types, full)) for put in puts]
+        if before is not None:
+            every = _with_ids(before.ids.array, known)
+            first, last = (_in_types(every.take(pa.array(rows)), types, rows) for rows in (staying, bare))
+            tables = [first, *tables, last]
         return pa.concat_tables(tables, promote_options="default")
     except pa.ArrowException as error:
         raise InputError("payload", "columns of one type in all files", one_line(error)) from error
 
 
+def _types(known: pa.Table | None, puts: Sequence[FileTargets], full: bool) -> dict[str, pa.DataType]:
+    """Return the types of columns: those of the collection, and if asked for instead those that all files can have."""
+    schemas = [] if known is None else [known.schema]
+    given = [put.payload.schema for put in puts if put.payload is not None]
+    if full and given and not (schemas and is_free(schemas[0])):
+        schemas.append(pa.unify_schemas(given, promote_options="permissive"))
+    return {field.name: field.type for schema in schemas for field in schema if not pa.types.is_null(field.type)}
+
+
+def _payload(put: FileTargets, known: pa.Table | None, types: Mapping[str, pa.DataType], full: bool) -> pa.Table | None:
+    if known is not None and is_free(known.schema):
+        return added_payload(put.payload, known.schema, len(put.ids))
+    more = "" if full else ", as the collection has; --set full=true takes the new type"
+    return None if put.payload is None else _in_types(put.payload, types, put.rows, more)
+
+
+def _in_types(table: pa.Table, types: Mapping[str, pa.DataType], rows: I64, more: str = "") -> pa.Table:
+    columns = [
+        kept(column, types.get(name, column.type), in_column(name, rows), more)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, table.column_names) if columns else table
+
+
 def _with_ids(ids: pa.Array, payload: pa.Table | None) -> pa.Table:
     return pa.table({_IDS: ids}) if payload is None else payload.append_column(_IDS, ids)
-
-
-def _cast(table: pa.Table, known: pa.Table | None) -> pa.Table:
-    columns = []
-    for each, column in zip(table.schema, table.columns, strict=True):
-        there = known is not None and each.name in known.column_names
-        wanted = known.schema.field(each.name).type if there and known is not None else each.type
-        try:
-            columns.append(column if column.type == wanted or pa.types.is_null(wanted) else column.cast(wanted))
-        except pa.ArrowException as error:
-            expected = f"{wanted}, as the collection has, or another collection"
-            raise InputError(f"payload, column {each.name}", expected, f"{column.type} ({one_line(error)})") from error
-    return pa.table(columns, table.column_names) if columns else table
 
 
 NAME = "query bank"

@@ -151,11 +151,12 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FileTargets:
-    """Targets of a file that are new or changed: their vectors (p, d) as given, ids, and payload."""
+    """Targets of a file that are new or changed: their vectors (p, d) as given, ids, payload, and rows (p,) in it."""
 
     vectors: VectorSource
     ids: pa.Array
     payload: pa.Table | None
+    rows: I64
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +186,7 @@ class RowChanges:
             if len(rows) and opened.ids is not None:
                 payload = None if opened.payload is None else _payload_of(opened.payload, opened.payload_columns, rows)
                 chosen = SelectedVectors(opened.vectors, rows, opened.vectors.name)
-                yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload)
+                yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload, rows)
 
 
 class KnownTargets(NamedTuple):
