@@ -117,11 +117,9 @@ def _payload(put: FileTargets, known: pa.Table | None, types: Mapping[str, pa.Da
 
 
 def _in_types(table: pa.Table, types: Mapping[str, pa.DataType], rows: I64, more: str = "") -> pa.Table:
-    columns = [
-        kept(column, types.get(name, column.type), in_column(name, rows), more)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    return pa.table(columns, table.column_names) if columns else table
+    schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in table.schema])
+    columns = [kept(table[field.name], field.type, in_column(field.name, rows), more) for field in schema]
+    return pa.table(columns, schema)
 
 
 def _with_ids(ids: pa.Array, payload: pa.Table | None) -> pa.Table:

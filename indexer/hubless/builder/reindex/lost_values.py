@@ -16,25 +16,23 @@ from hubless.vectors.free_payload import free_rows, is_free
 def emptied(ids: pa.Array, known: pa.Table, puts: Sequence[FileTargets]) -> tuple[float, str]:
     """Return the largest share of its values that a column loses, and what it loses in words.
 
-    `ids` (n,) and `known` are the targets of the collection and their payload. A column that a file lacks counts as
-    lost, whatever the other files have.
+    `ids` (n,) and `known` are the targets of the collection and their payload.
     """
     held = _filled(known)
-    found = []
+    lost = dict.fromkeys(held, 0)
+    new = set[str]()
     for put in puts:
         places = pc.index_in(put.ids, ids)
         there = places.is_valid().to_numpy(zero_copy_only=False)
         now = {} if put.payload is None else _filled(put.payload)
-        found.append((places.drop_null().to_numpy(), {name: values[there] for name, values in now.items()}))
-    new = {name for _, now in found for name in now} - held.keys()
-    shares = [(0.0, "")]
-    for name, had in held.items():
-        lost = [had[rows] & ~now[name] if name in now else had[rows] for rows, now in found]
-        count, most = int(sum(map(np.sum, lost))), int(had.sum())
-        lacking = any(each.any() and name not in now for each, (_, now) in zip(lost, found, strict=True))
-        note = f"column {name} loses {count:,} of its {most:,} values"
-        shares.append((1.0 if lacking else count / max(1, most), f"{note}; {names_of(new)} is new" if new else note))
-    return max(shares, key=lambda each: each[0])
+        new |= now.keys() - held.keys()
+        for name, had in held.items():
+            has = now[name][there] if name in now else False
+            lost[name] += int((had[places.drop_null()] & np.logical_not(has)).sum())
+    shares = [(lost[name] / had.sum(), name) for name, had in held.items() if lost[name]]
+    share, name = max(shares, default=(0.0, ""))
+    note = f"column {name} loses {lost[name]:,} of its {held[name].sum():,} values" if share else ""
+    return share, f"{note}; {names_of(sorted(new))} is new" if new else note
 
 
 def _filled(payload: pa.Table) -> Mapping[str, NDArray[np.bool_]]:
@@ -43,11 +41,7 @@ def _filled(payload: pa.Table) -> Mapping[str, NDArray[np.bool_]]:
         rows = [row for batch in payload.to_batches() for row in free_rows(batch)]
         names = dict.fromkeys(name for row in rows for name in row)
         return {name: np.array([row.get(name) not in (None, "") for row in rows]) for name in names}
-    return {
-        name: ~_is_empty(column).to_numpy().astype(np.bool_)
-        for name, column in zip(payload.column_names, payload.columns, strict=True)
-        if not pa.types.is_null(column.type)
-    }
+    return {field.name: ~_is_empty(payload[field.name]).to_numpy().astype(np.bool_) for field in payload.schema}
 
 
 def _is_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
