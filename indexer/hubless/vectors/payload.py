@@ -20,6 +20,7 @@ from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
 from hubless.vectors.readers.formats import Use, format_of
 from hubless.vectors.readers.json_rows import array_of, read_jsonl
+from hubless.vectors.readers.kept_values import ArrowColumn
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
@@ -205,11 +206,13 @@ def as_table(payload: Any) -> pa.Table:
         return payload
     if hasattr(payload, "__arrow_c_stream__"):
         table = pa.table(payload)
+        for name in table.column_names if hasattr(payload, "dtypes") else ():
+            _checked(name, payload[name], table[name])
         return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
     if isinstance(payload, Mapping):
         return pa.table(
             {
-                name: array_of(name, values) if isinstance(values, list) else pa.array(values)
+                name: array_of(name, values) if isinstance(values, list) else _checked(name, values, pa.array(values))
                 for name, values in payload.items()
             }
         )
@@ -220,6 +223,14 @@ def as_table(payload: Any) -> pa.Table:
     # all rows' keys, in the order in which they are first seen; pa.Table.from_pylist looks at the first row only
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _checked(name: str, values: Any, made: ArrowColumn) -> ArrowColumn:
+    """Return what Arrow made of a column of pandas or NumPy. Raises `InputError` for a Python object that it cut."""
+    kind = made.type
+    if str(getattr(values, "dtype", "")) == "object" and (pa.types.is_temporal(kind) or pa.types.is_floating(kind)):
+        array_of(name, [None if value != value else value for value in values])  # NaN, or NaT
+    return made
 
 
 def _check_names(names: Sequence[str], where: str) -> None:

@@ -1,6 +1,6 @@
 """The targets, the query bank and the target prior that a job gives the next version."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def job_targets(
 ) -> NextTargets:
     """Put the targets of the files into a collection as it is now, and take out those that left the files.
 
-    With `full` a column has the type that it has in the files, else the one that it has in the collection.
+    With `full` a column takes the type that it has in the files, else it keeps the one in the collection.
     """
     puts = list(changes.put())
     staying = kept_rows(before, [put.ids for put in puts], changes.gone)
@@ -88,38 +88,32 @@ def _ids_and_payload(
     before: Parts | None, staying: I64, bare: I64, puts: Sequence[FileTargets], full: bool
 ) -> pa.Table:
     known = None if before is None or before.payload is None else before.payload.table()
+    tables = [_with_ids(put.ids, _payload(put, known, full)) for put in puts]
+    if before is not None:
+        every = _with_ids(before.ids.array, known)
+        tables = [every.take(pa.array(staying)), *tables, every.take(pa.array(bare))]
+    if full:
+        tables = [each for each in tables if len(each)] or tables  # those without rows have no say in the types
     try:
-        types = _types(known, puts, full)
-        tables = [_with_ids(put.ids, _payload(put, known, types, full)) for put in puts]
-        if before is not None:
-            every = _with_ids(before.ids.array, known)
-            first, last = (_in_types(every.take(pa.array(rows)), types, rows) for rows in (staying, bare))
-            tables = [first, *tables, last]
-        return pa.concat_tables(tables, promote_options="default")
+        return pa.concat_tables(tables, promote_options="permissive" if full else "default")
     except pa.ArrowException as error:
         raise InputError("payload", "columns of one type in all files", one_line(error)) from error
 
 
-def _types(known: pa.Table | None, puts: Sequence[FileTargets], full: bool) -> dict[str, pa.DataType]:
-    """Return the types of columns: those of the collection, and if asked for instead those that all files can have."""
-    schemas = [] if known is None else [known.schema]
-    given = [put.payload.schema for put in puts if put.payload is not None]
-    if full and given and not (schemas and is_free(schemas[0])):
-        schemas.append(pa.unify_schemas(given, promote_options="permissive"))
-    return {field.name: field.type for schema in schemas for field in schema if not pa.types.is_null(field.type)}
-
-
-def _payload(put: FileTargets, known: pa.Table | None, types: Mapping[str, pa.DataType], full: bool) -> pa.Table | None:
+def _payload(put: FileTargets, known: pa.Table | None, full: bool) -> pa.Table | None:
+    """Return the payload of a file in the types that the collection has, or if it may have others as it is."""
     if known is not None and is_free(known.schema):
         return added_payload(put.payload, known.schema, len(put.ids))
-    more = "" if full else ", as the collection has; --set full=true takes the new type"
-    return None if put.payload is None else _in_types(put.payload, types, put.rows, more)
-
-
-def _in_types(table: pa.Table, types: Mapping[str, pa.DataType], rows: I64, more: str = "") -> pa.Table:
-    schema = pa.schema([field.with_type(types.get(field.name, field.type)) for field in table.schema])
-    columns = [kept(table[field.name], field.type, in_column(field.name, rows), more) for field in schema]
-    return pa.table(columns, schema)
+    if known is None or put.payload is None or full:
+        return put.payload
+    types = {field.name: field.type for field in known.schema if not pa.types.is_null(field.type)}
+    more = ", as the collection has; --set full=true takes the new type"
+    names = put.payload.column_names
+    columns = [
+        kept(column, types.get(name, column.type), in_column(name, put.rows), more)
+        for name, column in zip(names, put.payload.columns, strict=True)
+    ]
+    return pa.table(columns, names)
 
 
 def _with_ids(ids: pa.Array, payload: pa.Table | None) -> pa.Table:

@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from hubless.vectors.readers.payload_text import as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
+_WHOLES = 2.0**63
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -44,10 +48,19 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
             text.decode()
         except UnicodeDecodeError as wrong:
             raise no_utf8(wrong, path, where) from error
+        with suppress(JSONDecodeError):
+            json.loads(text, parse_constant=partial(_refuse, where))
         raise InputError(where, "a JSON object", one_line(error)) from error
     if not isinstance(row, dict):
         raise InputError(where, "a JSON object", f"{type(row).__name__} {brief(row)}")
-    return row
+    if any(type(value) is float and abs(value) >= _WHOLES for value in row.values()):
+        row = json.loads(text)  # with the digits of whole numbers
+    found: dict[str, Any] = row
+    return found
+
+
+def _refuse(where: str, constant: str) -> None:
+    raise InputError(where, f"JSON, which has no {constant}: write null", constant)
 
 
 def read_jsonl(path: Path, types: Mapping[str, pa.DataType], keys: Container[str] | None = None) -> pa.Table:
@@ -83,10 +96,15 @@ def _array(name: str, values: list[Any], wanted: pa.DataType | None, start: int)
 def array_of(name: str, values: list[Any], start: int = 0, advice: str = "") -> pa.Array:
     """Return values of a column. Raises `InputError` naming the first row whose value is of another type."""
     try:
-        return pa.array(values)
+        made = pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop]))
-        raise _other_type(name, start + row, advice, values[row]) from error
+        raise _other_type(name, start + row, advice, values[row], str(error)) from error
+    if pa.types.is_temporal(made.type) or {bool, float} <= set(map(type, values)):
+        for row, (value, now) in enumerate(zip(values, made.to_pylist(), strict=True)):
+            if now is not None and (value != now or isinstance(value, bool) != isinstance(now, bool)):
+                raise _other_type(name, start + row, advice, value)
+    return made
 
 
 def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
@@ -114,5 +132,6 @@ def _takes_all(name: str) -> str:
     return f"; --set payload_schema.{name}=string takes all"
 
 
-def _other_type(name: str, row: int, advice: str, got: Any) -> InputError:
-    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{advice}", brief(got))
+def _other_type(name: str, row: int, advice: str, got: Any, said: str = "") -> InputError:
+    expected = "whole numbers from -2^63 to 2^63 - 1" if "too large" in said else "values of one type"
+    return InputError(in_column(name)(row), f"{expected}{advice}", brief(got))
