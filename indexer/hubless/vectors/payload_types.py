@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
+from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import MOST_NESTED
 from hubless.vectors.readers.kept_values import RowName, in_column, inner_arrays, kept
 
@@ -87,12 +88,11 @@ _LISTS = (
 )
 
 
-def stored_rows(rows: pa.RecordBatch, schema: pa.Schema, start: int = 0) -> pa.RecordBatch:
-    """Return rows in the types of `payload_schema`; `start` is the number of the first.
+def stored_rows(rows: pa.RecordBatch, schema: pa.Schema, numbers: I64 | range) -> pa.RecordBatch:
+    """Return rows in the types of `payload_schema`; `numbers` are what errors call them.
 
     Raises `InputError` as `check_values` and `kept`.
     """
-    numbers = range(start, start + len(rows))
     columns = [
         kept(column, field.type, in_column(field.name, numbers))
         for field, column in zip(schema, rows.columns, strict=True)

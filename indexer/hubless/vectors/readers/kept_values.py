@@ -14,6 +14,7 @@ from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.places import first_refused, place
 
 ArrowColumn: TypeAlias = Any
+ALL_ROWS = range(sys.maxsize)
 RowName: TypeAlias = Callable[[int], str]
 """Number of a row → how an error names it."""
 
@@ -21,7 +22,7 @@ UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueE
 """Errors of Arrow for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
 
 
-def in_column(name: str, rows: I64 | range = range(sys.maxsize)) -> RowName:
+def in_column(name: str, rows: I64 | range = ALL_ROWS) -> RowName:
     """Return how errors name the rows of a column of payload, which have these numbers."""
     return lambda row: f"payload, column {name}, {place(rows[row])}"
 
@@ -44,8 +45,6 @@ def converted(
         return read(column)
     # JSON may be nested as deep, and its numbers may be as large, as somebody likes
     except (*UNREADABLE, RecursionError) as error:
-        if not len(column):
-            return pa.chunked_array([], wanted)
         # a slice of lists would be cast with the elements of all
         row = first_refused(len(column), lambda start, stop: read(column.take(to_arrow(np.arange(start, stop)))))
         raise InputError(named(row), f"values of type {wanted}{more}", _shown(column.slice(row, 1))) from error
@@ -64,6 +63,8 @@ def exactly(column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
     Floats are rounded to floats, and a text may say a date or a time. Raises `ValueError`, `LookupError` or
     `ArrowException` for what the type cannot hold, and for values of another kind: a number becomes no text, nor true.
     """
+    if column.null_count == len(column):
+        return pa.nulls(len(column), wanted)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     made = column.cast(wanted)
@@ -76,7 +77,7 @@ def _check_same(given: pa.Array, made: pa.Array) -> None:
     """Raise `ValueError`, or `LookupError` for a member that is lost, unless an array has the values of the other."""
     types = pa.types
     kind, now = given.type, made.type
-    if kind == now or types.is_null(kind) or (is_text(kind) and types.is_temporal(now)):
+    if kind == now or given.null_count == len(given) or (is_text(kind) and types.is_temporal(now)):
         return
     if types.is_dictionary(kind):
         _check_same(given.dictionary_decode(), made)
