@@ -18,7 +18,7 @@ from hubless.vectors.readers.payload_text import as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
-_WHOLES = 2.0**63
+_AS_ZEROS, _LONG = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 19
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -53,8 +53,8 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
         raise InputError(where, "a JSON object", one_line(error)) from error
     if not isinstance(row, dict):
         raise InputError(where, "a JSON object", f"{type(row).__name__} {brief(row)}")
-    if any(type(value) is float and abs(value) >= _WHOLES for value in row.values()):
-        row = json.loads(text)  # with the digits of whole numbers
+    if _LONG in text.translate(_AS_ZEROS):  # faster than a pattern
+        row = json.loads(text)  # of a whole number beyond 64 bits, orjson makes a float
     found: dict[str, Any] = row
     return found
 

@@ -100,7 +100,7 @@ def as_type(name: str, column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
 def _said(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
     """Return what texts say. Raises `ValueError` for numbers whose zeros or digits would be lost."""
     made = _converted(texts, kind)
-    if not pc.all(pc.match_substring_regex(texts, _NUMBERS.get(kind, ""))).as_py():
+    if not pc.all(pc.match_substring_regex(texts, _NUMBERS.get(kind, "")), min_count=0).as_py():
         raise ValueError(kind)
     if kind == pa.float64() and not all(map(_is_held, pc.unique(texts.drop_null()).to_pylist())):
         raise ValueError(kind)
