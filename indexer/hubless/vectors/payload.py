@@ -206,7 +206,7 @@ def as_table(payload: Any) -> pa.Table:
         return payload
     if hasattr(payload, "__arrow_c_stream__"):
         table = pa.table(payload)
-        for name in table.column_names if hasattr(payload, "dtypes") else ():
+        for name in payload.columns if hasattr(payload, "dtypes") else ():
             _checked(name, payload[name], table[name])
         return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
     if isinstance(payload, Mapping):
