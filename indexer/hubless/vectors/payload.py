@@ -205,10 +205,7 @@ def as_table(payload: Any) -> pa.Table:
     if isinstance(payload, pa.Table):
         return payload
     if hasattr(payload, "__arrow_c_stream__"):
-        table = pa.table(payload)
-        for name in payload.columns if hasattr(payload, "dtypes") else ():
-            _checked(name, payload[name], table[name])
-        return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
+        return _streamed(payload)
     if isinstance(payload, Mapping):
         return pa.table(
             {
@@ -223,6 +220,13 @@ def as_table(payload: Any) -> pa.Table:
     # all rows' keys, in the order in which they are first seen; pa.Table.from_pylist looks at the first row only
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _streamed(payload: Any) -> pa.Table:
+    table = pa.table(payload)
+    for name in payload.columns if hasattr(payload, "dtypes") else ():
+        _checked(name, payload[name], table[name])
+    return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
 
 
 def _checked(name: str, values: Any, made: ArrowColumn) -> ArrowColumn:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import MOST_NESTED
-from hubless.vectors.readers.kept_values import RowName, in_column, inner_arrays, kept
+from hubless.vectors.readers.kept_values import RowName, in_column, inner_arrays, kept_in
 
 _FOREIGN = re.compile(r"extension(<|:name: ')(?!arrow\.)([\w.]+)")
 """The name of a type of another program, as Arrow shows a field that has it, or is marked with it."""
@@ -91,10 +91,10 @@ _LISTS = (
 def stored_rows(rows: pa.RecordBatch, schema: pa.Schema, numbers: I64 | range) -> pa.RecordBatch:
     """Return rows in the types of `payload_schema`; `numbers` are what errors call them.
 
-    Raises `InputError` as `check_values` and `kept`.
+    Raises `InputError` as `check_values` and `kept_in`.
     """
     columns = [
-        kept(column, field.type, in_column(field.name, numbers))
+        kept_in(column, field.type, in_column(field.name, numbers))
         for field, column in zip(schema, rows.columns, strict=True)
     ]
     return check_values(pa.RecordBatch.from_arrays(columns, schema=schema))
@@ -103,7 +103,7 @@ def stored_rows(rows: pa.RecordBatch, schema: pa.Schema, numbers: I64 | range) -
 def in_columns(rows: pa.Table, schema: pa.Schema, named: Callable[[str], RowName]) -> pa.Table:
     """Return rows in the columns of a schema, null where they have none. Raises `InputError` as `stored_rows`."""
     columns = [
-        kept(rows[field.name], field.type, named(field.name))
+        kept_in(rows[field.name], field.type, named(field.name))
         if field.name in rows.column_names
         else pa.nulls(len(rows), field.type)
         for field in schema

@@ -14,7 +14,7 @@ from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import check_types, in_columns
 from hubless.vectors.plain_arrow import plain_content, plain_stream
-from hubless.vectors.readers.kept_values import UNREADABLE, RowName, kept
+from hubless.vectors.readers.kept_values import UNREADABLE, RowName, kept_in
 from hubless.vectors.readers.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 
@@ -111,7 +111,7 @@ def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:
     if not fits:
         expected = "whole numbers" if numbers else "strings"
         raise InputError(ID, f'{expected}, as the ids of collection "{collection.name}" are', str(given))
-    ids = kept(column, pa.int64() if numbers else pa.large_string(), _named(ID)).combine_chunks()
+    ids = kept_in(column, pa.int64() if numbers else pa.large_string(), _named(ID)).combine_chunks()
     if ids.null_count:
         row = ids.is_null().to_pylist().index(True)
         raise InputError(f"{ID}[{row}]", "an id", "null")

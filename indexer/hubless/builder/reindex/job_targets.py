@@ -27,7 +27,7 @@ from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
 from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.readers.kept_values import in_column, kept
+from hubless.vectors.readers.kept_values import in_column, kept_in
 from hubless.vectors.sources import (
     HeldVectors,
     SelectedVectors,
@@ -110,7 +110,7 @@ def _payload(put: FileTargets, known: pa.Table | None, full: bool) -> pa.Table |
     more = ", as the collection has; --set full=true takes the new type"
     names = put.payload.column_names
     columns = [
-        kept(column, types.get(name, column.type), in_column(name, put.rows), more)
+        kept_in(column, types.get(name, column.type), in_column(name, put.rows), more)
         for name, column in zip(names, put.payload.columns, strict=True)
     ]
     return pa.table(columns, names)

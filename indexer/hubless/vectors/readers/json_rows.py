@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.kept_values import ArrowColumn, in_column, kept
+from hubless.vectors.readers.kept_values import ArrowColumn, in_column, kept_in
 from hubless.vectors.readers.payload_text import as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
@@ -123,7 +123,7 @@ def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
     start = 0
     for part in parts:
         numbers = range(start, start + len(part))
-        cast.append(kept(part, kind, in_column(name, numbers), _takes_all(name)))
+        cast.append(kept_in(part, kind, in_column(name, numbers), _takes_all(name)))
         start += len(part)
     return pa.chunked_array(cast, kind)
 

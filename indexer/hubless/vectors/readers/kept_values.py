@@ -27,7 +27,7 @@ def in_column(name: str, rows: I64 | range = ALL_ROWS) -> RowName:
     return lambda row: f"payload, column {name}, {place(rows[row])}"
 
 
-def kept(column: ArrowColumn, wanted: pa.DataType, named: RowName, more: str = "") -> ArrowColumn:
+def kept_in(column: ArrowColumn, wanted: pa.DataType, named: RowName, more: str = "") -> ArrowColumn:
     """Return a column in another type, by `exactly`. Raises `InputError` naming the first row that is not kept.
 
     `more` is said after the type that was expected.
@@ -76,20 +76,26 @@ def exactly(column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
 def _check_same(given: pa.Array, made: pa.Array) -> None:
     """Raise `ValueError`, or `LookupError` for a member that is lost, unless an array has the values of the other."""
     types = pa.types
-    kind, now = given.type, made.type
-    if kind == now or given.null_count == len(given) or (is_text(kind) and types.is_temporal(now)):
-        return
+    kind = given.type
     if types.is_dictionary(kind):
         _check_same(given.dictionary_decode(), made)
+    elif types.is_struct(kind):
+        for name in kind.names:
+            _check_same(given.field(name), made.field(name))
     elif types.is_nested(kind):
-        pairs = zip(inner_arrays(given), inner_arrays(made), strict=False)
-        for pair in [(given.field(each), made.field(each)) for each in kind.names] if types.is_struct(kind) else pairs:
-            _check_same(*pair)
-    elif types.is_floating(kind) and types.is_floating(now):
-        if not _infinite(given).equals(_infinite(made)):
-            raise ValueError(now)
-    elif any(test(kind) != test(now) for test in _KINDS) or not made.cast(kind, safe=False).equals(given):
-        raise ValueError(now)
+        for part, now in zip(inner_arrays(given), inner_arrays(made), strict=False):
+            _check_same(part, now)
+    elif given.null_count < len(given) and not _is_same(given, made):
+        raise ValueError(made.type)
+
+
+def _is_same(given: pa.Array, made: pa.Array) -> bool:
+    kind, now = given.type, made.type
+    if kind == now or (is_text(kind) and pa.types.is_temporal(now)):
+        return True
+    if pa.types.is_floating(kind) and pa.types.is_floating(now):
+        return bool(_infinite(given).equals(_infinite(made)))
+    return all(test(kind) == test(now) for test in _KINDS) and bool(made.cast(kind, safe=False).equals(given))
 
 
 def _infinite(floats: pa.Array) -> pa.Array:

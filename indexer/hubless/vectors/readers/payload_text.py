@@ -15,7 +15,7 @@ from hubless.errors import InputError
 from hubless.vectors.arrays import is_text
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.csv_rows import CsvFile
-from hubless.vectors.readers.kept_values import ArrowColumn, converted, exactly, in_column, kept
+from hubless.vectors.readers.kept_values import ArrowColumn, converted, exactly, in_column, kept_in
 from hubless.vectors.readers.places import first_refused, place
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
@@ -94,7 +94,7 @@ def as_type(name: str, column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
         return converted(_without_missing(column), wanted, lambda part: _said(part, wanted), named, advice)
     if wanted in _TEXTS:
         return converted(column, wanted, lambda part: part.cast(wanted), named)
-    return kept(column, wanted, named)
+    return kept_in(column, wanted, named)
 
 
 def _said(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
