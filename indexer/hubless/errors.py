@@ -251,13 +251,18 @@ class ExecutorFailed(HublessError):
     code = "executor_failed"
 
 
+_ONE_SLASH = re.compile(r"^(\w\w+):/(?!/)")
+"""Of an address that passed through pathlib, which makes one slash of two."""
+
+
 class StorageError(HublessError):
     """The disk or the folder refuses: missing, not writable, or full."""
 
     code = "storage"
 
     def __init__(self, path: Path | str, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
+        where = _ONE_SLASH.sub(r"\1://", str(path))
+        super().__init__(f"{where}: {problem}")
         self.path = Path(path)
         self.problem = problem
 

@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 
 from hubless_service.http.problems import PROBLEM_TYPES
-from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
@@ -14,12 +13,6 @@ def test_alerts_that_the_page_names_are_there():
     named = set(re.findall(r"`(Hubless[A-Z]\w+)`", PAGE))
     assert len(named) > 5
     assert named <= set(re.findall(r"alert: (\w+)", ALERTS))
-
-
-def test_settings_that_are_named_exist():
-    named = set(re.findall(r"HUBLESS_([A-Z_]+)", PAGE))
-    assert len(named) > 5
-    assert {name.lower() for name in named} <= set(Settings.model_fields)
 
 
 def test_codes_that_are_named_exist():

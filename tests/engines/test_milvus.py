@@ -58,8 +58,12 @@ def test_milvus_gives_the_hits_of_faiss_at_any_strength(catalog, name, strength)
 
 @pytest.mark.parametrize(
     "filter",
-    [TEXTS, {"field": "title", "eq": "title 7"}, {"field": "tags", "contains": 3}, {"not": TEXTS}],
-    ids=["range", "one", "list", "not"],
+    [
+        pytest.param(TEXTS, id="range"),
+        pytest.param({"field": "title", "eq": "title 7"}, id="one"),
+        pytest.param({"field": "tags", "contains": 3}, id="list"),
+        pytest.param({"not": TEXTS}, id="not", marks=pytest.mark.nullable),
+    ],
 )
 def test_filters_select_the_targets_that_they_do_with_faiss(catalog, filter, monkeypatch):
     known = opened(catalog, "faiss").query(QUERIES, limit=5, filter=filter)

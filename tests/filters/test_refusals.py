@@ -1,10 +1,16 @@
+import json
+import re
 from datetime import datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from hubless.errors import InputError, UnknownField
 from hubless.filters import FilterLimits, parse_filter
+from hubless.vectors.free_payload import FREE_SCHEMA
+
+ROOT = Path(__file__).parents[2]
 
 SCHEMA = pa.schema(
     {
@@ -111,6 +117,18 @@ def test_unknown_name_is_refused_naming_the_known(document, parameter, known):
         parse_filter(document, SCHEMA)
     assert refused.value.parameter == parameter
     assert known in refused.value.expected
+
+
+@pytest.mark.parametrize("schema", [pa.schema({"year": pa.int32(), "genre": pa.string()}), FREE_SCHEMA])
+def test_filter_of_another_program_is_refused_naming_the_page_that_has_it(schema):
+    rows = re.findall(
+        r"^\| `([{\"].*)` \| .* \| `(.*)` \|$", (ROOT / "docs/filters.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) == 11
+    for there, here in rows:
+        with pytest.raises(InputError, match=r"docs/filters\.md"):
+            parse_filter(json.loads(there), schema)
+        assert parse_filter(json.loads(here), schema)
 
 
 def test_limits_and_name_are_those_that_are_given():

@@ -1,5 +1,10 @@
 """Files that a forge reads: how to cite the project, how to report, and what runs its tests."""
 
+import json
+import re
+import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -7,6 +12,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TOUCHED = runpy.run_path(str(ROOT / ".ci" / "touched.py"))
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
@@ -30,6 +37,53 @@ def test_workflow_runs_what_a_contributor_runs():
     steps = read(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["test"]["steps"]
     assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflow_is_one_that_the_forge_reads(path):
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
+    subprocess.run(command, check=True)
+
+
+def test_every_command_that_tests_something_is_run_by_a_workflow():
+    recipes = re.findall(r"(?m)^([a-z-]+):.*## .*((?:\n\t.*)+)", (ROOT / "Makefile").read_text("utf-8"))
+    testing = {
+        name for name, recipe in recipes if re.search("PYTEST|-m pytest|--strict|support.simulate|pip-audit", recipe)
+    }
+    daily = set(read(ROOT / ".github" / "workflows" / "daily.yml")["jobs"]["daily"]["strategy"]["matrix"]["target"])
+    assert {"test", "test-all", "docs", "stores", "simulate"} < testing
+    assert testing == {"test", *daily, *TOUCHED["TOUCHES"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "targets", "node"),
+    [
+        ("docs/cli.md", ["docs", "extras"], []),
+        ("engines/milvus/pyproject.toml", ["milvus"], []),
+        ("clients/mcp/README.md", ["mcp"], []),
+        ("clients/python/hubless_client/client.py", list(TOUCHED["ADAPTERS"]), []),
+        ("clients/typescript/src/index.ts", [], list(TOUCHED["NODES"])),
+        ("indexer/hubless/errors.py", [], []),
+        (None, list(TOUCHED["TOUCHES"]), list(TOUCHED["NODES"])),
+    ],
+)
+def test_commit_runs_what_it_touches_and_everything_after_an_unknown_one(tmp_path, file, targets, node):
+    def run(*command):
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    run("git", "init", "--quiet")
+    if file is not None:
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).write_text("new")
+        run("git", "add", ".")
+    empty = run("git", "hash-object", "-t", "tree", "-w", "/dev/null").strip()
+    told = run(ROOT / ".ci" / "touched.py", "0" * 40 if file is None else empty)
+    assert told == f"targets={json.dumps(targets)}\nnode={json.dumps(node)}\n"
+
+
+@pytest.mark.parametrize("place", sorted({*sum(TOUCHED["TOUCHES"].values(), ()), *TOUCHED["TYPESCRIPT"]}))
+def test_place_that_a_workflow_looks_at_is_there(place):
+    assert (ROOT / place).exists()
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)

@@ -9,6 +9,7 @@ import re
 import httpx
 import pytest
 from support.catalogs import DIM
+from support.contract import code_of
 
 from hubless_service.http import edge
 
@@ -16,11 +17,6 @@ QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
 COUNT = "/v1/collections/words/count"
 GOOD = json.dumps({"vector": [0.5] * DIM}).encode()
-
-
-def code_of(answer):
-    assert answer.headers["content-type"] == "application/problem+json"
-    return answer.status_code, answer.json()["code"]
 
 
 @pytest.mark.parametrize(

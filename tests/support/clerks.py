@@ -8,8 +8,9 @@ from contextlib import ExitStack
 
 import httpx
 import numpy as np
-from support.catalog_history import ANY, DONE, NONE, THERE, UNSEEN, Attempt, CatalogHistory, Held, Stands, State
+from support.catalog_history import ANY, NONE, UNSEEN, Attempt, CatalogHistory, Held, Stands, State
 from support.history import Wrong
+from support.naming import MARKED, NEW, Reader, request_of, told_of
 
 import hubless
 
@@ -22,9 +23,6 @@ _PROBE = "probe"
 """An alias whose revision tells how often any alias was changed."""
 _CONNECTIONS = 3
 """To each server, as a connection is always answered by the same worker."""
-_DIM = 4
-NEW = {"dim": _DIM, "metric": "cosine", "id_type": "string"}
-MARKED = "marked"
 LATE = 503, 504
 _REFUSED = {404, 409, 412, 428}
 _WEIGHTS = {"put alias": 5, "delete alias": 2, "create": 3, "delete": 2, "mark": 3, "activate": 2}
@@ -34,7 +32,7 @@ def build(catalog, other):
     """The collection with versions, beside another one that stays. Return the history of all names."""
     rng = np.random.default_rng(0)
     for _ in range(2):
-        hubless.build(catalog, SONGS, rng.normal(size=(20, _DIM)).astype(np.float32), correction="none")
+        hubless.build(catalog, SONGS, rng.normal(size=(20, NEW["dim"])).astype(np.float32), correction="none")
     current = hubless.Catalog(catalog).current(SONGS)
     return CatalogHistory(State({}, {SONGS: Held(current), other: Held(UNSEEN)}))
 
@@ -47,6 +45,7 @@ class Clerk:
         self._name, self._rng = f"k{number}", random.Random(number)  # noqa: S311
         self._https: list[httpx.Client] = []
         self._probed = False
+        self._reader = Reader(history, self._send, other)
 
     def work(self, urls, ending):
         """Change and read until the end. A connection that breaks leaves its attempt open."""
@@ -64,15 +63,15 @@ class Clerk:
             for http in list(self._https):
                 self._https = [http]
                 for alias in ALIASES:
-                    self._see_alias(alias)
-                    self._see_by_alias(alias)
-                    self._query(alias)
+                    self._reader.alias(alias)
+                    self._reader.by_alias(alias)
+                    self._reader.query(alias)
                 for name in BRIEF:
-                    self._see_collection(name)
-                    self._see_mark(name)
-                self._see_versions()
-                self._list_aliases()
-                self._list_collections()
+                    self._reader.collection(name)
+                    self._reader.mark(name)
+                self._reader.versions(SONGS)
+                self._reader.aliases(ALIASES)
+                self._reader.collections((*BRIEF, SONGS))
             self._send_change(Attempt("put alias", _PROBE, self._other, ANY if self._probed else NONE))
             self._probed = True
         self.history.settle()
@@ -94,14 +93,13 @@ class Clerk:
             history.read(began, "version", name, restored.current(name) if name in there else None)
             if name in there:
                 marked = httpx.get(f"{url}/v1/collections/{name}/points/{MARKED}", timeout=120)
-                history.read(began, "read mark", name, _mark(marked))
+                found = marked.json()["payload"]["title"] if marked.is_success else None
+                history.read(began, "read mark", name, found)
 
     def _connected(self, urls):
         opened = ExitStack()
         self._https = [
-            opened.enter_context(httpx.Client(base_url=f"{url}/v1", timeout=120))
-            for url in urls
-            for _ in range(_CONNECTIONS)
+            opened.enter_context(httpx.Client(base_url=url, timeout=120)) for url in urls for _ in range(_CONNECTIONS)
         ]
         return opened
 
@@ -113,9 +111,7 @@ class Clerk:
             raise httpx.TransportError(code)
         if not answer.is_success and answer.status_code not in _REFUSED:
             raise Wrong(f"{method} {path} {body} was answered with {answer.status_code}: {answer.text}")
-        return answer
-
-    # changes
+        return answer.status_code, answer.json()
 
     def _attempt(self):
         rng = self._rng
@@ -128,7 +124,7 @@ class Clerk:
             return Attempt(kind, rng.choice(BRIEF), value)
         alias, match = rng.choice(ALIASES), rng.choice([None, NONE, ANY, ANY, "etag", "etag"])
         if match == "etag":
-            stands = self._see_alias(alias)
+            stands = self._reader.alias(alias)
             match = stands.revision if stands else NONE
         if kind == "delete alias":
             return Attempt(kind, alias, match=None if match == NONE else match)
@@ -138,120 +134,27 @@ class Clerk:
         history = self.history
         history.begin(attempt)
         try:
-            answer = self._send(*self._request(attempt))
+            status, document = self._send(*request_of(attempt, self._rng.choice(["disk", "memory"])))
         except httpx.ConnectError:  # nobody was there to get it
             history.forget(attempt)
             raise
-        document = answer.json()
-        if not answer.is_success:
-            if attempt.kind != "create":  # it may be deleted at once, before it is described
-                history.answered(attempt, document["code"])
+        if attempt.kind == "create" and status >= 400:  # it may be deleted at once, before it is described
             return
-        if "alias" in attempt.kind:
-            told = stands_of(document)
-        elif attempt.kind == "create":
-            told = DONE if answer.status_code == httpx.codes.CREATED else THERE
+        if attempt.kind == "create":
             history.read(attempt.begin, "version", attempt.name, document["version"])
-        else:
-            told = DONE
-        history.answered(attempt, told)
-
-    def _request(self, attempt):
-        name, value = attempt.name, attempt.value
-        if attempt.match is None:
-            headers = {}
-        elif attempt.match == NONE:
-            headers = {"If-None-Match": "*"}
-        else:
-            headers = {"If-Match": "*" if attempt.match == ANY else f'"{attempt.match}"'}
-        if attempt.kind == "mark":
-            point = {"id": MARKED, "vector": [1.0] * _DIM, "payload": {"title": value}}
-            durability = self._rng.choice(["disk", "memory"])
-            return "PUT", f"/collections/{name}/points", {"points": [point], "durability": durability}
-        return {
-            "put alias": ("PUT", f"/aliases/{name}", {"collection": value}, headers),
-            "delete alias": ("DELETE", f"/aliases/{name}", None, headers),
-            "create": ("PUT", f"/collections/{name}", NEW),
-            "delete": ("DELETE", f"/collections/{name}?aliases={'true' if value else 'false'}"),
-            "activate": ("POST", f"/collections/{name}/versions/{value}/activate"),
-        }[attempt.kind]
-
-    # reads
+        history.answered(attempt, told_of(attempt, status, document))
 
     def _read_any(self):
-        rng = self._rng
+        rng, reader = self._rng, self._reader
         rng.choice(
             [
-                lambda: self._see_alias(rng.choice(ALIASES)),
-                lambda: self._see_by_alias(rng.choice(ALIASES)),
-                lambda: self._query(rng.choice(ALIASES)),
-                lambda: self._see_collection(rng.choice([*BRIEF, SONGS])),
-                lambda: self._see_mark(rng.choice(BRIEF)),
-                self._see_versions,
-                self._list_aliases,
-                self._list_collections,
+                lambda: reader.alias(rng.choice(ALIASES)),
+                lambda: reader.by_alias(rng.choice(ALIASES)),
+                lambda: reader.query(rng.choice(ALIASES)),
+                lambda: reader.collection(rng.choice([*BRIEF, SONGS])),
+                lambda: reader.mark(rng.choice(BRIEF)),
+                lambda: reader.versions(SONGS),
+                lambda: reader.aliases(ALIASES),
+                lambda: reader.collections((*BRIEF, SONGS)),
             ]
         )()
-
-    def _get(self, path):
-        """The moment at which a request begins, and its answer."""
-        return self.history.moment(), self._send("GET", path)
-
-    def _see_alias(self, alias):
-        began, answer = self._get(f"/aliases/{alias}")
-        found = stands_of(answer.json()) if answer.is_success else None
-        self.history.read(began, "alias", alias, found)
-        return found
-
-    def _list_aliases(self):
-        began, answer = self._get("/aliases")
-        found = {each["alias"]: stands_of(each) for each in answer.json()["aliases"]}
-        for alias in ALIASES:
-            self.history.read(began, "alias", alias, found.get(alias))
-
-    def _list_collections(self):
-        began, answer = self._get("/collections")
-        found = {each["name"]: each["version"] for each in answer.json()["collections"]}
-        for name in (*BRIEF, SONGS):
-            self.history.read(began, "version", name, found.get(name))
-
-    def _see_by_alias(self, alias):
-        began, answer = self._get(f"/collections/{alias}")
-        self._see_served(alias, began, answer, "name")
-
-    def _query(self, alias):
-        began = self.history.moment()
-        answer = self._send("POST", f"/collections/{alias}/query", {"vector": [1.0] * _DIM})
-        self._see_served(alias, began, answer, "collection")
-
-    def _see_served(self, alias, began, answer, field):
-        """An alias and a version are two reads: a worker takes changes of the two one after the other."""
-        document = answer.json()
-        name = document[field] if answer.is_success else None
-        self.history.read(began, "stands", alias, name)
-        if name not in (None, self._other):
-            self.history.read(began, "version", name, document["version"])
-
-    def _see_collection(self, name):
-        began, answer = self._get(f"/collections/{name}")
-        self.history.read(began, "version", name, answer.json()["version"] if answer.is_success else None)
-
-    def _see_versions(self):
-        began, answer = self._get(f"/collections/{SONGS}/versions")
-        for each in answer.json()["versions"]:
-            if each["state"] == "served":
-                self.history.read(began, "version", SONGS, each["version"])
-
-    def _see_mark(self, name):
-        began, answer = self._get(f"/collections/{name}/points/{MARKED}")
-        self.history.read(began, "read mark", name, _mark(answer))
-        missing = not answer.is_success and answer.json()["code"] == "collection_not_found"
-        self.history.read(began, "there", name, not missing)
-
-
-def stands_of(document):
-    return Stands(document["collection"], int(document["etag"].strip('"')))
-
-
-def _mark(answer):
-    return answer.json()["payload"]["title"] if answer.is_success else None

@@ -10,7 +10,6 @@ takes from it what was not synced. The history of what was answered must be poss
 import ast
 import asyncio
 import gc
-import itertools
 import json
 import logging
 import os
@@ -24,29 +23,29 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from errno import EIO
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from stat import S_ISDIR
 from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx
 import numpy as np
 from support import calls, rivals, small
 from support.catalog_history import (
     ALIASED,
     ANY,
-    DONE,
     NO_COLLECTION,
     NONE,
-    THERE,
     UNSEEN,
     CatalogHistory,
     State,
 )
 from support.catalog_history import Attempt as Change
 from support.catalog_history import Held as Kept
-from support.clerks import MARKED, NEW, stands_of
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
+from support.naming import Reader, told_of
+from support.naming import request_of as change_of
 
 import hubless
 from hubless.builder import shards
@@ -169,7 +168,7 @@ class Worker:
     def __init__(self, path):
         settings = Settings(catalog=path, hubness=False)
         self.engine = Desk(CatalogSource(path), settings)
-        self.app = create_app(settings, self.engine)
+        self.app = httpx.ASGITransport(create_app(settings, self.engine))
         self.shelf = self.engine.shelf
         self.shelf.loading = False
 
@@ -187,37 +186,12 @@ class Worker:
             living.log.close()
         self.engine.forget()
 
-    async def answer(self, method, path, body=None, headers=()):
+    async def answer(self, method, path, body=None, headers=None):
         """The status and the document that answer a request about the collection, or another path of the contract."""
-        content = b"" if body is None else json.dumps(body).encode()
-        path, _, query = (path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}").partition("?")
-        named = {"content-type": "application/json", "content-length": str(len(content)), **dict(headers)}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0"},
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.encode(), value.encode()) for name, value in named.items()],
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 2),
-        }
-        messages, status, found = [{"type": "http.request", "body": content, "more_body": False}], 0, b""
-
-        async def receive():
-            return messages.pop(0) if messages else await asyncio.Event().wait()
-
-        async def send(message):
-            nonlocal status, found
-            status = message.get("status", status)
-            found += message.get("body", b"")
-
-        await self.app(scope, receive, send)
-        return status, json.loads(found)
+        place = path if path.startswith("/v1") else f"/v1/collections/{NAME}{path}"
+        request = httpx.Request(method, f"http://worker{place}", json=body, headers=headers)
+        answer = await self.app.handle_async_request(request)
+        return answer.status_code, json.loads(await answer.aread())
 
 
 class Disk:
@@ -474,47 +448,31 @@ class World:
 
     def change_alias(self):
         worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
-        stands = self.see_alias(worker, alias)
+        stands = self.reader(worker).alias(alias)
         match = self.rng.choice([None, NONE, ANY, stands.revision if stands else NONE, 10**6])
         if self.rng.random() < 0.6:
-            self.put_alias(worker, alias, match, self.rng.choice([NAME, BRIEF]))
+            self.send_alias(worker, Change("put alias", alias, self.rng.choice([NAME, BRIEF]), match))
         else:
             self.send_alias(worker, Change("delete alias", alias, match=None if match == NONE else match))
 
-    def put_alias(self, worker, alias, match, collection=NAME):
-        self.send_alias(worker, Change("put alias", alias, collection, match))
-
     def send_alias(self, worker, attempt):
-        match, put = attempt.match, attempt.kind == "put alias"
-        headers = {} if match is None else {"if-match": match if match == ANY else f'"{match}"'}
-        if match == NONE:
-            headers = {"if-none-match": "*"}
         self.names.begin(attempt)
-        body = {"collection": attempt.value} if put else None
-        status, document = self.told(worker, "PUT" if put else "DELETE", f"/v1/aliases/{attempt.name}", body, headers)
-        self.names.answered(attempt, stands_of(document) if status == 200 else document["code"])
+        self.names.answered(attempt, told_of(attempt, *self.told(worker, *change_of(attempt))))
 
     def change_collection(self):
         """Create, delete or write to the brief collection."""
         worker, self.number = self.rng.choice(self.workers), self.number + 1
         kind = self.rng.choice(["create", "create", "delete", "mark", "mark"])
         value = {"delete": self.rng.random() < 0.5, "mark": f"m{self.number}"}.get(kind)
-        point = {"id": MARKED, "vector": [1.0] * NEW["dim"], "payload": {"title": value}}
-        request = {
-            "create": ("PUT", f"/v1/collections/{BRIEF}", NEW),
-            "delete": ("DELETE", f"/v1/collections/{BRIEF}?aliases={'true' if value else 'false'}"),
-            "mark": ("PUT", f"/v1/collections/{BRIEF}/points", {"points": [point]}),
-        }[kind]
         attempt = self.names.begin(Change(kind, BRIEF, value))
-        status, document = self.sent(worker, *request)
+        status, document = self.sent(worker, *change_of(attempt))
         if self.disk.dead:
             raise Stopped
         if self.is_behind(worker, document):  # it may be done all the same
             return
         if status not in (200, 201) and document.get("code") not in REFUSED:
             raise Wrong(f"{attempt} was answered with {status} {document}")
-        made = DONE if status == 201 or kind != "create" else THERE
-        self.names.answered(attempt, made if status < 300 else document["code"])
+        self.names.answered(attempt, told_of(attempt, status, document))
 
     def activate(self):
         worker, version = self.rng.choice(self.workers), self.rng.choice(hubless.Catalog(self.path).version_ids(NAME))
@@ -524,32 +482,20 @@ class World:
         self.current = {version}
 
     def look_at_names(self):
-        worker, alias = self.rng.choice(self.workers), self.rng.choice(ALIASES)
-        self.see_alias(worker, alias)
-        self.see_by_alias(worker, alias)
-        self.see_collection(worker)
+        worker = self.rng.choice(self.workers)
+        self.see_names(worker, self.rng.choice(ALIASES))
         self.see_version(worker)
 
-    def see_alias(self, worker, alias):
-        began = self.names.moment()
-        status, document = self.told(worker, "GET", f"/v1/aliases/{alias}")
-        found = stands_of(document) if status == 200 else None
-        self.names.read(began, "alias", alias, found)
-        return found
+    def see_names(self, worker, *aliases):
+        reader = self.reader(worker)
+        for alias in aliases:
+            reader.alias(alias)
+            reader.by_alias(alias)
+        reader.collection(BRIEF)
+        reader.mark(BRIEF)
 
-    def see_by_alias(self, worker, alias):
-        began = self.names.moment()
-        status, document = self.told(worker, "GET", f"/v1/collections/{alias}")
-        self.names.read(began, "stands", alias, document["name"] if status == 200 else None)
-
-    def see_collection(self, worker):
-        began = self.names.moment()
-        status, document = self.told(worker, "GET", f"/v1/collections/{BRIEF}")
-        self.names.read(began, "version", BRIEF, document["version"] if status == 200 else None)
-        began = self.names.moment()
-        status, document = self.told(worker, "GET", f"/v1/collections/{BRIEF}/points/{MARKED}")
-        self.names.read(began, "read mark", BRIEF, document["payload"]["title"] if status == 200 else None)
-        self.names.read(began, "there", BRIEF, document.get("code") != NO_COLLECTION)
+    def reader(self, worker):
+        return Reader(self.names, partial(self.told, worker), NAME)
 
     def see_version(self, worker):
         """Others change versions without an answer: then each worker may serve the one before until it looks."""
@@ -797,13 +743,10 @@ class World:
         if restored and last > self.history.last:
             self.history.renumbered(last)
         self.history.settle(last, values, power_cut=power_cut)
-        for worker, alias in itertools.product(self.workers, ALIASES):
-            self.see_alias(worker, alias)
-            self.see_by_alias(worker, alias)
         for worker in self.workers:
-            self.see_collection(worker)
-        probed = self.see_alias(worker, PROBE)
-        self.put_alias(worker, PROBE, probed.revision if probed else NONE)
+            self.see_names(worker, *ALIASES)
+        probed = self.reader(worker).alias(PROBE)
+        self.send_alias(worker, Change("put alias", PROBE, NAME, probed.revision if probed else NONE))
         self.names.settle()
         if self.rng.random() < 0.5:
             self.clear_up()

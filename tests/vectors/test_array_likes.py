@@ -3,6 +3,7 @@ from datetime import date, datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.array_likes import InBlocks
 
 import hubless
 from hubless.errors import InputError
@@ -44,6 +45,10 @@ def package(name):
     return pytest.importorskip(name, reason="needs packages of tables: make extras")
 
 
+CATEGORIES = pa.DictionaryArray.from_arrays([0, None], pa.array(["x"], pa.string_view()))
+"""A column of categories, as polars has them: Arrow has no kernel for it."""
+
+
 def polars_rows(kind, *size):
     pl = package("polars")
     return pl.Series(ROWS.tolist(), dtype=getattr(pl, kind)(pl.Float32, *size))
@@ -60,6 +65,7 @@ KINDS = {
     "objects of numbers": ROWS.astype(object),
     "masked, but nothing is": np.ma.array(ROWS, mask=False),
     "array protocol": Tensor(ROWS, "array"),
+    "dask and zarr": InBlocks(ROWS),
     "dlpack": Tensor(ROWS, "dlpack"),
     "Arrow lists": LISTS,
     "Arrow lists of one size": pa.array(ROWS.tolist(), pa.list_(pa.float64(), 3)),
@@ -106,6 +112,10 @@ def test_tensor_of_torch_is_read_without_its_gradient_only():
         (objects([1.0], [[1.0], [2.0, 3.0]]), "targets, row 1: expected a vector, got lists of several lengths"),
         (np.ma.array(ROWS, mask=ROWS < 2), "targets, row 0: expected an array without masked values: fill them, or "),
         ([np.ma.array([1.0], mask=[True])], "targets, row 0: expected a vector without masked values, got some"),
+        (
+            pa.chunked_array([CATEGORIES[:1]]),
+            "targets: expected a column of numbers, got dictionary<values=string_view",
+        ),
         (OnAnotherDevice(), "targets: expected an array that NumPy can read, got can't convert cuda:0 .*to numpy.$"),
     ],
 )
@@ -129,6 +139,11 @@ PAYLOADS = {
 def test_payload_of_any_kind_is_the_same_rows(given):
     given = given() if callable(given) else given
     assert as_payload(given).to_table().to_pylist() == PAYLOADS["list of dicts"]
+
+
+def test_categories_of_polars_are_payload_as_their_texts():
+    made = hubless.Index(metric="cosine", correction="none").fit(ROWS, ROWS, payload=pa.table({"b": CATEGORIES}))
+    assert [made.point(row).payload for row in range(2)] == [{"b": "x"}, {"b": None}]
 
 
 @pytest.mark.parametrize("library", ["arrow", "pandas"])

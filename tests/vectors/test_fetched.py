@@ -1,5 +1,7 @@
 """Pointers and pages that stand in for files are named as what they are, whatever reads them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support import small
@@ -57,6 +59,12 @@ def test_other_stand_ins_are_named(tmp_path, content, told):
     (tmp_path / "t.npy").write_bytes(content)
     with pytest.raises(InputError, match=told):
         fetched_file(tmp_path / "t.npy", "targets")
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/t.npy", "https://host/t.npy"])
+def test_address_is_told_with_both_slashes_though_paths_have_one(address):
+    with pytest.raises(StorageError, match=f"^{address}: targets: there is no such file$"):
+        fetched_file(Path(address), "targets")
 
 
 def test_what_is_no_file_is_no_file(tmp_path):

@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.array_likes import InBlocks
 from support.files import load_trustingly, write_npz, write_parquet, write_pickled
 from support.problems import normal
 
@@ -39,6 +40,9 @@ ROWS = normal(12, 4, seed=1)
         (np.array([1, np.int8(2)], object), [1, 2]),
         (np.ma.array([1, 2], mask=False), [1, 2]),
         (np.array([b"a", b"bc"]), ["a", "bc"]),
+        (np.array(["a", "bc"], np.dtypes.StringDType()), ["a", "bc"]),
+        (InBlocks(np.array([3, 1])), [3, 1]),
+        (InBlocks(np.array(["a", "bc"])), ["a", "bc"]),
         ([UUID(int=1), UUID(int=2)], [str(UUID(int=1)), str(UUID(int=2))]),
         (np.array([UUID(int=1), "b"], object), [str(UUID(int=1)), "b"]),
         (range(2), [0, 1]),

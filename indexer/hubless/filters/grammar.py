@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
-from hubless.filters.foreign import rewritten
 from hubless.filters.free import KeyCondition, Which
 from hubless.filters.kinds import ValueKind, family_of, kind_of, plain_of
 from hubless.filters.operators import EQUAL_TO, ONE_OF, OPERATORS, RESERVED, Operator
@@ -27,8 +26,7 @@ from hubless.filters.shown import cut, shown
 from hubless.filters.words import COMBINATIONS, FIELD
 from hubless.vectors.free_payload import is_free
 
-_LONGEST_FORM = 2000
-"""Characters of the filter that an error proposes."""
+_OF_OTHERS = "; docs/filters.md shows how filters of other programs are written here"
 
 
 @dataclass(frozen=True)
@@ -61,30 +59,11 @@ def parse_filter(
 
     Raises `InputError` and `UnknownField`.
     """
-    try:
-        root = _Parser(schema, limits, name).node(document, name, 1)
-    except InputError as error:
-        if (own := rewritten(document)) is not None:
-            raise _in_our_form(own, document, schema, limits, name) from error
-        raise
+    root = _Parser(schema, limits, name).node(document, name, 1)
     try:
         return Filter(json.dumps(_full(document), sort_keys=True), root)
     except ValueError as error:
         raise InputError(name, "numbers of at most some thousand digits", "a longer one") from error
-
-
-def _in_our_form(own: Any, document: Any, schema: pa.Schema, limits: FilterLimits, name: str) -> InputError:
-    """Return the error that shows a filter of another program in our form, and what is wrong with it besides."""
-    written = cut(_written(own), _LONGEST_FORM)
-    try:
-        _Parser(schema, limits, name).node(own, name, 1)
-    except InputError as error:
-        return type(error)(error.parameter, f"{error.expected}, in the form of hubless: {written}", error.received)
-    return InputError(name, f"the form of hubless, {written}", cut(_written(document)))
-
-
-def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 class _Parser:
@@ -108,7 +87,7 @@ class _Parser:
         if _is_short(members):
             return self._short(members, where)
         if len(members) != 1:
-            expected = f"one of {', '.join(COMBINATIONS)}, or {FIELD} with its operators"
+            expected = f"one of {', '.join(COMBINATIONS)}, or {FIELD} with its operators{_OF_OTHERS}"
             raise InputError(where, expected, cut(f"an object of {', '.join(members) or 'nothing'}"))
         ((name, inner),) = members.items()
         place = f"{where}.{name}"
@@ -149,10 +128,10 @@ class _Parser:
             place = f"{where}.{cut(name)}"
             if not self._is_known(name):
                 known = ", ".join((*COMBINATIONS, FIELD, *self._schema.names))
-                raise UnknownField(place, f"one of {known}", "an unknown member")
-            if isinstance(value, dict):
-                expected = f'a value, a list of values, or {{"{FIELD}": name, operator: value}} around it'
-                raise InputError(place, expected, "an object")
+                raise UnknownField(place, f"one of {known}{_OF_OTHERS}", "an unknown member")
+            if any(isinstance(one, dict) for one in (value if isinstance(value, list) else [value])):
+                expected = f'a value, a list of values, or {{"{FIELD}": name, operator: value}} around it{_OF_OTHERS}'
+                raise InputError(place, expected, shown(value))
         return Every(
             tuple(
                 self._condition(name, _operator_of(value), value, f"{where}.{cut(name)}")
@@ -166,7 +145,7 @@ class _Parser:
     def _condition(self, name: str, member: str, value: Any, place: str) -> Node:
         operator = OPERATORS.get(member)
         if operator is None:
-            raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
+            raise UnknownField(place, f"one of {', '.join(OPERATORS)}{_OF_OTHERS}", "an unknown operator")
         if is_free(self._schema):
             return KeyCondition(name, self._key_test(operator, value, place))
         return Condition(name, self._test(name, operator, value, place))
@@ -222,5 +201,5 @@ def _read(value: Any, place: str, kind: ValueKind, stored: pa.DataType, field: s
 
 def _object(document: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
-        raise InputError(where, "an object", shown(document))
+        raise InputError(where, f"an object{_OF_OTHERS}", shown(document))
     return document

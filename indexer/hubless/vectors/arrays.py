@@ -137,7 +137,10 @@ def _of_arrow(values: Any, name: str) -> NDArray[Any]:
     if array.null_count:
         row = pc.index(array.is_null(), True).as_py()
         raise InputError(f"{name}, row {row}", "a number", f"one of {array.null_count:,} nulls")
-    plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    try:
+        plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    except pa.ArrowNotImplementedError as error:
+        raise InputError(name, "a column of numbers", str(array.type)) from error
     return plain
 
 

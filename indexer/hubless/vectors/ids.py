@@ -40,8 +40,9 @@ def id_array(values: Any, name: str) -> pa.Array:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise InputError(name, f"{_EXPECTED}, one a row", f"an array of shape {values.shape}")
-        native = values.dtype.newbyteorder("=")  # Arrow takes no other order of bytes
-        values = values.astype(native, copy=False) if values.dtype.kind in "iuU" else list(values)
+        # Arrow takes no other order of bytes
+        plain = values.dtype.kind in "iuU"
+        values = values.astype(values.dtype.newbyteorder("="), copy=False) if plain else list(values)
     try:
         array = values if isinstance(values, pa.Array) else pa.array(values)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -63,7 +64,8 @@ def _kind(given: pa.DataType) -> pa.DataType | None:
 
 def _read_one_by_one(values: Any, name: str) -> pa.Array:
     try:
-        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(values)]
+        rows = np.asarray(values) if hasattr(values, "__array__") else values  # of dask and zarr, whose rows are arrays
+        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(rows)]
     except TypeError as error:
         raise InputError(name, _EXPECTED, type(values).__name__) from error
     if not ids:
@@ -222,7 +224,7 @@ class IdTable:
 
     def row(self, wanted: str | int) -> int:
         if (row := self._row(wanted)) < 0:
-            raise PointNotFound(f"no target has the id {wanted!r}")
+            raise unknown_id(wanted, self.type)
         return row
 
     @property
@@ -242,6 +244,13 @@ class IdTable:
         return self.array[int(row)].as_py() if self._numbers is None else int(self._numbers[row])
 
 
+def unknown_id(wanted: Any, kind: str) -> PointNotFound:
+    """Return the error for an id that no target has, which says if ids have another type, `int64` or `string`."""
+    other = isinstance(wanted, str) != (kind == "string")
+    such = f": ids are {'texts' if kind == 'string' else 'whole numbers'} here" if other else ""
+    return PointNotFound(f"no target has the id {wanted!r}{such}")
+
+
 def parsed_id(text: str, kind: str) -> str | int:
     """Return an id of a type, `int64` or `string`, from its text. Raises `PointNotFound` if it cannot be one."""
     if kind == "string":
@@ -249,4 +258,4 @@ def parsed_id(text: str, kind: str) -> str | int:
     with suppress(ValueError):
         if str(number := int(text)) == text:
             return number
-    raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")
+    raise unknown_id(text, kind)

@@ -203,9 +203,9 @@ def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequen
 def as_table(payload: Any) -> pa.Table:
     """Return a table of Arrow, pandas or polars, a dict of columns or a list of dicts as a table of Arrow."""
     if isinstance(payload, pa.Table):
-        return payload
+        return _looked_up(payload)
     if hasattr(payload, "__arrow_c_stream__"):
-        return _streamed(payload)
+        return _looked_up(_streamed(payload))
     if isinstance(payload, Mapping):
         return pa.table(
             {
@@ -235,6 +235,16 @@ def _checked(name: str, values: Any, made: ArrowColumn) -> ArrowColumn:
     if str(getattr(values, "dtype", "")) == "object" and (pa.types.is_temporal(kind) or pa.types.is_floating(kind)):
         array_of(name, [None if value != value else value for value in values])  # NaN, or NaT
     return made
+
+
+def _looked_up(table: pa.Table) -> pa.Table:
+    """Return a table whose categories, as polars has them, are texts that Arrow's kernels can look up."""
+    for place, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and kind.value_type == pa.string_view():
+            plain = table.column(place).cast(pa.dictionary(kind.index_type, pa.large_string()))
+            table = table.set_column(place, field.name, plain)
+    return table
 
 
 def _check_names(names: Sequence[str], where: str) -> None:

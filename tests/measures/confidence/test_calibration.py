@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hubless
-from hubless.errors import InputError, StorageError
+from hubless.errors import InputError
 from hubless.lab.experiments.abstain import abstain_collection
 
 RNG = np.random.default_rng(0)
@@ -153,15 +153,12 @@ def test_refit_takes_labels_of_the_queries_that_it_is_given(tmp_path):
     assert made.bank.queries == 340
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".json"])
-def test_labels_come_from_a_file(tmp_path, suffix):
-    path = tmp_path / f"relevant{suffix}"
-    if suffix == ".npy":
-        np.save(path, np.array(LABELS))
-    else:
-        path.write_text(json.dumps([None, [], *LABELS[2:]]))
-    assert fitted(relevant=path).manifest.confidence.pairs == 80
-    assert "relevant" in fitted(relevant=path).manifest.provenance.inputs
+def test_labels_come_from_a_file(tmp_path):
+    path = tmp_path / "relevant.json"
+    path.write_text(json.dumps([None, [], *LABELS[2:]]))
+    made = fitted(relevant=path).manifest
+    assert made.confidence.pairs == 80
+    assert "relevant" in made.provenance.inputs
 
 
 def test_version_without_a_bank_has_no_model(tmp_path):
@@ -173,30 +170,9 @@ def test_version_without_a_bank_has_no_model(tmp_path):
         index.calibrate(LIVE, LIVE_ROWS)
 
 
-@pytest.mark.parametrize(
-    ("relevant", "message"),
-    [
-        (LABELS[:-1], r"^relevant: expected 400 entries, one for each query, got 399"),
-        (["nobody", *LABELS[1:]], r"^relevant, entry 0: .* a text such as 't0', got 'nobody', which no target has"),
-        ([3, *LABELS[1:]], r"^relevant, entry 0: .* a text such as 't0', got 3, a number"),
-        ([*LABELS[:19], *[None] * 381], r"right targets for at least 20 queries, better 100 and more, got for 19"),
-        ([[]] * 400, r"got for 0"),
-        (7, r"^relevant: expected for each query the id of its right target, .*, got int"),
-        ([{"t1": "yes"}, *LABELS[1:]], r"^relevant, entry 0: expected a grade of each id"),
-    ],
-)
-def test_wrong_labels_are_told_in_one_sentence(relevant, message):
+@pytest.mark.parametrize(("relevant", "labelled"), [([*LABELS[:19], *[None] * 381], 19), ([[]] * 400, 0)])
+def test_too_few_labels_are_told_with_how_many_there_are(relevant, labelled):
     for call in (lambda: fitted(relevant=relevant), lambda: fitted(relevant=None).calibrate(BANK, relevant)):
-        with pytest.raises(InputError, match=message) as caught:
+        message = f"right targets for at least 20 queries, better 100 and more, got for {labelled}"
+        with pytest.raises(InputError, match=message):
             call()
-        assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "error"), [("gone.json", StorageError), ("r.xlsx", InputError), ("r.json", InputError)]
-)
-def test_unreadable_file_of_labels_is_named(tmp_path, name, error):
-    if not name.startswith("gone"):
-        (tmp_path / name).write_text("{")
-    with pytest.raises(error, match=name):
-        fitted(relevant=tmp_path / name)

@@ -16,6 +16,7 @@ BUILT, WRITTEN = [*TARGETS, "occurrence.npy"], [*TARGETS, "bare.npy", "stamps.np
 SHARED = [*(f"fit/{name}" for name in FIT), *(f"built/{name}" for name in BUILT)]
 FILES = ["canary.npz", "gone.npz", *SHARED, *(f"written/{name}" for name in WRITTEN)]
 COUNTS = {"built": small.COUNT, "written": 3}
+SEAL = rb'(?m)^.*"manifest_sha256".*\n'
 
 
 @pytest.fixture
@@ -110,6 +111,9 @@ def test_flipped_bit_of_the_manifest_is_noticed(folder):
         lambda text: text.replace(b'": ', b'" : ', 1),
         lambda text: b"\xef\xbb\xbf" + text,
         lambda text: text.replace(b'"count"', b'"count": 1, "count"', 1),
+        lambda text: re.sub(SEAL, b"", text),
+        lambda text: re.sub(SEAL, rb"\g<0>\g<0>", text),
+        lambda text: re.sub(SEAL, lambda line: line[0].upper(), text),
         lambda text: text[: len(text) // 2],
         lambda text: b"",
         lambda text: b"[]",

@@ -3,9 +3,13 @@ import threading
 from datetime import timedelta
 
 import pytest
+from store.remote.test_clouds import (  # noqa: F401
+    test_object_is_replaced_only_if_it_is_as_it_was,
+    test_objects_are_read_written_listed_and_removed,
+)
 from support.object_storage import ADDRESS, failing, hanging, truncating
 
-from hubless.errors import InputError, PreconditionFailed, StorageError
+from hubless.errors import InputError, StorageError
 from hubless.store.remote import objects
 from hubless.store.remote.objects import Objects
 
@@ -17,25 +21,9 @@ def there(store):
     return Objects(ADDRESS)
 
 
-def test_objects_are_read_whole_and_in_parts(there):
-    assert there.read("one") == b"0123456789"
-    assert there.read_part("one", 3, 7) == b"3456"
-    assert there.size("one") == 10
-    assert there.read("other") is None
-    assert there.size("other") is None
-    assert there.tag("other") is None
-
-
-def test_object_is_replaced_only_if_it_is_as_it_was(there):
-    with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
-        there.replace("one", b"new", None)
-    tag = there.tag("one")
-    there.replace("one", b"new", tag)
-    with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
-        there.replace("one", b"newer", tag)
-    assert there.read("one") == b"new"
-    there.replace("two", b"first", None)
-    assert there.read("two") == b"first"
+@pytest.fixture
+def address(store):
+    return ADDRESS
 
 
 def test_replacement_whose_answer_was_lost_counts_as_done(there, store):

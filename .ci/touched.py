@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""What has to run besides `make test` for the files that changed since a commit: `.ci/touched.py COMMIT`.
+
+Prints `targets=[…]`, of the Makefile, and `node=[…]`, versions under which the TypeScript client is tested, both JSON.
+An unknown commit stands for a change of everything.
+"""
+
+import json
+import subprocess
+import sys
+
+ADAPTERS = ("langchain", "llama-index", "haystack", "mcp")
+ENVIRONMENTS = ("Makefile", "pyproject.toml", "requirements/dev.txt")
+TOUCHES = {
+    "docs": ("docs/", "mkdocs.yml", *ENVIRONMENTS),
+    "extras": (
+        *("docs/", "mkdocs.yml", "deploy/", "requirements/extras.txt", *ENVIRONMENTS),
+        *("indexer/hubless/builder/executors.py", "indexer/hubless/measures/projection.py", "indexer/hubless/vectors/"),
+        *("tests/builder/test_ray.py", "tests/docker/test_kubernetes.py", "tests/docs/", "tests/measures/test_umap.py"),
+        *("tests/search/scores/test_bm25s.py", "tests/vectors/"),
+    ),
+    "milvus": ("engines/milvus/", "indexer/hubless/search/engines/", "tests/engines/", "requirements/milvus.txt"),
+    "stores": ("indexer/hubless/databases/", "tests/databases/", "requirements/stores.txt", *ENVIRONMENTS),
+    "clouds": ("indexer/hubless/store/remote/", "tests/store/remote/", "tests/support/clouds.py", "Makefile"),
+    **{
+        name: (f"clients/{name}/", "clients/python/", "tests/adapters/", f"requirements/{name}.txt", "Makefile")
+        for name in ADAPTERS
+    },
+}
+"""Targets of the Makefile, and the files and folders that each is about."""
+TYPESCRIPT = ("clients/typescript/", "docs/openapi.json")
+NODES = ("20", "22", "24")
+
+
+def changed_since(commit: str) -> list[str]:
+    """Return the files that differ from those of a commit."""
+    command = ["git", "diff", "--name-only", commit, "--"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    return told.stdout.splitlines() if told.returncode == 0 else [*sum(TOUCHES.values(), ()), *TYPESCRIPT]
+
+
+def main(commit: str) -> None:
+    """Print what has to run."""
+    files = changed_since(commit)
+
+    def touched(places: tuple[str, ...]) -> bool:
+        return any(file.startswith(places) for file in files)
+
+    print(f"targets={json.dumps([target for target, places in TOUCHES.items() if touched(places)])}")
+    print(f"node={json.dumps(NODES if touched(TYPESCRIPT) else [])}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
