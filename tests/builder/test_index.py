@@ -224,7 +224,7 @@ class TestAdd:
             ({}, InputError, "^ids: expected an id for each vector, as the ids of this index are strings, got none"),
             ({"ids": ["x", "y"], "payload": [{"m": 1}] * 2}, UnknownField, "one of the columns n, even, got m"),
             ({"ids": ["x", "y"], "payload": [{"n": 1}]}, InputError, "^payload: expected 2 rows, .*, got 1 rows"),
-            ({"ids": ["x", "y"], "payload": [{"n": "a"}] * 2}, InputError, "^payload: "),
+            ({"ids": ["x", "y"], "payload": [{"n": "a"}] * 2}, InputError, "^payload, column n, row 0: "),
         ],
     )
     def test_what_does_not_fit_is_refused_and_nothing_changes(self, index, options, error, message):

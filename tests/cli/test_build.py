@@ -91,13 +91,13 @@ def test_setting_that_is_wrong_is_wrong_usage(build, tmp_path, setting, message)
 
 
 def test_payload_columns_are_shown_with_type_and_example_and_can_be_said(build, files, tmp_path):
-    rows = "".join(f'{row:05},"[""a"", ""b""]"\n' for row in range(40))
-    (tmp_path / "payload.csv").write_text("zip,tags\n" + rows)
+    rows = "".join(f'{row:05},"[""a"", ""b""]",{row}\n' for row in range(40))
+    (tmp_path / "payload.csv").write_text("zip,tags,rank\n" + rows)
     built = build("--payload", tmp_path / "payload.csv")
     assert ["zip", "string", '"00000"'] in built.table
     assert ["tags", "list<item: string>", '["a", "b"]'] in built.table
-    said = build("--payload", tmp_path / "payload.csv", "--set", "payload_schema.zip=int64")
-    assert ["zip", "int64", "0"] in said.table
+    said = build("--payload", tmp_path / "payload.csv", "--set", "payload_schema.rank=string")
+    assert ["rank", "string", '"0"'] in said.table
     assert build("--payload", tmp_path / "payload.csv", "--set", "payload_schema=zip").code == 2
 
 

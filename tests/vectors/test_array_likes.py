@@ -1,3 +1,5 @@
+from datetime import date, datetime
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -159,6 +161,36 @@ def test_table_as_targets_brings_its_vectors_ids_and_payload_as_a_file_does(libr
     without = given[["id", "title"]] if library == "pandas" else given.select(["id", "title"])
     with pytest.raises(InputError, match="got columns id, title, none of them a list of floats"):
         hubless.Index(metric="cosine", correction="none").fit(bank, without)
+
+
+FOREIGN = {
+    "months": lambda pd: pd.period_range("2020-01", periods=3, freq="M"),
+    "categories of months": lambda pd: pd.Categorical(pd.period_range("2020-01", periods=3, freq="M")),
+    "intervals": lambda pd: pd.interval_range(0, 3),
+    "complex": lambda pd: [1j] * 3,
+    "sparse": lambda pd: pd.arrays.SparseArray([0, 1, 0]),
+    "dates, then times": lambda pd: pd.Series([date(2020, 1, 1), datetime(2020, 1, 1, 17), None], dtype=object),
+    "numbers, then true": lambda pd: pd.Series([1.5, True, None], dtype=object),
+    "nanoseconds": lambda pd: pd.to_timedelta([1001, 0, 0], unit="ns"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("given", [lambda frame: frame, lambda frame: {"c": frame["c"]}], ids=["frame", "columns"])
+def test_what_only_pandas_means_is_refused(name, given):
+    pd = pytest.importorskip("pandas")
+    rows = np.ones((3, 2), np.float32)
+    with pytest.raises(InputError, match=r"^payload"):
+        hubless.Index("none", "dot").fit(rows, rows, payload=given(pd.DataFrame({"c": FOREIGN[name](pd)})))
+
+
+def test_months_of_pandas_in_a_file_or_an_index_are_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"n": range(3)}, index=FOREIGN["months"](pd).rename("c"))
+    frame.reset_index().to_parquet(tmp_path / "c.parquet")
+    for payload in (frame, tmp_path / "c.parquet"):
+        with pytest.raises(InputError, match=r"^payload, column c: .* got pandas.period$"):
+            as_payload(payload)
 
 
 def test_frame_of_numbers_only_is_a_matrix():

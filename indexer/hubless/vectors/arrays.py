@@ -251,6 +251,12 @@ def check_between(parameter: str, value: float, low: float, high: float, *, open
         )
 
 
+def is_text(stored: pa.DataType) -> bool:
+    """Return True for a type of strings."""
+    types = pa.types
+    return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
+
+
 def is_list(kind: pa.DataType) -> bool:
     """Return True if a column of this type holds lists of one kind of value."""
     types = pa.types

@@ -18,11 +18,12 @@ from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
 from hubless.vectors.listing import is_folder, is_there
 from hubless.vectors.object_rows import by_column
-from hubless.vectors.payload_types import check_depth
+from hubless.vectors.payload_types import check_types
 from hubless.vectors.plain_arrow import plain_file
 from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
 from hubless.vectors.readers.json_rows import array_of, json_document, read_jsonl
+from hubless.vectors.readers.kept_values import ArrowColumn
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
 from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 
@@ -181,7 +182,7 @@ def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
 
 def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequence[str] | None = None) -> Dataset:
     """Return the rows with columns in the types that were asked for. `columns` are payload; None for all."""
-    check_depth(opened.schema)
+    check_types(opened.schema)
     wanted = _known(types)
     names = list(opened.schema.names if columns is None else columns)
     for name in wanted:
@@ -202,12 +203,11 @@ def as_table(payload: Any) -> pa.Table:
     if isinstance(payload, pa.Table):
         return _looked_up(payload)
     if hasattr(payload, "__arrow_c_stream__"):
-        table = pa.table(payload)
-        return _looked_up(table.select([name for name in table.column_names if not name.startswith(PANDAS_INDEX)]))
+        return _looked_up(_streamed(payload))
     if isinstance(payload, Mapping):
         return pa.table(
             {
-                name: array_of(name, values) if isinstance(values, list) else pa.array(values)
+                name: array_of(name, values) if isinstance(values, list) else _checked(name, values, pa.array(values))
                 for name, values in payload.items()
             }
         )
@@ -218,6 +218,21 @@ def as_table(payload: Any) -> pa.Table:
     # all rows' keys, in the order in which they are first seen; pa.Table.from_pylist looks at the first row only
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _streamed(payload: Any) -> pa.Table:
+    table = pa.table(payload)
+    for name in payload.columns if hasattr(payload, "dtypes") else ():
+        _checked(name, payload[name], table[name])
+    return table.select([name for name in table.column_names if not name.startswith(PANDAS_INDEX)])
+
+
+def _checked(name: str, values: Any, made: ArrowColumn) -> ArrowColumn:
+    """Return what Arrow made of a column of pandas or NumPy. Raises `InputError` for a Python object that it cut."""
+    kind = made.type
+    if str(getattr(values, "dtype", "")) == "object" and (pa.types.is_temporal(kind) or pa.types.is_floating(kind)):
+        array_of(name, [None if value != value else value for value in values])  # NaN, or NaT
+    return made
 
 
 def _looked_up(table: pa.Table) -> pa.Table:

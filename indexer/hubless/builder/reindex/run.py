@@ -29,7 +29,7 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, pr
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
+from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
@@ -190,7 +190,7 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
         if plan.base is not None:
             steps.step("opening the current version")
             before = current_parts(plan.catalog, job.collection, plan.seq)
-        done = Outcome(plan, gates=gates_of_rows(plan, before))
+        done = Outcome(plan, gates=gates_of_files(plan, before))
         if done.failed:
             return done
         with executing(plan.recipe.executor, staged.folder):
@@ -236,7 +236,7 @@ class _Drafted(NamedTuple):
 def _drafted(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> _Drafted:
     encoder = _encoder(plan, before)
     basis = _first_basis(plan) if before is None else before.basis
-    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis)
+    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
     write_arrow(plan.rows.table, folder / bundle.SOURCES)
     if not rows.count_with_vector:
         raise InputError(TARGETS, "at least one target", "none")
