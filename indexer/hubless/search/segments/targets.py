@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hubless.forks import cached_property
 from hubless.kernels.reductions import merged
+from hubless.knn.augment import augmented_dim
 from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
@@ -18,6 +19,7 @@ from hubless.search.matches import Matches, MatchesCache
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.numbers import Numbers
+from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
 from hubless.vectors.arrays import F32, I64
@@ -122,14 +124,22 @@ class Targets:
         """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first.
 
         The best k of each segment's k best are kept. So an exact search finds what it finds in one index, and an
-        approximate one at least as much with the same parameters, as each segment looks at its own candidates.
+        approximate one at least as much with the same parameters, as each segment looks at its own candidates. Equal
+        scores come in the order of their rows. What compares with all gives the first k of one list, for every k.
         """
+        asked = self._all if matches is None else self._of(matches)
+        search = partial(self._search, asked, how)
+        if not self._stored.embedded:
+            return search(augmented, k)
+        walks = how and any(each.vectors.walks(each.only) for each in asked)
+        every = None if walks else partial(self._searched_rows, matches)
+        return Ordered(self, search, sum(each.room for each in asked), self._sizes, every).best(augmented, k)
 
+    def _search(self, asked: Sequence[_Asked], how: How, augmented: F32, k: int) -> tuple[F32, I64]:
         def search(asked: _Asked) -> tuple[F32, I64]:
             scores, rows = asked.vectors.find(augmented, min(k, asked.room), how, asked.only)
             return scores, rows + asked.start if asked.start else rows
 
-        asked = self._all if matches is None else self._of(matches)
         large = sum(each.room >= WORTH_A_THREAD for each in asked) if len(asked) > 1 else 0
         # more queries than that keep the threads busy in each segment
         few = len(augmented) < min(faiss.omp_get_max_threads(), large)
@@ -143,6 +153,17 @@ class Targets:
     def room(self, matches: Matches | None) -> int:
         """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
         return sum(asked.room for asked in (self._all if matches is None else self._of(matches)))
+
+    @cached_property
+    def _sizes(self) -> F32:
+        sizes = np.zeros(augmented_dim(self.dim), np.float32)
+        for segment in (view.segment for view in self.views if len(view.segment.index)):
+            np.maximum(sizes[: self.dim + 1], segment.sizes, out=sizes[: self.dim + 1])
+        return sizes
+
+    def _searched_rows(self, matches: Matches | None) -> I64:
+        rows = np.arange(len(self)) if matches is None else matches.rows
+        return rows[self.have_vectors(rows)]
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         """Return True if several threads can work on one query, with the default parameters or compared with all."""
