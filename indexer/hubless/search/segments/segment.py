@@ -19,7 +19,6 @@ from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Masks, Payload
 
 NO_ROWS: I64 = np.empty(0, np.int64)
-_SAMPLE = 128
 
 
 class SegmentIds(Protocol):
@@ -69,14 +68,6 @@ class Segment:
         mask = np.ones(len(self), np.bool_)
         mask[self.bare] = False
         return mask
-
-    @cached_property
-    def sizes(self) -> F32:
-        """About the largest coordinates, (d + 1,), of [t, −h]: those of some rows, evenly spread."""
-        some = np.arange(0, len(self.index), -(-len(self.index) // _SAMPLE))
-        sampled = np.column_stack([self.index.vectors(some), self.offsets[some]])
-        largest: F32 = np.abs(sampled).max(axis=0)
-        return largest
 
     def stamps_of(self, rows: I64) -> I64:
         """Return for some rows the write that put each, and its row in it, (2, r)."""

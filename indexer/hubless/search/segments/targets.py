@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hubless.forks import cached_property
 from hubless.kernels.reductions import merged
-from hubless.knn.augment import augmented_dim
 from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
@@ -29,6 +28,7 @@ UNWRITTEN = 2**32
 """Rank of the first target that no write of the log put. It comes behind those of the last write."""
 WORTH_A_THREAD = 4096
 """Targets of a segment whose search costs more than to hand it to another thread."""
+_SAMPLE = 256
 
 
 class _Asked(NamedTuple):
@@ -131,9 +131,8 @@ class Targets:
         search = partial(self._search, asked, how)
         if not self._stored.embedded:
             return search(augmented, k)
-        walks = how and any(each.vectors.walks(each.only) for each in asked)
-        every = None if walks else partial(self._searched_rows, matches)
-        return Ordered(self, search, sum(each.room for each in asked), self._sizes, every).best(augmented, k)
+        exact = not how or not any(each.vectors.walks(each.only) for each in asked)
+        return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
 
     def _search(self, asked: Sequence[_Asked], how: How, augmented: F32, k: int) -> tuple[F32, I64]:
         def search(asked: _Asked) -> tuple[F32, I64]:
@@ -156,14 +155,10 @@ class Targets:
 
     @cached_property
     def _sizes(self) -> F32:
-        sizes = np.zeros(augmented_dim(self.dim), np.float32)
-        for segment in (view.segment for view in self.views if len(view.segment.index)):
-            np.maximum(sizes[: self.dim + 1], segment.sizes, out=sizes[: self.dim + 1])
+        """About the largest coordinates, (d + 1,), of [t, −h]: those of some rows, evenly spread."""
+        some = np.arange(0, len(self), -(-len(self) // _SAMPLE))
+        sizes: F32 = np.abs(np.column_stack([self.vectors(some), self.offsets(some)])).max(axis=0)
         return sizes
-
-    def _searched_rows(self, matches: Matches | None) -> I64:
-        rows = np.arange(len(self)) if matches is None else matches.rows
-        return rows[self.have_vectors(rows)]
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         """Return True if several threads can work on one query, with the default parameters or compared with all."""
