@@ -8,7 +8,6 @@ import numpy as np
 from hubless.forks import cached_property
 from hubless.knn.exhaustive import stored
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import Embedded
 from hubless.search.segments.memory import GrowingRows, MemoryIndex
 from hubless.search.segments.segment import Segment
 from hubless.vectors.arrays import F32
@@ -22,11 +21,6 @@ class StoredSegments:
     """Segments as they are stored, and what is made of them once, whatever goes."""
 
     segments: tuple[Segment, ...]
-
-    @cached_property
-    def embedded(self) -> bool:
-        """True if all vectors lie in this process."""
-        return all(isinstance(segment.index, Embedded | MemoryIndex) for segment in self.segments)
 
     @cached_property
     def offsets(self) -> F32:
