@@ -14,6 +14,7 @@ from hubless.kernels.reductions import merged
 from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
+from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.full import Embedded
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
@@ -130,7 +131,9 @@ class Targets:
         """
         asked = self._all if matches is None else self._of(matches)
         search = partial(self._search, asked, how)
-        if not isinstance(self.first.index, Embedded):  # of another server, which may be far
+        index = self.first.index
+        # another server may be far, and what whole vectors rank is chosen for the number of hits
+        if not isinstance(index, FaissIndex if how is not None else Embedded):
             return search(augmented, k)
         exact = not how or not any(each.vectors.walks(each.only) for each in asked)
         return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
