@@ -109,6 +109,11 @@ def rescore(rescorer: Rescorer, query: F32, candidates: Candidates, strength: fl
     return offsets, candidates.similarities - strength * offsets
 
 
+def drop(highest: float, rescored: F64) -> float:
+    """How much lower the others stand, of which the highest is given, to come behind the candidates, (c,)."""
+    return max(0.0, float(highest - rescored.min())) + _BELOW * max(1.0, float(abs(rescored).max()))
+
+
 def corrected_scores(
     queries: F32,
     similarities: F32,
@@ -136,6 +141,6 @@ def corrected_scores(
         rows = np.unique([np.argpartition(-order, wanted - 1)[:wanted] for order in orders])
         _, rescored = rescore(query_time, query, Candidates(rows, line[rows], partial(vectors, rows)), strength)
         if len(rows) < count:
-            scores -= max(0.0, float(scores.max() - rescored.min())) + _BELOW * max(1.0, float(abs(rescored).max()))
+            scores -= drop(scores.max(), rescored)
         scores[rows] = rescored
     return folded
