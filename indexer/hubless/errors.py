@@ -2,15 +2,35 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Self
 
 
 def how_to_install(extra: str, package: str = "hubless") -> str:
-    """Return how to install an extra. pip takes the package as installed, so no package index needs to have it."""
-    return f"pip install '{package}[{extra}]'"
+    """Return the line that installs what an extra of our package asks for. It does not name ours: no index has it."""
+    needed = [each.partition(";")[0] for each in requires(package) or () if f"extra == '{extra}'" in each]
+    return " ".join(["pip install", *map(repr, needed)])
+
+
+TAKEN: ContextVar[Mapping[str, str] | None] = ContextVar("taken", default=None)
+"""How a command is given parameters, by their names, with `parameter`, `key` and `value`. None in Python."""
+
+
+def advice(words: str, parameter: str, value: str = "FILE") -> str:
+    """Return words in which `{}` is how a parameter, or a key as in `payload_schema.zip`, is given a value.
+
+    Nothing if whoever asked cannot give it.
+    """
+    name, _, key = parameter.partition(".")
+    way = '{name}={{"{key}": "{value}"}}' if key else "{name}"
+    if (taken := TAKEN.get()) is not None:
+        way = taken.get(name, "")
+    return way and words.replace("{}", way.format(name=name, parameter=shlex.quote(parameter), key=key, value=value))
 
 
 _SECRETS = (
@@ -251,13 +271,18 @@ class ExecutorFailed(HublessError):
     code = "executor_failed"
 
 
+_ONE_SLASH = re.compile(r"^(\w\w+):/(?!/)")
+"""Of an address that passed through pathlib, which makes one slash of two."""
+
+
 class StorageError(HublessError):
     """The disk or the folder refuses: missing, not writable, or full."""
 
     code = "storage"
 
     def __init__(self, path: Path | str, problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
+        where = _ONE_SLASH.sub(r"\1://", str(path))
+        super().__init__(f"{where}: {problem}")
         self.path = Path(path)
         self.problem = problem
 

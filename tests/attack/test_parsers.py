@@ -21,7 +21,8 @@ from hubless.filters import Filter, operators, parse_filter
 from hubless.store import bundle
 from hubless.store.aliases import read_aliases
 from hubless.vectors.files import open_items
-from hubless.vectors.ids import IdTable, id_array, parsed_id, read_ids
+from hubless.vectors.ids import IdTable, id_array, parsed_id
+from hubless.vectors.readers.columns import read_ids
 from hubless_service.access.keys import Keys
 from hubless_service.http import cursors, values
 from hubless_service.http.problems import HttpProblem

@@ -21,7 +21,7 @@ from hubless.builder.embedding import embed as embedding
 from hubless.builder.embedding import embed_folder
 from hubless.builder.embedding.texts_beside import words_of_name
 from hubless.encoders.halves import each_encoded
-from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused
+from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused, how_to_install
 from hubless.vectors.readers import pictures
 
 NAMES = list(COLOURS)
@@ -46,6 +46,8 @@ def photos(tmp_path):
     (folder / "broken.jpg").write_bytes(b"nothing")
     (folder / "movie.mp4").write_bytes(b"nothing")
     (folder / ".hidden.png").write_bytes(b"nothing")
+    (folder / "@eaDir").mkdir()
+    Image.new("RGB", (8, 8), "red").save(folder / "@eaDir" / "preview.png")
     return folder
 
 
@@ -60,16 +62,16 @@ def rows(made):
 
 def test_pictures_are_built_as_they_are_written_and_words_find_them(photos, pair, tmp_path):
     made = hubless.embed(photos, pair, tmp_path / "out")
-    assert (made.count, made.dim, made.queries, made.skipped, made.why_no_bank) == (12, DIM, 12, 2, None)
+    assert (made.count, made.dim, made.queries, made.skipped, made.why_no_bank) == (12, DIM, 12, 3, None)
     found = rows(made)
     ids = [row["id"] for row in found]
     assert ids[:3] == ["1-lime.png", "2-blue.png", "4-white.png"]
     assert {"id": "more/9-white.png", "path": "more/9-white.png", "width": 15, "height": 8}.items() <= found[-1].items()
     assert found[-1]["bytes"] == (photos / "more" / "9-white.png").stat().st_size
     listed = [json.loads(line) for line in made.skipped_file.read_text().splitlines()]
-    assert [each["id"] for each in listed] == ["movie.mp4", "broken.jpg"]
-    assert "got .mp4" in listed[0]["why"]
-    assert "expected a picture as JPEG, PNG, WebP or GIF" in listed[1]["why"]
+    assert [each["id"] for each in listed] == ["@eaDir", "movie.mp4", "broken.jpg"]
+    assert "got .mp4" in listed[1]["why"]
+    assert "expected a picture as JPEG, PNG, WebP or GIF" in listed[2]["why"]
     hubless.build(tmp_path / "catalog", "photos", made.targets, made.bank, encoder=pair, bank_of_targets=True)
     opened = hubless.open(tmp_path / "catalog", "photos")
     for colour in NAMES:
@@ -191,7 +193,10 @@ def test_texts_about_pictures_are_the_bank(tmp_path, pair):
     (folder / "red").mkdir(parents=True)
     for name in ("IMG_1.jpg", "a-lime_white.jpg", "b.jpg", "c.jpg", "red/0001.jpg"):
         Image.new("RGB", (8, 8), "red").save(folder / name)
-    (folder / "b.txt").write_text("red  lime\n\nblue\nnothing known\n")
+    (folder / "b.txt").write_text("red  lime\n\nblue\nnothing known\n", "utf-16")
+    (folder / "IMG_1.txt").write_text("Köln", "latin-1")
+    (folder / "metadata.csv").write_text("file_name,text\nred/0001.jpg,lime\n", "utf-8-sig")
+    (folder / "red" / "metadata.csv").write_text("file_name,prompt\n0001.jpg,lime\n")
     (folder / "metadata.jsonl").write_text('{"file_name": "c.jpg", "text": "white", "captions": ["blue", 3]}\nbad\n')
     head = Image.Exif()
     head[0x010E], head[0x9C9B] = "yellow", "lime\0".encode("utf-16-le")
@@ -207,13 +212,14 @@ def test_texts_about_pictures_are_the_bank(tmp_path, pair):
         ("c.jpg", "blue", "metadata"),
         ("d.jpg", "yellow", "head"),
         ("d.jpg", "lime", "head"),
-        ("red/0001.jpg", "red", "name"),
+        ("red/0001.jpg", "lime", "metadata"),
     ]
     captions = {row["id"]: row["caption"] for row in rows(made)}
     assert [captions[name] for name in ("IMG_1.jpg", "a-lime_white.jpg", "b.jpg", "c.jpg", "d.jpg")] == [
         *(None, None, "red lime", "white", "yellow")
     ]
-    assert json.loads(made.skipped_file.read_text())["id"] == "metadata.jsonl, line 2"
+    listed = [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()]
+    assert listed == ["IMG_1.txt", "metadata.jsonl, line 2", "red/metadata.csv"]
     np.testing.assert_array_equal(
         pq.read_table(made.bank)["vector"][1].as_py(), load_pair(tmp_path / "pair").encode(["red lime"])[0]
     )
@@ -356,7 +362,7 @@ def test_what_is_wrong_is_named_before_anything_is_encoded(tmp_path, photos, pai
 def test_without_pillow_it_says_so_before_the_first_picture(tmp_path, photos, pair, monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(pictures, "find_spec", lambda name: None if name == "PIL" else find(name))
-    with pytest.raises(InputError, match=r"the extra pictures: pip install 'hubless\[pictures\]', got no Pillow"):
+    with pytest.raises(InputError, match=f"the extra pictures: {how_to_install('pictures')}, got no Pillow"):
         hubless.embed(photos, pair, tmp_path / "out")
     with pytest.raises(InputError, match="encoder, type: expected the extra pictures"):
         load_pair(tmp_path / "pair").check_pictures()
@@ -367,7 +373,7 @@ def test_command_says_what_it_wrote_and_how_to_build(tmp_path, photos, pair):
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == [
         "12 vectors of 12 dimensions: out/targets",
-        "2 skipped, each with its reason: out/skipped.jsonl",
+        "3 skipped, each with its reason: out/skipped.jsonl",
         "12 example queries: out/bank",
         "Build it:   hubless build --catalog catalog --collection NAME --targets out/targets --query-bank out/bank "
         "--encoder pair.toml",

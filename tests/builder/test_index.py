@@ -219,12 +219,12 @@ class TestAdd:
         [
             ({"ids": ["t0", "x"]}, DuplicateIds, "^ids: expected ids that no target has, got 't0', the id of row 0"),
             ({"ids": ["x", "x"]}, DuplicateIds, "^ids: expected unique ids, got 'x' in rows 0 and 1"),
-            ({"ids": ["x"]}, InputError, "^ids: expected 2, one a vector, got 1"),
+            ({"ids": ["x"]}, InputError, "^ids: expected 2, one a target, got 1"),
             ({"ids": [1, 2]}, InputError, "^ids: expected strings, as the ids of this index are, got int64"),
             ({}, InputError, "^ids: expected an id for each vector, as the ids of this index are strings, got none"),
             ({"ids": ["x", "y"], "payload": [{"m": 1}] * 2}, UnknownField, "one of the columns n, even, got m"),
             ({"ids": ["x", "y"], "payload": [{"n": 1}]}, InputError, "^payload: expected 2 rows, .*, got 1 rows"),
-            ({"ids": ["x", "y"], "payload": [{"n": "a"}] * 2}, InputError, "^payload: "),
+            ({"ids": ["x", "y"], "payload": [{"n": "a"}] * 2}, InputError, "^payload, column n, row 0: "),
         ],
     )
     def test_what_does_not_fit_is_refused_and_nothing_changes(self, index, options, error, message):

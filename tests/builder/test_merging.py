@@ -6,6 +6,10 @@ from support import small, writing
 from support.writing import NAME, point
 
 import hubless
+from hubless.builder import lifecycle
+from hubless.errors import PreconditionFailed
+from hubless.store import bundle
+from hubless.store import catalog as catalogs
 from hubless.store.log import Log
 
 
@@ -62,6 +66,37 @@ def test_writes_go_on_after_a_merge_and_roll_back_keeps_them(catalog):
             sleep(0.01)
         assert client.post("/count").json()["count"] == small.COUNT + 2
         assert client.get("/points/new-2").status_code == 200
+
+
+JOBS = {
+    "merge": lambda home: hubless.merge(home, NAME),
+    "flush": lambda home: lifecycle.flush(hubless.Catalog(home), hubless.open(home, NAME).parts),
+    "compact": lambda home: lifecycle.compact(home, NAME),
+    "refit": lambda home: hubless.refit(home, NAME, small.query_bank()),
+    "calibrate": lambda home: lifecycle.calibrate(home, NAME, small.query_bank()[:30], small.IDS[:30]),
+    "save": lambda home: hubless.open(home, NAME).save(home, NAME),
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_version_that_is_activated_while_a_job_runs_stays_current(catalog, monkeypatch, job):
+    home, first = hubless.Catalog(catalog), hubless.open(catalog, NAME).version
+    with writing.writable(catalog) as client:
+        write(client, 1)
+        second = hubless.merge(catalog, NAME).version
+        write(client, 2)
+    monkeypatch.setattr(lifecycle, "needs_training", lambda parts: True)
+
+    def activated_meanwhile(*given):
+        home.rollback(NAME, first)
+        return bundle.seal(*given)
+
+    monkeypatch.setattr(catalogs, "seal", activated_meanwhile)
+    with pytest.raises(PreconditionFailed, match=f"^version {first} of 'photos' became current while the job ran"):
+        JOBS[job](catalog)
+    assert (home.current(NAME), home.version_ids(NAME)) == (first, [first, second])
+    monkeypatch.undo()
+    assert JOBS[job](catalog).log_seq == 2  # from the version that was activated, which the log brings up to now
 
 
 def test_log_keeps_what_a_stored_version_lacks(catalog):

@@ -206,24 +206,14 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(options, message, t
 def test_table_without_an_id_of_a_target_or_with_one_twice_is_refused(tmp_path):
     path = tmp_path / "own.parquet"
     pq.write_table(pa.table({"id": IDS[:118], "own": OWN[:118]}), path)
-    with pytest.raises(InputError, match=r"a number for the id of each target, got none for 't118' and 1 more"):
+    with pytest.raises(InputError, match=r"a row for the id of each target, got none for 't118' and 1 more"):
         build(tmp_path / "c", f"offsets:{path}")
     pq.write_table(pa.table({"id": [*IDS, "t5"], "own": [*OWN, 1.0]}), path)
-    with pytest.raises(InputError, match=r"id: expected each id once, got 1 that repeat others"):
+    with pytest.raises(InputError, match=r"id: expected each id once, got 't5' in rows 5 and 120"):
         build(tmp_path / "c", f"offsets:{path}")
     pq.write_table(pa.table({"id": IDS, "a": OWN, "b": OWN}), path)
-    with pytest.raises(InputError, match=r"expected a column named offsets, or a single one beside id, got a, b"):
+    with pytest.raises(InputError, match=r"expected a column named offsets, or a single one beside id, got id, a, b"):
         build(tmp_path / "c", f"offsets:{path}")
-
-
-def test_target_prior_in_a_table_with_ids_is_matched_by_them_too(tmp_path):
-    order = np.random.default_rng(0).permutation(120)
-    counts = np.arange(1, 121)
-    pq.write_table(pa.table({"id": [IDS[row] for row in order], "target_prior": counts[order]}), tmp_path / "p.parquet")
-    given = {"correction": "auto", "bank": PROBLEM.bank}
-    build(tmp_path / "table", target_prior=tmp_path / "p.parquet", **given)
-    build(tmp_path / "array", target_prior=counts, **given)
-    np.testing.assert_array_equal(opened(tmp_path / "table").offsets, opened(tmp_path / "array").offsets)
 
 
 def test_fits_of_other_queries_are_refused_and_another_correction_is_the_way_back(tmp_path):

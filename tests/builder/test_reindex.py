@@ -38,6 +38,9 @@ def built(folder):
     return folder
 
 
+ALL_MAY_GO = {"rows": {"max_gone": 1}, "columns": {"max_emptied": 1}}
+
+
 def expected(*ids, **seeds):
     return {each: unit(vector(each, seeds.get(each.replace("-", "_"), 0))) for each in ids}
 
@@ -95,7 +98,7 @@ def test_new_changed_and_gone_targets_are_taken_over_and_get_their_offsets_from_
     write_targets(built / "items" / "b.parquet", names(45, 60), seed=0)
     write_targets(built / "items" / "c.parquet", ["item-45x-70", "item-71"])
     write_targets(built / "items" / "a.parquet", ["item-3"], seed=5)
-    jobs.rewrite(built, refit={"frozen": 1}, index={"type": "flat", "grown": 1}, gates={"rows": {"max_gone": 1}})
+    jobs.rewrite(built, refit={"frozen": 1}, index={"type": "flat", "grown": 1}, gates=ALL_MAY_GO)
     fit = hubless.open(built / "catalog", NAME).correction()
     done = run(built)
     states = {each.path: (each.state, each.new, each.changed, each.gone) for each in done.plan.rows.files}
@@ -172,7 +175,7 @@ def test_merge_between_two_runs_keeps_what_the_job_knows_of_its_files(built):
     assert (merged.frozen, merged.grown) == (1, 1)
     assert merged.job is not None
     assert run(built).manifest is None
-    write_targets(built / "items" / "b.parquet", names(40, 59))
+    write_targets(built / "items" / "b.parquet", names(40, 59), title=[f"title {row}" for row in range(40, 59)])
     assert run(built).manifest.count == 60
 
 
@@ -284,7 +287,7 @@ def test_failed_gate_leaves_the_version_unpublished_and_names_number_and_bound(f
 
 
 def test_gates_compare_with_the_version_before(built):
-    write_targets(built / "items" / "a.parquet", names(0, 40), seed=1)
+    write_targets(built / "items" / "a.parquet", names(0, 40), seed=1, title=["another"] * 40)
     pairs = names(0, 10)
     np.save(built / "queries.npy", np.stack([vector(each) for each in pairs]))
     (built / "right.txt").write_text("\n".join(pairs))

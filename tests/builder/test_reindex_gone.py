@@ -11,6 +11,10 @@ from support import jobs, small
 from support.jobs import NAME, names, run, stored, write_targets
 
 import hubless
+from hubless.builder.lifecycle import create
+from hubless.builder.reindex.gates import foresee_gates
+from hubless.builder.reindex.plan import make_plan
+from hubless.builder.reindex.run import opened
 from hubless.errors import InputError, StorageError
 
 NOBODY = 65534
@@ -142,6 +146,32 @@ def test_targets_beyond_a_fifth_that_are_in_no_file_any_more_are_not_taken_out_u
     done = run(folder)
     assert done.published
     assert sorted(stored(folder)) == sorted([*names(0, 40), *names(60, 90)])
+
+
+@pytest.mark.parametrize(
+    ("columns", "new"),
+    [({}, ""), ({"name": ["x"] * 40}, "; name is new"), ({"title": [None] * 40}, ""), ({"title": [""] * 40}, "")],
+    ids=["gone", "renamed", "nulled", "emptied"],
+)
+def test_column_that_files_lost_is_not_emptied_unasked(folder, columns, new):
+    run(folder)
+    write_targets(folder / "items/a.parquet", names(0, 40), **columns)
+    told = (
+        f"columns.max_emptied: 0.6667 is above the bound, 0.2: column title loses 40 of its 60 values{new}; "
+        "gates: {columns: {max_emptied: 0.67}} in the job file allows it"
+    )
+    assert [str(each) for each in run(folder).failed] == [told]
+    job, place, catalog = opened(folder / "job.yaml", folder / "catalog")
+    assert [str(each) for each in foresee_gates(make_plan(job, place, hubless.Catalog(catalog)))][-1] == told
+    jobs.rewrite(folder, gates={"columns": {"max_emptied": 0.67}})
+    assert run(folder).published
+
+
+def test_key_of_free_payload_that_files_lost_is_not_emptied_unasked(folder):
+    create(folder / "catalog", NAME, dim=jobs.DIM, metric="cosine", id_type="string")
+    run(folder)
+    write_targets(folder / "items/a.parquet", names(0, 40))
+    assert "column title loses 40 of its 60 values" in run(folder).failed[0].note
 
 
 def test_a_fifth_that_leaves_the_files_goes_without_a_word(folder):

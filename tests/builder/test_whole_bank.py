@@ -6,8 +6,9 @@ import hubless
 from hubless import measures
 from hubless.builder.banks.bank_split import split_bank
 from hubless.corrections import CORRECTIONS, corrected_scores, correction
+from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import unit_rows
-from hubless.vectors.sources import ArrayVectors
+from hubless.vectors.sources import ArrayVectors, in_memory
 
 PROBLEM = with_hubs(targets=150, bank=120, target_bank=60, queries=40, dim=12, seed=5)
 PARAMETERS = {"nnn": {"k": 16}, "dual_dis": {"query_temperature": 0.1}}
@@ -19,6 +20,8 @@ TARGETS, QUERIES, BANK, TARGET_BANK = (
     unit_rows(rows.astype(np.float32), "rows")
     for rows in (PROBLEM.targets, PROBLEM.queries, PROBLEM.bank, PROBLEM.target_bank)
 )
+BANK = in_memory(by_content(ArrayVectors(BANK, "bank")))
+"""In the order in which a build takes it."""
 
 
 def built(folder, name):

@@ -91,13 +91,13 @@ def test_setting_that_is_wrong_is_wrong_usage(build, tmp_path, setting, message)
 
 
 def test_payload_columns_are_shown_with_type_and_example_and_can_be_said(build, files, tmp_path):
-    rows = "".join(f'{row:05},"[""a"", ""b""]"\n' for row in range(40))
-    (tmp_path / "payload.csv").write_text("zip,tags\n" + rows)
+    rows = "".join(f'{row:05},"[""a"", ""b""]",{row}\n' for row in range(40))
+    (tmp_path / "payload.csv").write_text("zip,tags,rank\n" + rows)
     built = build("--payload", tmp_path / "payload.csv")
     assert ["zip", "string", '"00000"'] in built.table
     assert ["tags", "list<item: string>", '["a", "b"]'] in built.table
-    said = build("--payload", tmp_path / "payload.csv", "--set", "payload_schema.zip=int64")
-    assert ["zip", "int64", "0"] in said.table
+    said = build("--payload", tmp_path / "payload.csv", "--set", "payload_schema.rank=string")
+    assert ["rank", "string", '"0"'] in said.table
     assert build("--payload", tmp_path / "payload.csv", "--set", "payload_schema=zip").code == 2
 
 
@@ -136,7 +136,7 @@ def test_column_id_that_cannot_be_ids_is_refused_with_what_to_do(build, tmp_path
     ended = build("--payload", write_pictures(tmp_path, wrong))
     assert ended.code == 1
     assert re.search(r"payload, column id(, row 0)?: expected", ended.err)
-    assert "rename the column, or give the ids apart (--ids)" in ended.err
+    assert "rename the column, or give the ids apart (--ids FILE)" in ended.err
     assert not (tmp_path / "catalog").exists() or small.entries(tmp_path / "catalog") == []
 
 

@@ -56,10 +56,11 @@ def test_diagnose_names_hubs_repeats_and_gains(log):
 
 def test_known_ids_tell_what_is_never_found(log, tmp_path):
     np.save(tmp_path / "ids.npy", np.arange(305))
-    ended = run(log, "--diagnose", "--ids", tmp_path / "ids.npy", "--json")
-    found = json.loads(ended.output)
-    assert found["never"] == 5
-    assert found["never_ids"] == [300, 301, 302, 303, 304]
+    (tmp_path / "ids.txt").write_text("\n".join(map(str, range(305))))
+    for name in ("ids.npy", "ids.txt"):
+        found = json.loads(run(log, "--diagnose", "--ids", tmp_path / name, "--json").output)
+        assert found["never"] == 5
+        assert found["never_ids"] == [300, 301, 302, 303, 304]
 
 
 def test_a_log_without_hubs_and_labels_is_told_so(tmp_path):
@@ -69,6 +70,14 @@ def test_a_log_without_hubs_and_labels_is_told_so(tmp_path):
     said = run(tmp_path / "even.jsonl", "--diagnose").output
     assert "No hubs" in said
     assert "Nobody knows what it gains" in said
+
+
+def test_labels_and_ids_of_another_type_than_the_log_are_refused(log, tmp_path):
+    (tmp_path / "ids.txt").write_text("x")
+    said = str(run(log, "--diagnose", "--ids", tmp_path / "ids.txt").exception)
+    assert said.startswith("ids[0]: expected the id of a hit, a whole number such as ")
+    (tmp_path / "other.jsonl").write_text(log.read_text().replace('"relevant": ', '"relevant": "7", "was": '))
+    assert str(run(tmp_path / "other.jsonl", "--diagnose").exception).startswith("relevant[0]: expected the id")
 
 
 def test_wrong_use_is_refused_before_the_work(log, tmp_path):

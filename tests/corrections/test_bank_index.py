@@ -13,6 +13,8 @@ from hubless import CORRECTIONS, Index
 from hubless.corrections import registered
 from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, LEAST_INDEXED
 from hubless.errors import InputError
+from hubless.measures.by_content import by_content
+from hubless.vectors.sources import ArrayVectors
 
 PROBLEM = with_hubs(targets=300, bank=3000, dim=16)
 METHODS = [("nnn", {"k": 128}, 0.75), ("csls", {"k": 10}, 0.5)]
@@ -113,7 +115,7 @@ def test_index_goes_into_a_bundle_and_corrects_what_is_added_later(tmp_path):
     parameters = {"k": 16, "bank_index": "ivf"}
     index = Index("nnn", "dot", parameters=parameters, index="flat").fit(PROBLEM.bank, targets)
     manifest = index.save(tmp_path, "photos")
-    fitted = fit("nnn", targets=targets, **parameters)
+    fitted = fit("nnn", by_content(ArrayVectors(PROBLEM.bank, "bank")), targets, **parameters)
     assert manifest.correction.details["bank_recall"] == pytest.approx(fitted.details["bank_recall"])
     opened = hubless.open(tmp_path, "photos")
     opened.add(later, range(200, 300))

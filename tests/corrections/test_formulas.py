@@ -10,8 +10,10 @@ from support.rankings import best, dense, similarities
 
 import hubless
 from hubless import CORRECTIONS
+from hubless.corrections.gated.dual_dis import GatedFactors
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.rescored import globally_corrected
+from hubless.corrections.rescored.dual_softmax_loss import SimilarityTimesSoftmax
 from hubless.corrections.rescored.mutual_proximity import MutualProximities
 
 
@@ -75,7 +77,32 @@ class TestSinkhornWithOneQuery:
 
 
 class TestTail:
-    """All targets, those of a similarity below 0 too, not only the best."""
+    """All targets, those of a similarity of 0 and below too, not only the best."""
+
+    @pytest.mark.parametrize("length", [1e-3, 1.0, 1e3])
+    @pytest.mark.parametrize("temperature", [1e-4, 1e-2, 1.0])
+    @pytest.mark.parametrize("gates", [None, (True, False), (False, True)])
+    def test_similarities_of_zero_rank_between_those_above_and_below_at_any_temperature(
+        self, gates, temperature, length
+    ):
+        """In float32, too, as hits have it. Offsets differ by more than the logarithm of any small number times τ."""
+        rng = np.random.default_rng(3)
+        s = (length * rng.integers(-3, 4, 40) * rng.choice([1, 1e-9], 40)).astype(np.float32)
+        offsets = (10 * length**2 * rng.normal(size=(2, 40))).astype(np.float32)
+        own, z = s.astype(np.float64) / temperature, offsets.astype(np.float64) / temperature
+        if gates is None:
+            live = SimilarityTimesSoftmax(offsets[0], temperature, "dot")
+            factor = own - np.logaddexp(z[0], own)
+        else:
+            live = GatedFactors(offsets, np.repeat(gates, 40).reshape(2, 40), (temperature, temperature), "dot")
+            factor = own - z[gates.index(True)]
+        found = live.scores(np.empty(0), Candidates(np.arange(40), s, None))
+        signs = np.sign(s)
+        expected = np.lexsort((signs * (np.log(np.abs(s, dtype=np.float64) + (s == 0)) + factor), signs))
+        steps = np.diff(found[expected].astype(np.float32))
+        assert (steps >= 0).all()
+        assert (steps[np.diff(signs[expected]) > 0] > 0).all()
+        assert np.ptp(found[s == 0]) == 0
 
     def test_dual_dis_ranks_all_targets_as_published_whatever_gates_are_on(self, problem):
         s, b, v = similarities(problem)

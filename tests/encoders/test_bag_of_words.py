@@ -49,7 +49,11 @@ def test_words_that_cancel_out_raise_zero_vector(encoder):
 
 @pytest.mark.parametrize(
     ("texts", "problem"),
-    [("open file", "sequence of texts"), (["open", b"file"], "text 1: expected a text, got b'file'")],
+    [
+        ("open file", "sequence of texts, got one text"),
+        (None, "sequence of texts, got None"),
+        (["open", b"file"], "text 1: expected a text, got b'file'"),
+    ],
 )
 def test_something_else_than_texts_is_refused(encoder, texts, problem):
     with pytest.raises(InputError, match=problem):

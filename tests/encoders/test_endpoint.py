@@ -118,6 +118,8 @@ def test_text_that_is_refused_is_not_sent_again_and_does_not_open_the_breaker(se
     [
         ({"error": {"message": "too\n long\x00", "param": "input"}}, ', "too long"'),
         ({"error": {"message": "too long", "param": None}}, ', "too long"'),
+        ({"error": {"message": "words is not found", "param": "None"}}, ', "words is not found"'),
+        ({"message": "This model does not take 600 tokens"}, ', "This model does not take 600 tokens"'),
         ({"error": "at most 512 tokens", "error_type": "Validation"}, ', "at most 512 tokens"'),
         ({"object": "error", "message": "too long"}, ', "too long"'),
         ({"detail": "too long"}, ', "too long"'),
@@ -146,9 +148,25 @@ def test_what_the_endpoint_says_is_quoted_without_its_key_and_address(server, en
         encoder(api_key_env="WORDS_KEY").encode(["amber"])
 
 
-def test_status_that_is_about_another_field_than_the_text_is_a_failure(server, encoder):
-    server.answer = lambda body: (400, {"error": {"message": "not supported", "param": "dimensions"}})
-    with pytest.raises(EncoderFailed, match='status 400 about dimensions, "not supported"'):
+OF_THE_OPERATOR = {
+    "OpenAI, a field": ({"message": "not supported", "param": "dimensions", "code": None}, "dimensions"),
+    "OpenAI, a code": ({"message": "gone", "param": None, "code": "model_not_found"}, "model"),
+    "OpenAI, words": ({"message": "invalid model ID", "param": None, "code": None}, "model"),
+    "Mistral": ({"message": "Invalid model: words", "type": "invalid_model", "code": "1500"}, "model"),
+    "LiteLLM": ({"message": "Invalid model name passed in model=words", "param": "None", "code": "400"}, "model"),
+    "Infinity": ({"message": "Invalid model: words", "code": 400}, "model"),
+    "Infinity, a task": ({"message": "ModelNotDeployedError: model=`words` does not support `embed`."}, "model"),
+    "vLLM": ({"message": "Model does not support matryoshka representation", "type": "BadRequestError"}, "model"),
+    "Ollama": ('model "words" not found, try pulling it first', "model"),
+    "Azure": ({"message": "The embeddings operation does not work with the specified model, words."}, "model"),
+}
+
+
+@pytest.mark.parametrize("kind", OF_THE_OPERATOR)
+def test_refusal_for_another_cause_than_the_text_is_a_failure(server, encoder, kind):
+    error, field = OF_THE_OPERATOR[kind]
+    server.answer = lambda body: (400, {"error": error})
+    with pytest.raises(EncoderFailed, match=f'status 400 about {field}, "'):
         encoder(retries=2).encode(["amber"])
     assert len(server.asked) == 1
 

@@ -11,7 +11,7 @@ from support.model_folders import load_model, write_onnx, write_static
 from support.serving import serving_catalog
 
 import hubless
-from hubless.errors import EncoderFailed, InputError
+from hubless.errors import EncoderFailed, InputError, how_to_install
 from hubless.search.collection import open_collection
 
 TEXTS = ["amber", "birch cedar birch", "fjord " * 40]
@@ -53,7 +53,7 @@ def test_model_of_other_dimensions_is_refused_with_both_numbers(tmp_path, kind):
 def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch, kind):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == kind.package else find(name))
-    expected = rf"pip install 'hubless\[{kind.name}\]', got '{kind.name}' without {kind.package}"
+    expected = rf"{how_to_install(kind.name)}, got '{kind.name}' without {kind.package}"
     with pytest.raises(InputError, match=expected):
         kind.load(kind.write(tmp_path)).check()
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from pymilvus import DataType, MilvusClient
-from support.filtering import COLUMNS, filters_of
+from support.filtering import COLUMNS, TIMES, filters_of
 
 from hubless.filters import parse_filter
 from hubless.filters.operators import OPERATORS
@@ -124,8 +124,12 @@ def asked(milvus):
 )
 @given(filters_of(TABLE.select(list(VALUES)), TRANSLATED))
 def test_milvus_selects_the_rows_of_any_filter(asked, document):
-    selected, expected = asked(document)
-    assert selected == expected
+    try:
+        selected, expected = asked(document)
+    except Untranslatable:  # Milvus compares letters
+        assert any(each in str(document) for each in TIMES)
+    else:
+        assert selected == expected
 
 
 @pytest.mark.parametrize("text", HOSTILE)

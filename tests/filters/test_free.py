@@ -59,6 +59,26 @@ def test_filter_selects_the_targets_whose_value_it_means(document, rows):
 
 
 @pytest.mark.parametrize(
+    ("asked", "rows"),
+    [
+        ({"lt": "2023-01-01T00:15:00Z"}, [1, 2]),
+        ({"gte": "2023-01-01T00:15:00Z"}, [0]),
+        ({"lte": "2022-12-31T19:00:00.000000-05:00"}, [1, 2]),
+        ({"lt": "2023-01-01t01:00:00+01:00"}, []),
+        ({"eq": "2023-01-01T00:00:00Z"}, [2]),
+        ({"gt": "2023-01-01T00:15:00"}, [0, 1]),
+        ({"lt": "2023-02-31T00:00:00Z"}, [0, 1, 2, 3, 4]),
+    ],
+)
+def test_times_with_an_offset_come_in_the_order_of_their_instants_and_are_equal_as_texts(asked, rows):
+    times = ["2023-01-01T00:30:00Z", "2023-01-01T01:00:00+01:00", "2023-01-01T00:00:00Z", "2023-01-01T00:10:00", "2023"]
+    columns = pa.table({"t": pa.array(times).dictionary_encode()})
+    for stored in (free_table([{"t": each} for each in times]), columns):
+        mask = Payload(stored).mask(parse_filter({"field": "t", **asked}, stored.schema))
+        assert mask.nonzero()[0].tolist() == rows
+
+
+@pytest.mark.parametrize(
     ("document", "expected"),
     [
         ({"field": "year", "eq": None}, "filter.eq: expected a string, a number, true or false, got null"),

@@ -13,6 +13,7 @@ from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
 from hubless.lab.held_out import held_out_rankings
 from hubless.measures import k_occurrence, skewness
+from hubless.measures.by_content import by_content
 from hubless.vectors.sources import ArrayVectors
 
 COUNT = 300
@@ -68,7 +69,7 @@ def test_build_and_diagnosis_give_the_same_figures(tmp_path, size):
 def test_measures_are_those_of_the_raw_ranking_over_held_out_queries():
     bank, targets, _ = pairs(COUNT)
     diagnosis = diagnose(open_gallery(targets), bank)
-    asked = bank[split_bank(ArrayVectors(bank, "query bank"), 0).rows]
+    asked = split_bank(by_content(ArrayVectors(bank, "query bank")), 0).queries
     by_hand = k_occurrence(np.argsort(-asked @ targets.T, axis=1)[:, :10], COUNT)
     depth = diagnosis.depth(10)
     assert depth.raw.skewness == pytest.approx(skewness(by_hand), abs=1e-6)

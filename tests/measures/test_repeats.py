@@ -15,12 +15,21 @@ LOG = ROWS[DRAWN] + 1e-7 * normal(300, 24, 3)
 
 
 @pytest.mark.parametrize("dim", [3, 24, 768])
-def test_first_row_of_each_direction_is_kept_whatever_its_last_digits_and_length(dim):
-    last_digits = 1 + 1e-6 * normal(300, dim, 3)
-    log = unit(normal(50, dim, 1))[DRAWN] * last_digits * np.random.default_rng(4).uniform(1, 9, (300, 1))
-    firsts, places = distinct_rows(ArrayVectors(log.astype(np.float32), "log"))
-    assert firsts.tolist() == sorted(np.unique(DRAWN, return_index=True)[1].tolist())
-    assert DRAWN[firsts][places].tolist() == DRAWN.tolist()
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_rows_that_differ_in_their_last_digits_are_one_and_in_their_length_only_under_cosine(dim, metric):
+    lengths = 10 ** np.random.default_rng(4).uniform(-3, 3, (50, 1)).astype(np.float32)
+    rows = unit(normal(50, dim, 1))
+    rows[1::2] = rows[::2]
+    rows = np.sort(lengths, axis=0) * rows
+    same = DRAWN // 2 if metric == "cosine" else DRAWN
+    log = (rows[DRAWN] * (1 + 1e-6 * normal(300, dim, 3))).astype(np.float32)
+    kept, places = distinct_rows(ArrayVectors(log, "log"), metric)
+    assert sorted(same[kept]) == sorted(set(same.tolist()))
+    assert same[kept][places].tolist() == same.tolist()
+    shuffled = np.random.default_rng(5).permutation(300)
+    again, places_again = distinct_rows(ArrayVectors(log[shuffled], "log"), metric)
+    assert shuffled[again].tolist() == kept.tolist()
+    assert places_again.tolist() == places[shuffled].tolist()
 
 
 @pytest.mark.parametrize("cosine", [0.99, 0.9999])
@@ -31,9 +40,10 @@ def test_rows_that_are_only_alike_are_two(cosine):
     assert len(distinct_rows(ArrayVectors(np.concatenate([ROWS, near]).astype(np.float32), "rows"))[0]) == 100
 
 
-def test_bank_without_copies_is_itself_and_rows_of_zeros_are_one():
-    source = ArrayVectors(ROWS, "bank")
-    assert without_copies(source) is source
+def test_bank_without_copies_has_all_its_rows_and_rows_of_zeros_are_one():
+    once = without_copies(ArrayVectors(ROWS, "bank"))
+    assert sorted(once.rows) == list(range(50))
+    assert once.copies.tolist() == [1] * 50
     assert len(distinct_rows(ArrayVectors(np.zeros((4, 3), np.float32), "zeros"))[0]) == 1
 
 
@@ -79,3 +89,16 @@ def test_offsets_of_a_log_are_those_of_each_query_once(correction):
     banks = (problem.bank, log)
     once, often = (hubless.offsets(problem.targets, bank, metric="dot", correction=correction) for bank in banks)
     np.testing.assert_allclose(often, once, atol=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_build_of_a_shuffled_bank_with_labels_has_the_same_offsets(tmp_path, metric):
+    problem = with_hubs(targets=300, bank=120, dim=24)
+    bank = np.concatenate([problem.bank, 2 * problem.bank[:60], problem.bank[:30]])
+    right = (bank @ problem.targets.T).argmax(axis=1).tolist()
+    offsets = []
+    for rows in (np.arange(210), np.random.default_rng(5).permutation(210)):
+        options = {"metric": metric, "relevant": [right[row] for row in rows], "index": "flat", "progress": False}
+        hubless.build(tmp_path, "log", problem.targets, bank[rows], **options)
+        offsets.append(hubless.open(tmp_path, "log").offsets)
+    np.testing.assert_array_equal(*offsets)

@@ -7,10 +7,10 @@ import pytest
 from support.size import complex_functions, size, tokens
 
 LIMITS = {
-    "library": 306_615,
-    "service": 74_965,
+    "library": 315_910,
+    "service": 74_899,
     "databases": 19_434,
-    "tests": 469_876,
+    "tests": 481_539,
     "tests_of_databases": 17_059,
     "words": 44_200,
     "settings": 28,

@@ -211,6 +211,24 @@ def test_times_beyond_the_years_1_to_9999_are_refused_by_put_and_patch(typed):
     assert "of timestamp" in refused(put_arrow(typed, content))["parameter"]
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("of float64", 2**53 + 1),
+        ("of int64", 2**63),
+        ("of bool", 1),
+        ("of date", "2020-01-01T17:45:00"),
+        ("of timestamp", "2020-01-01T17:45:00.1234567"),
+        ("of timestamp[utc]", "2020-01-01T17:45:00.123456001Z"),
+    ],
+)
+def test_value_that_a_column_cannot_hold_is_refused_by_put_and_patch(typed, column, value):
+    assert column in refused(put(typed, "a", {column: value}))["parameter"]
+    assert put(typed, "a", {}).status_code == 200
+    patch = typed.patch("/points", json={"points": [{"id": "a", "payload": {column: value}}]})
+    assert column in refused(patch)["parameter"]
+
+
 def put_arrow(client, content):
     return client.put("/points", content=content, headers={"Content-Type": ARROW})
 

@@ -2,6 +2,7 @@
 
 import base64
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
@@ -12,9 +13,11 @@ from support.contract import problem
 from support.files import arrow_stream
 from support.problems import with_hubs
 from support.serving import serving_catalog
+from support.until import until
 
 import hubless
 from hubless.store.bank_order import read_order
+from hubless.store.locks import lease
 from hubless_client import Client, ClientError
 from hubless_service.http.arrow import ARROW
 
@@ -268,6 +271,27 @@ def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
         client.post(f"{NOTES}/query", json={"vector": POINTS[0]["vector"]}).raise_for_status()
         time.sleep(0.05)
     assert found["queries"] == 120
+
+
+@pytest.mark.parametrize("back", [True, False], ids=["an older version", "a newer one"])
+def test_bank_is_given_up_if_another_version_is_activated_before_its_fit(notes, back):
+    client, path = notes
+    client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 60_000}).raise_for_status()
+    newest, oldest = hubless.Catalog(path).version_ids("notes")[:: -1 if back else 1]
+    activate = f"{NOTES}/versions/{{}}/activate"
+    client.post(activate.format(newest)).raise_for_status()
+    bank = {"vectors": BANK[:60].tolist(), "timeout_ms": 60_000}
+    with ThreadPoolExecutor() as pool, lease(path / "notes", "hubless refit"):
+        answer = pool.submit(client.put, f"{NOTES}/bank", json=bank)
+        until(lambda: read_order(path / "notes"))
+        client.post(activate.format(oldest)).raise_for_status()
+    said = problem(answer.result(), 412, "precondition_failed")
+    assert said.startswith(f"version {oldest} of 'notes' became current while the job ran")
+    told = client.get(f"{NOTES}/bank").json()
+    assert (told["version"], told["waiting"], told["work"]["state"]) == (oldest, None, "failed")
+    assert told["work"]["problem"]["code"] == "precondition_failed"
+    # a version that was made of writes since is no other one
+    assert client.put(f"{NOTES}/bank", json=bank).json()["queries"] == 60
 
 
 def test_bad_banks_are_refused_and_nothing_waits(notes):

@@ -18,7 +18,8 @@ import hubless
 from hubless.errors import StorageError
 from hubless.search.collection import open_collection
 from hubless.search.transaction import WritableCollection
-from hubless.store.bank_order import give_bank, read_order
+from hubless.store.bank_order import drop_order, give_bank, read_order
+from hubless.store.durable import locked
 from hubless.store.locks import lease
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining import work
@@ -83,6 +84,24 @@ def test_work_waits_while_another_job_changes_the_collection(home, start, monkey
         until(lambda: (NAME, "flush") in maintainer._not_before)
         assert hubless.open(home.parent, NAME).parts.added == 1
     until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
+
+
+def test_bank_that_another_worker_fits_is_said_to_wait_once_each(home, start, monkeypatch, caplog):
+    monkeypatch.setattr(maintaining, "_BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.01)
+    caplog.set_level("INFO", "hubless.maintenance")
+    tries = []
+    note = Maintainer._note
+    monkeypatch.setattr(Maintainer, "_note", lambda self, *given: tries.append(given) or note(self, *given))
+    maintainer = start()
+    with locked(home / work.LOCK):
+        for banks in (1, 2):
+            order = give_bank(home, BANK, append=False)
+            seen = len(tries)
+            until(lambda seen=seen: len(tries) > seen + 3)
+            assert caplog.text.count("bank waits for another job") == banks
+            drop_order(home, order.number)
+            until(lambda: not maintainer._told)
 
 
 def test_work_whose_process_is_gone_has_failed_and_says_so(home):

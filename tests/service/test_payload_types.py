@@ -169,7 +169,7 @@ def refused_by_build(catalog, columns):
             catalog, "c", VECTORS, BANK, metric="cosine", payload=pa.table(columns), correction="none", index="flat"
         )
     except InputError as error:
-        return re.match(r"payload, column (\w+): expected ", str(error))[1]
+        return re.match(r"payload, column (\w+)(, row 0)?: expected ", str(error))[1]
     return None
 
 

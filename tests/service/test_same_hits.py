@@ -2,10 +2,13 @@
 
 import base64
 from dataclasses import asdict
+from itertools import chain
 
+import httpx
 import numpy as np
 import pytest
 from support import catalogs
+from support.serving import serving_catalog
 
 import hubless
 
@@ -162,3 +165,17 @@ def test_params_reach_the_index(tmp_path, serve, vector):
         answer = client.post("/v1/collections/graph/query", json={"vector": vector.tolist(), "params": {"ef": 99}})
         assert answer.status_code == 200
     assert seen[-1] == {"ef": 99}
+
+
+def test_pages_of_equal_targets_are_parts_of_the_longest_answer(tmp_path):
+    rows = catalogs.numbers().targets[:30]
+    hubless.build(tmp_path, "copies", np.vstack([rows, rows]), metric="dot", correction="none", index="flat")
+    with serving_catalog(tmp_path) as url:
+
+        def ids(**asked):
+            answer = httpx.post(f"{url}/v1/collections/copies/query", json=asked).json()
+            return [hit["id"] for hit in answer["hits"]]
+
+        for vector in (np.zeros(catalogs.DIM).tolist(), rows[0].tolist()):
+            pages = [ids(vector=vector, limit=7, skip=skip) for skip in range(0, 63, 7)]
+            assert list(chain.from_iterable(pages)) == ids(vector=vector, limit=60)

@@ -116,6 +116,7 @@ def test_list_without_correction_is_sorted_and_a_distance_is_better_when_lower(h
     assert columns(rerank(http, mixed))[:2] == [["y", "z", "x"], [3.0, 2.0, 1.0]]
     assert columns(rerank(http, {**mixed, "distance": True}))[0] == ["x", "z", "y"]
     fused = rerank(http, {**mixed, "distance": True}, {"ids": ["y"], "scores": [5.0]}, fusion="min_max")
+    assert fused["unknown"] == [0, 0]
     assert columns(fused) == [["x", "y", "z"], [1.0, 1.0, 0.5], [[1.0, 0.0], [0.0, 1.0], [0.5, 0.0]]]
 
 
@@ -146,8 +147,10 @@ def test_query_to_a_collection_and_a_list_are_fused_in_one_request(http, place, 
 
 def test_hits_of_a_collection_come_with_their_payload(http):
     query = {"collection": "photos", "vector": [1.0] * 8}
-    listed = {"ids": [10**6], "scores": [1.0], "weight": 5}
-    hits = rerank(http, listed, {**query, "with": ["payload"]}, {**query, "strength": 0}, limit=30)["hits"]
+    listed = {"ids": [10**6], "scores": [1.0], "weight": 5, "correction": "words"}
+    answer = rerank(http, listed, {**query, "with": ["payload"]}, {**query, "strength": 0}, limit=30)
+    assert answer["unknown"] == [1, 0, 0]
+    hits = answer["hits"]
     assert [hit.get("payload") for hit in hits[:20]] == [None, *({"odd": hit["id"] % 2} for hit in hits[1:20])]
     assert "payload" not in hits[0]
     assert all("payload" not in hit for hit in rerank(http, query)["hits"])
@@ -189,6 +192,7 @@ def test_cut_of_fused_scores_tells_their_confidence(http, logs):
 
 
 LIST = {"ids": ["a", "b"], "scores": [2.0, 1.0]}
+NUMBERS = {"ids": [1, 2], "scores": [2.0, 1.0], "correction": "words"}
 QUERY = {"collection": "photos", "vector": [1.0] * 8}
 WRONG = [
     ({"lists": []}, "lists: expected 1 to 10 lists, got 0"),
@@ -217,7 +221,13 @@ WRONG = [
     ({"lists": [LIST, {**QUERY, "vector": ["x"] * 8}]}, "lists[1].vector[0]: expected a number"),
     ({"lists": [LIST], "fusion": "sum"}, 'fusion: expected one of min_max, z, rrf, got the string "sum"'),
     ({"lists": [LIST], "min_accuracy": 0.9}, "min_accuracy: expected a cut beside it"),
-    ({"lists": [{**LIST, "correction": "words"}], "min_accuracy": 0.9}, "min_accuracy: expected none, as confidence"),
+    ({"lists": [NUMBERS], "min_accuracy": 0.9}, "min_accuracy: expected none, as confidence"),
+    (
+        {"lists": [QUERY, {**NUMBERS, "ids": [1, "2"]}]},
+        "lists[1].ids[1]: expected the id of a hit, a whole number such",
+    ),
+    ({"lists": [LIST, NUMBERS]}, "lists[1].ids[0]: expected the id of a hit, a text such as 'a', got 1, a number"),
+    ({"lists": [LIST, QUERY]}, "lists[1].ids[0]: expected the id of a hit, a text such as 'a', got "),
     ({"lists": [LIST], "cut": {"temperature": 1}}, "cut: expected the JSON of a hubless.Cut"),
     ({"lists": [LIST], "cut": 5}, "cut: expected the JSON of a hubless.Cut"),
 ]
@@ -255,8 +265,10 @@ def test_what_a_list_names_and_is_not_there_has_its_code(http, given, code):
         ({"lists": [LIST, {"ids": ["a"]}]}, "lists[1].scores: expected one for each list, got none"),
         ({"lists": [LIST, {**LIST, "scores": [1, "x"]}]}, "lists[1].scores[1]: expected a number, got 'x'"),
         ({"lists": [LIST, {"ids": ["a", "a"], "scores": [2, 1]}]}, "lists[1].ids: expected each item once"),
-        ({"lists": [LIST, {"ids": [3], "scores": [2]}]}, "lists[1].ids[0]: expected a text, as the first id is"),
-        ({"lists": [LIST], "labelled": [{**LIST, "relevant": 0.5}]}, "labelled[0].relevant: expected an id, or a list"),
+        ({"lists": [LIST, {"ids": [3], "scores": [2]}]}, "lists[1].ids[0]: expected the id of a hit, a text such as"),
+        ({"lists": [LIST], "labelled": [{**LIST, "relevant": 5}]}, "labelled[0].relevant: expected the id of a hit, a"),
+        ({"lists": [LIST], "labelled": [{**LIST, "relevant": ["a", 5]}]}, "labelled[0].relevant[1]: expected the id"),
+        ({"lists": [LIST], "labelled": [{**NUMBERS, "relevant": "a"}]}, "labelled[0]."),
         ({"lists": [LIST], "labelled": [{**LIST, "scores": [1], "relevant": "a"}]}, "labelled[0]: expected as many"),
         ({"lists": [LIST], "labelled": [{**LIST, "relevant": "a"}]}, "lists: expected a log of at least 20 lists"),
     ],
@@ -382,7 +394,7 @@ def test_keys_open_what_their_roles_and_names_allow(place, http, tmp_path, contr
         reader, limited = (contract.client(url, headers={"X-API-Key": key}) for key in (READ, LIMITED))
         with reader, limited:
             assert reader.get("/v1/scores/words").status_code == 200
-            asked = {"lists": [{**LIST, "correction": "words"}, {**LIST, "correction": "vectors"}]}
+            asked = {"lists": [NUMBERS, {**NUMBERS, "correction": "vectors"}]}
             assert reader.post("/v1/rerank", json=asked).status_code == 200
             assert code_of(reader.put("/v1/scores/mine", json={"lists": [LIST]})) == (403, "forbidden")
             assert code_of(reader.delete("/v1/scores/words")) == (403, "forbidden")

@@ -126,7 +126,7 @@ def test_without_the_extra_the_log_says_what_to_install(catalog, monkeypatch, ca
     with serving(create_app(Settings(catalog=catalog))) as url:
         assert httpx.get(f"{url}/livez").status_code == 200
     (said,) = [record.message for record in caplog.records if "traces" in record.message]
-    assert said.endswith("pip install 'hubless[otel]'")
+    assert said.endswith("'opentelemetry-sdk>=1.30'")
 
 
 def test_service_without_traces_does_not_load_opentelemetry(catalog):

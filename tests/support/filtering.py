@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 from hubless.filters.kinds import LIST, OTHER, family_of
 from hubless.filters.operators import FLAG, OPERATORS, SEVERAL
 
+TIMES = (
+    *("2023-01-01T00:30:00Z", "2023-01-01T01:00:00+01:00", "2023-01-01 01:30+0100", "2023-01-01t00:30:00.5z"),
+    *("2022-12-31T20:00:00.1234567-04", "2023-02-31T00:00:00Z", "2023-01-01T00:30:00", "2023-01-01"),
+)
+"""Texts: times with an offset, and some that are none."""
 COLUMNS = {
     "truth": (pa.bool_(), st.booleans(), lambda value: value),
     "tiny": (pa.int8(), st.integers(-128, 127), lambda value: value),
@@ -19,7 +24,7 @@ COLUMNS = {
     "double": (pa.float64(), st.floats() | st.sampled_from([0.0, -0.0]), lambda value: value),
     "half": (pa.float16(), st.floats(width=16).map(np.float16), lambda value: np.float16(value).item()),
     "price": (pa.decimal128(6, 2), st.decimals(-9999, 9999, places=2), lambda value: Decimal(str(value))),
-    "text": (pa.string(), st.text("ab\0ä😀", max_size=3), lambda value: value),
+    "text": (pa.string(), st.text("ab\0ä😀", max_size=3) | st.sampled_from(TIMES), lambda value: value),
     "large": (pa.large_string(), st.text("ab", max_size=3), lambda value: value),
     "view": (pa.string_view(), st.text("ab", max_size=3), lambda value: value),
     "category": (pa.dictionary(pa.int32(), pa.string()), st.sampled_from("abc"), lambda value: value),

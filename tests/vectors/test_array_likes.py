@@ -1,6 +1,9 @@
+from datetime import date, datetime
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from support.array_likes import InBlocks
 
 import hubless
 from hubless.errors import InputError
@@ -42,6 +45,10 @@ def package(name):
     return pytest.importorskip(name, reason="needs packages of tables: make extras")
 
 
+CATEGORIES = pa.DictionaryArray.from_arrays([0, None], pa.array(["x"], pa.string_view()))
+"""A column of categories, as polars has them: Arrow has no kernel for it."""
+
+
 def polars_rows(kind, *size):
     pl = package("polars")
     return pl.Series(ROWS.tolist(), dtype=getattr(pl, kind)(pl.Float32, *size))
@@ -58,6 +65,7 @@ KINDS = {
     "objects of numbers": ROWS.astype(object),
     "masked, but nothing is": np.ma.array(ROWS, mask=False),
     "array protocol": Tensor(ROWS, "array"),
+    "dask and zarr": InBlocks(ROWS),
     "dlpack": Tensor(ROWS, "dlpack"),
     "Arrow lists": LISTS,
     "Arrow lists of one size": pa.array(ROWS.tolist(), pa.list_(pa.float64(), 3)),
@@ -104,6 +112,10 @@ def test_tensor_of_torch_is_read_without_its_gradient_only():
         (objects([1.0], [[1.0], [2.0, 3.0]]), "targets, row 1: expected a vector, got lists of several lengths"),
         (np.ma.array(ROWS, mask=ROWS < 2), "targets, row 0: expected an array without masked values: fill them, or "),
         ([np.ma.array([1.0], mask=[True])], "targets, row 0: expected a vector without masked values, got some"),
+        (
+            pa.chunked_array([CATEGORIES[:1]]),
+            "targets: expected a column of numbers, got dictionary<values=string_view",
+        ),
         (OnAnotherDevice(), "targets: expected an array that NumPy can read, got can't convert cuda:0 .*to numpy.$"),
     ],
 )
@@ -129,6 +141,11 @@ def test_payload_of_any_kind_is_the_same_rows(given):
     assert as_payload(given).to_table().to_pylist() == PAYLOADS["list of dicts"]
 
 
+def test_categories_of_polars_are_payload_as_their_texts():
+    made = hubless.Index(metric="cosine", correction="none").fit(ROWS, ROWS, payload=pa.table({"b": CATEGORIES}))
+    assert [made.point(row).payload for row in range(2)] == [{"b": "x"}, {"b": None}]
+
+
 @pytest.mark.parametrize("library", ["arrow", "pandas"])
 def test_table_as_targets_brings_its_vectors_ids_and_payload_as_a_file_does(library):
     rows = np.random.default_rng(0).normal(size=(20, 8))
@@ -144,6 +161,36 @@ def test_table_as_targets_brings_its_vectors_ids_and_payload_as_a_file_does(libr
     without = given[["id", "title"]] if library == "pandas" else given.select(["id", "title"])
     with pytest.raises(InputError, match="got columns id, title, none of them a list of floats"):
         hubless.Index(metric="cosine", correction="none").fit(bank, without)
+
+
+FOREIGN = {
+    "months": lambda pd: pd.period_range("2020-01", periods=3, freq="M"),
+    "categories of months": lambda pd: pd.Categorical(pd.period_range("2020-01", periods=3, freq="M")),
+    "intervals": lambda pd: pd.interval_range(0, 3),
+    "complex": lambda pd: [1j] * 3,
+    "sparse": lambda pd: pd.arrays.SparseArray([0, 1, 0]),
+    "dates, then times": lambda pd: pd.Series([date(2020, 1, 1), datetime(2020, 1, 1, 17), None], dtype=object),
+    "numbers, then true": lambda pd: pd.Series([1.5, True, None], dtype=object),
+    "nanoseconds": lambda pd: pd.to_timedelta([1001, 0, 0], unit="ns"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("given", [lambda frame: frame, lambda frame: {"c": frame["c"]}], ids=["frame", "columns"])
+def test_what_only_pandas_means_is_refused(name, given):
+    pd = pytest.importorskip("pandas")
+    rows = np.ones((3, 2), np.float32)
+    with pytest.raises(InputError, match=r"^payload"):
+        hubless.Index("none", "dot").fit(rows, rows, payload=given(pd.DataFrame({"c": FOREIGN[name](pd)})))
+
+
+def test_months_of_pandas_in_a_file_or_an_index_are_refused(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"n": range(3)}, index=FOREIGN["months"](pd).rename("c"))
+    frame.reset_index().to_parquet(tmp_path / "c.parquet")
+    for payload in (frame, tmp_path / "c.parquet"):
+        with pytest.raises(InputError, match=r"^payload, column c: .* got pandas.period$"):
+            as_payload(payload)
 
 
 def test_frame_of_numbers_only_is_a_matrix():

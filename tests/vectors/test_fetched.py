@@ -1,5 +1,7 @@
 """Pointers and pages that stand in for files are named as what they are, whatever reads them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support import small
@@ -59,11 +61,14 @@ def test_other_stand_ins_are_named(tmp_path, content, told):
         fetched_file(tmp_path / "t.npy", "targets")
 
 
+@pytest.mark.parametrize("address", ["s3://bucket/t.npy", "https://host/t.npy"])
+def test_address_is_told_with_both_slashes_though_paths_have_one(address):
+    with pytest.raises(StorageError, match=f"^{address}: targets: there is no such file$"):
+        fetched_file(Path(address), "targets")
+
+
 def test_what_is_no_file_is_no_file(tmp_path):
-    (tmp_path / "ids.txt").mkdir()
-    for name, told in (
-        ("ids.txt", "ids: there is no such file, but a folder"),
-        ("x.txt", "ids: there is no such file$"),
-    ):
-        with pytest.raises(StorageError, match=told):
-            fit(targets=small.targets(), ids=tmp_path / name)
+    (tmp_path / "labels.txt").mkdir()
+    for name, told in (("labels.txt", "there is no such file, but a folder"), ("x.txt", "there is no such file$")):
+        with pytest.raises(StorageError, match=f"relevant: {told}"):
+            fit(targets=small.targets(), relevant=tmp_path / name)

@@ -2,13 +2,9 @@ import errno
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
-from support.files import write_npy, write_parquet
 
-import hubless
 from hubless.errors import StorageError
-from hubless.vectors.files import open_items
 from hubless.vectors.listing import files_in, files_matching, natural_order
 
 ENDINGS = (".npy", ".parquet")
@@ -107,24 +103,3 @@ def test_error_of_a_disk_is_told_with_its_path(tmp_path, monkeypatch, code, call
     monkeypatch.setattr(Path, call, failing)
     with pytest.raises(StorageError, match=f"^{place}"):
         files_in(place, ENDINGS) if pattern is None else files_matching(pattern, tmp_path, ENDINGS)
-
-
-def test_shards_are_read_in_natural_order_with_their_payload(tmp_path):
-    rows = np.arange(24, dtype=np.float32).reshape(12, 2) + 1
-    for number in range(12):
-        write_npy(tmp_path / f"img_emb_{number}.npy", rows[number : number + 1])
-    assert np.concatenate(list(open_items(tmp_path, "targets").vectors.blocks(5))).tolist() == rows.tolist()
-    for number in range(12):
-        write_parquet(tmp_path / "p" / f"{number}.PARQUET", rows[number : number + 1], id=[number], name=[f"n{number}"])
-    items = open_items(tmp_path / "p", "targets")
-    assert items.ids.to_pylist() == list(range(12))
-    assert items.payload.to_table(columns=["name"])["name"].to_pylist() == [f"n{number}" for number in range(12)]
-
-
-def test_ids_in_the_order_of_numbered_shards_belong_to_their_vectors(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(12, 8)).astype(np.float32)
-    for number in range(12):
-        write_npy(tmp_path / f"{number}.npy", rows[number : number + 1])
-    (tmp_path / "._0.npy").write_bytes(b"\0\5\x16\7")
-    index = hubless.Index(metric="cosine", correction="none").fit(None, tmp_path, ids=list(range(12)))
-    assert [hits[0].id for hits in index.query(rows, limit=1)] == list(range(12))

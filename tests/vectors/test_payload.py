@@ -60,13 +60,6 @@ def test_key_that_a_later_dict_lacks_is_null(tmp_path):
     assert build(tmp_path, [{"title": "x"}, *[{}] * 11]).payload([0, 1]) == [{"title": "x"}, {"title": None}]
 
 
-def test_empty_column_that_cannot_become_a_type_is_refused_by_name(tmp_path):
-    path = tmp_path / "payload.parquet"
-    pq.write_table(pa.table({"a": pa.array([], pa.int64())}), path)
-    with pytest.raises(InputError, match=r"^payload, column a: expected values of type list<.*>, got int64$"):
-        hubless.build(tmp_path, "c", ROWS, None, correction="none", payload=path, payload_schema={"a": "list<int64>"})
-
-
 @pytest.mark.parametrize(
     "payload", [[{"a": 1}] * 11 + [{"a": "x"}], [1] * 12, ["x"] * 12], ids=["types", "numbers", "strings"]
 )

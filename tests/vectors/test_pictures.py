@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from hubless.errors import InputError
+from hubless.errors import InputError, how_to_install
 from hubless.vectors.readers import pictures
 from hubless.vectors.readers.pictures import read_picture, thumbnail_of
 
@@ -63,6 +63,13 @@ def test_gif_gives_its_first_frame():
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA"])
 def test_other_modes_become_rgb(mode):
     assert read_picture(written(some().convert(mode), "PNG")).mode == "RGB"
+
+
+@pytest.mark.parametrize("read", [read_picture, lambda given: Image.open(BytesIO(thumbnail_of(given)))])
+def test_grey_of_16_bits_keeps_its_shades(read):
+    ramp = np.tile(np.linspace(0, 65_535, 64), (64, 1)).astype(np.uint16)
+    shades = np.asarray(read(written(Image.fromarray(ramp), "PNG")), int)[..., 0]
+    assert np.abs(shades - ramp // 257).max() < 4
 
 
 def test_picture_is_turned_as_its_exif_says():
@@ -124,5 +131,5 @@ def test_missing_files_are_named(tmp_path):
 
 def test_without_pillow_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(InputError, match=r"the extra pictures: pip install 'hubless\[pictures\]'"):
+    with pytest.raises(InputError, match=f"the extra pictures: {how_to_install('pictures')}"):
         read_picture(b"")

@@ -1,4 +1,3 @@
-import csv
 import json
 import os
 import tracemalloc
@@ -202,14 +201,18 @@ def lines_of_json(path):
 
 
 def csv_of_lists(path, delimiter=";"):
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow(["id", "vector", "title"])
-        writer.writerows([row["id"], json.dumps(row["vector"]), row["title"]] for row in rows_of(path).to_pylist())
+    """As pandas writes it, with a column that counts the rows, and has no name."""
+    rows_of(path).to_pandas().assign(vector=[json.dumps(row) for row in ROWS.tolist()]).to_csv(path, sep=delimiter)
+    return path
+
+
+def json_document(path):
+    path.write_text(json.dumps({"ids": [f"t{row}" for row in NUMBERS], "title": ["x"] * 53, "v": ROWS.tolist()}))
     return path
 
 
 TABLES = {
+    "json": lambda folder: json_document(folder / "t.json"),
     "parquet": lambda folder: parquet_of_all(folder / "t.parquet"),
     "arrow stream": lambda folder: arrow_stream_file(folder / "t.arrow"),
     "feather": lambda folder: feather(folder / "t.feather"),
@@ -228,6 +231,16 @@ def test_table_of_every_format_has_vectors_ids_and_payload(tmp_path, kind):
     np.testing.assert_array_equal(items.vectors.take(np.array([52, 0, 20])), ROWS[[52, 0, 20]])
     assert items.ids.to_pylist() == [f"t{row}" for row in NUMBERS]
     assert items.payload.to_table(columns=list(items.payload_columns)).to_pylist() == [{"title": "x"}] * 53
+
+
+def test_lines_of_a_batch_are_vectors_by_the_id_of_their_request(tmp_path):
+    answer = {"status_code": 200, "body": {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}}
+    lines = [{"id": "x", "custom_id": "a", "response": answer}, {"id": "y", "custom_id": "b", "response": None}]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    items = open_items(tmp_path / "b.jsonl", "targets")
+    assert items.ids.to_pylist() == ["a", "b"]
+    with pytest.raises(InputError, match="row 1: expected a vector, got a null"):
+        read_all(items.vectors)
 
 
 @pytest.mark.parametrize("kind", ["arrow stream", "feather"])

@@ -73,6 +73,7 @@ class Reranked(Record):
     answered : False if `min_accuracy` left out all of them
     confidence : how likely the best hit is right, 0 to 1; None without a cut
     calibrated : whether this is a probability; None likewise
+    unknown : of each list, how many ids its correction does not know; if it knows none, nothing was corrected
     request_id : of the request
     """
 
@@ -80,6 +81,7 @@ class Reranked(Record):
     answered: bool
     confidence: float | None = None
     calibrated: bool | None = None
+    unknown: tuple[int, ...] = ()
     request_id: str | None = None
 
 

@@ -1,6 +1,7 @@
 """Python values as JSON: dates as ISO text, arrays as lists. What JSON cannot say is named with its place."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, time
 from decimal import Decimal
@@ -14,6 +15,9 @@ from hubless_client.errors import CannotSend
 MOST_NESTED = 64
 """Lists and objects inside each other; servers take fewer."""
 
+_LONG = re.compile(rb"\d{19}")
+"""Digits of a whole number that may have more than 64 bits."""
+
 Place: TypeAlias = tuple[str | int, ...]
 
 
@@ -25,10 +29,14 @@ def as_json(document: Any) -> bytes:
 
     Raises
     ------
-    CannotSend : it holds NaN, infinity, or something else that JSON cannot say; names its place, and the id of a point
+    CannotSend : it holds NaN, infinity, a whole number of more than 64 bits, or something else that JSON cannot say;
+        names its place, and the id of a point
     """
     try:
-        return json.dumps(document, ensure_ascii=False, allow_nan=False, default=_plain).encode()
+        written = json.dumps(document, ensure_ascii=False, allow_nan=False, default=_plain).encode()
+        if not _LONG.search(written) or next(_misfits(document, ()), None) is None:
+            return written
+        raise ValueError
     except (TypeError, ValueError, RecursionError) as error:
         place, wrong = next(_misfits(document, ()), ((), str(error)))
         raise CannotSend(f"{_named(document, place)}: {wrong}") from error
@@ -76,21 +84,32 @@ def _misfits(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from _misfits(inner, (*place, number))
-    elif isinstance(value, float):
-        if not isfinite(value):
-            yield place, f"expected a number that JSON can carry, or None for a missing one, got {value}"
+    elif isinstance(value, int | float):
+        if (said := _wrong_number(value)) is not None:
+            yield place, said
     elif isinstance(value, str):
         try:
             value.encode()
         except UnicodeError:
             yield place, f"expected text in Unicode, got {value!r:.60}"
-    elif not isinstance(value, int | None):
+    elif value is not None:
         try:
             plain = _plain(value)
         except (TypeError, ValueError) as error:
             yield place, str(error)
         else:
             yield from _misfits(plain, place)
+
+
+def _wrong_number(value: float) -> str | None:
+    """What is wrong with a number: it is not finite, or a server would round it; None if nothing is."""
+    if isinstance(value, float):
+        return (
+            None
+            if isfinite(value)
+            else f"expected a number that JSON can carry, or None for a missing one, got {value}"
+        )
+    return None if -(2**63) <= value < 2**64 else f"expected a whole number of 64 bits, or text, got {value!r:.60}"
 
 
 def _named(document: Any, place: Place) -> str:

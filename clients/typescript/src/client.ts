@@ -11,6 +11,7 @@ import {
   ofVersion,
   RERANK,
   SCORES,
+  textOf,
 } from "./paths.js";
 import { type CallOptions, type ClientOptions, type Request, Transport, understood } from "./transport.js";
 import type {
@@ -221,7 +222,7 @@ export class Client {
   /** Which bank queries find a target among their first ten. The first call for a version takes longest. */
   async findings(collection: string, id: Id, options?: CallOptions): Promise<Findings> {
     const path = inCollection(collection, "occurrence", "queries");
-    return this.#call("GET", path, { params: { id: String(id) } }, (body) => having(body, "raw"), options);
+    return this.#call("GET", path, { params: { id: textOf(id) } }, (body) => having(body, "raw"), options);
   }
 
   /** The list that `hubless scan --set keep=true` kept last, of whichever version. null if none was kept. */

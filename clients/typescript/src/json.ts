@@ -6,6 +6,7 @@
 const LONG_NUMBER = /(?<![\d.])\d{16,}(?![\d.eE])/; // not the digits of a fraction, which most answers have
 // A string as a whole, or a number outside of strings. Strings come first, so that digits in them stay as they are.
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const BOXES = [Number, BigInt, String, Boolean];
 
 /** Read JSON. Throws a SyntaxError as `JSON.parse` does. */
 export function parse(text: string): unknown {
@@ -17,11 +18,14 @@ export function parse(text: string): unknown {
   );
 }
 
-/** Write JSON. Throws a TypeError with the place of what JSON cannot hold, such as NaN. */
-export function stringify(value: unknown): string {
+/**
+ * Write JSON. Throws a TypeError with the place of what JSON cannot hold, such as NaN, and of whole numbers that
+ * JavaScript may have rounded.
+ */
+export function stringify(value: unknown, place = ""): string {
   const bigints: bigint[] = [];
   const mark = `bigint-${Math.random().toString(36).slice(2)}-`;
-  const text = JSON.stringify(plain(value, ""), (_key, member: unknown) =>
+  const text = JSON.stringify(plain(value, place), (_key, member: unknown) =>
     typeof member === "bigint" ? `${mark}${bigints.push(member) - 1}` : member,
   );
   if (text === undefined) throw new TypeError(`expected a value that JSON can hold, got ${typeof value}`);
@@ -33,6 +37,13 @@ function plain(value: unknown, place: string): unknown {
   const misfit = (expected: string) =>
     new TypeError(`${place || "value"}: expected ${expected}, got ${String(value).slice(0, 60)}`);
   if (typeof value === "number" && !Number.isFinite(value)) throw misfit("a finite number");
+  if (typeof value === "number" && isLong(String(value))) {
+    // what was written as 9007199254740993 arrives as ...992, and nobody can tell
+    throw misfit("a whole number below 2^53, or a bigint: write 9007199254740993n");
+  }
+  if (typeof value === "bigint" && BigInt.asIntN(64, value) !== value && BigInt.asUintN(64, value) !== value) {
+    throw misfit("a whole number of 64 bits, or a string");
+  }
   if (typeof value === "function" || typeof value === "symbol") throw misfit("a value that JSON can hold");
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Date) {
@@ -40,6 +51,7 @@ function plain(value: unknown, place: string): unknown {
     return value.toISOString();
   }
   if (Array.isArray(value)) return value.map((member, row) => plain(member, `${place}[${row}]`));
+  if (BOXES.some((box) => value instanceof box)) return plain(value.valueOf(), place);
   if (value instanceof Set || isTypedArray(value)) return plain([...value], place);
   if (value instanceof Map) return plain(Object.fromEntries(value), place);
   if ("toJSON" in value && typeof value.toJSON === "function") return plain(value.toJSON(), place);

@@ -1068,6 +1068,8 @@ export interface components {
             /** @description How likely the best hit is right, 0 to 1. Only with a cut. */
             confidence?: number;
             hits: components["schemas"]["RerankedHit"][];
+            /** @description Of each list, how many ids its correction does not know; if it knows none, nothing was corrected. */
+            unknown: number[];
         };
         /** @description An item of the lists. */
         RerankedHit: {

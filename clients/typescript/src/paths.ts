@@ -1,6 +1,7 @@
 /** The paths of the endpoints. Names and ids may hold any character, so they are quoted. */
 
 import { CannotSend } from "./errors.js";
+import { stringify } from "./json.js";
 import type { Id } from "./types.js";
 
 export const COLLECTIONS = "/v1/collections";
@@ -16,7 +17,19 @@ export function inCollection(collection: string, ...steps: string[]): string {
 
 /** The path of a target. */
 export function ofPoint(collection: string, id: Id): string {
-  return inCollection(collection, "points", quoted("id", typeof id === "string" ? id : String(id)));
+  return inCollection(collection, "points", quoted("id", textOf(id)));
+}
+
+/** An id as a URL carries it. Throws CannotSend for what is none, and for a number that JavaScript has rounded. */
+export function textOf(id: Id): string {
+  if (typeof id === "string") return id;
+  const kind = id === null ? "null" : typeof id;
+  if (kind !== "number" && kind !== "bigint") throw new CannotSend(`id: expected a string or a number, got ${kind}`);
+  try {
+    return stringify(id, "id");
+  } catch (error) {
+    throw new CannotSend(error instanceof Error ? error.message : String(error), { cause: error });
+  }
 }
 
 /** The path of a version, or of an endpoint below it. */

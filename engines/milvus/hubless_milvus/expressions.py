@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from hubless.errors import InputError
-from hubless.filters.kinds import kind_of, plain_of
+from hubless.filters.instants import instant_of
+from hubless.filters.kinds import TEXT, kind_of, plain_of
 from hubless.filters.operators import OPERATORS
 from hubless.filters.words import FIELD
 from hubless.search.bitmap import Bitmap
@@ -118,6 +119,8 @@ class _Values:
         return _TRANSLATIONS[asked](self, value, holds)
 
     def _compared(self, asked: str, value: Any) -> str:
+        if asked not in ("eq", "ne") and _is_instant(value, self._stored):
+            raise Untranslatable(self._name)
         found = self._plain(value)
         if found is None:  # all values are on the same side of it
             return _there(self._field) if OPERATORS[asked].row_test(0, value) else _NOTHING
@@ -166,6 +169,12 @@ class _Values:
         if isinstance(read, bool | int | float | str):
             return read
         return plain(pa.array([read], kind.compared(self._stored)), self._stored)[0].as_py()
+
+
+def _is_instant(value: Any, stored: pa.DataType) -> bool:
+    """Return whether a value is compared with texts as an instant, where Milvus compares letters."""
+    kind = kind_of(stored)
+    return kind is not None and kind.family == TEXT and instant_of(value) is not None
 
 
 _TRANSLATIONS: dict[str, Callable[[_Values, Any, bool], str]] = {

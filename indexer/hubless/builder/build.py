@@ -12,7 +12,7 @@ from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
 from hubless.knn.aims import RECALL
 from hubless.measures.labels import Labels
 from hubless.progress import progress_bars
@@ -84,7 +84,8 @@ def build(
     target_bank : (g, d) extra targets, for the corrections that use one
     ids : (n,) unique strings or 64-bit integers, a file of them, or the name of the column that has them; by default of
         the targets' file, the payload's `id`, or row numbers
-    payload : (n,) rows; by default the other columns in the file of the targets
+    payload : (n,) rows; by default the other columns in the file of the targets. With a column `id` each row goes to
+        the target of its id: the same ids as those of the targets, in any order
     payload_schema : types of columns by name, such as {"zip": "string"}; see docs/cli.md for names and guesses
     encoder : encodes text queries: a folder, a file that describes one (.json or .toml), or an encoder
     metric : "cosine" brings all vectors to length 1, "dot" takes them as they are, "euclidean" ranks by distance: the
@@ -109,8 +110,9 @@ def build(
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
     target_prior : (n,) how often each target should be found, such as counts of clicks, in any unit and above 0; or the
-        name of a payload column, or a .npy or .txt file. Popular targets are then not punished for being found often.
-        For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
+        name of a payload column, or a file; a table with `id` is joined by it. Popular targets are then not punished
+        for being found often. For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found
+        equally often
     offsets : (n,) your own, for correction "offsets", in units of similarity: positive ones lower the score. A payload
         column, in which later targets bring theirs; a file in the order of the targets; or a table with their ids. Also
         given as correction "offsets:FILE". Targets without one count as the median. See docs/methods.md, "Your own"
@@ -191,8 +193,7 @@ def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
     seq = log.last()
     log.close()
     if seq and not replace_writes:
-        expected = (
-            "replace_writes (--set replace_writes=true) if the targets have all that was written to the collection"
-        )
+        given = advice(" ({})", "replace_writes", "true")
+        expected = f"replace_writes{given} if the targets have all that was written to the collection"
         raise InputError("collection", expected, f"{seq} writes; hubless merge makes a version of them")
     return seq

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload, held_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
@@ -38,10 +39,10 @@ from hubless.store.remote.mirror import readable
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_TARGETS, Metric, check_metric
-from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
-from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
+from hubless.vectors.ids import ID_COLUMN, Ids, IdTable
+from hubless.vectors.payload import PayloadLike, PayloadTypes
 from hubless.vectors.sources import in_memory
 
 UNNAMED, UNSAVED = "index", "unsaved"
@@ -205,14 +206,15 @@ class Index(Collection):
         """
         with self._changing:
             parts = self.parts
-            given = as_items(vectors, "vectors").vectors
+            items = as_items(vectors, "vectors")
+            given = items.vectors
             basis = parts.basis
             if basis is None or given.shape[1] != basis.kept:
                 check_dim(given.shape[1], self.dim, given.name)
             schema = None if parts.payload is None else parts.payload.schema
-            ids, payload = _parted(ids, payload, schema)
+            items, payload = _joined_rows(items, ids, payload, schema)
             largest = parts.ids.largest if parts.ids.type == "int64" else None
-            named = _new_ids(ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)
+            named = _new_ids(items.ids, parts.ids.type, given.shape[0], -1 if largest is None else largest)
             IdTable.of(named)  # says so if one stands twice
             rows = added_payload(payload, schema, given.shape[0])
             prepared = in_memory(as_compared(given, self.manifest.metric, basis, OF_TARGETS))
@@ -287,7 +289,8 @@ class Index(Collection):
         Targets that were added become a segment of their own. Where they are many, or many were removed, or another
         collection gets them, the index is built anew. The offsets stay. Return the manifest of the new version. From
         now on this index uses its files. Raises `InputError` for an invalid name, or an index without targets that is
-        to become another collection; `StorageError` if the catalog cannot be written.
+        to become another collection; `PreconditionFailed` if another version of the collection that was opened became
+        current since; `StorageError` if the catalog cannot be written.
 
         Parameters
         ----------
@@ -308,7 +311,7 @@ class Index(Collection):
                     made = write_flushed(parts, staged, here=False, **fresh, **write_refitted(parts, staged))
                 else:
                     made = write_rebuilt(parts, staged, bench, name, here=here, fit=self._other_fit or not here)
-                saved = staged.publish(made)
+                saved = staged.publish(made, parts.manifest.version if here else None)
             tell_engine(saved)
             opened = open_parts(catalog, name, version=saved.version, hashes=False, known=parts if here else None)
             self._start(replace(opened, encoder=parts.encoder))
@@ -316,31 +319,27 @@ class Index(Collection):
         return saved
 
 
-def _parted(
-    ids: Ids | None, payload: PayloadLike | None, schema: pa.Schema | None
-) -> tuple[Ids | None, PayloadLike | None]:
-    """Return ids and payload; a column `id` that is none of the schema has the ids, unless they are given."""
-    if payload is None or ids is not None or (schema is not None and (is_free(schema) or ID_COLUMN in schema.names)):
-        return ids, payload
-    opened = as_payload(payload)
-    found, columns = parted_ids(opened)
-    if found is None:
-        return None, payload
-    return found, opened.to_table(columns=columns) if columns else None
+def _joined_rows(
+    items: Items, ids: Ids | None, payload: PayloadLike | None, schema: pa.Schema | None
+) -> tuple[Items, PayloadLike | None]:
+    """Return vectors with their ids, and payload in their order. Its column `id` is kept if the schema has one."""
+    own = schema is not None and ID_COLUMN in schema.names
+    if payload is None or is_free(schema) or (own and ids is None):  # free payload says nothing of ids
+        return joined_items(items, ids, None), payload
+    items = joined_items(items, ids, payload)
+    columns = [each for each in items.payload_columns if own or each != ID_COLUMN]
+    return items, None if items.payload is None or not columns else items.payload.to_table(columns=columns)
 
 
-def _new_ids(ids: Ids | None, kind: str, count: int, largest: int) -> pa.Array:
+def _new_ids(ids: pa.Array | None, kind: str, count: int, largest: int) -> pa.Array:
     if ids is None and kind == "string":
         raise InputError("ids", "an id for each vector, as the ids of this index are strings", "none")
     if ids is None:
         return pa.array(np.arange(largest + 1, largest + 1 + count))
-    given = as_ids(ids)
-    if len(given) != count:
-        raise InputError("ids", f"{count}, one a vector", f"{len(given)}")
-    if pa.types.is_integer(given.type) != (kind == "int64"):
+    if pa.types.is_integer(ids.type) != (kind == "int64"):
         expected = "strings" if kind == "string" else "whole numbers"
-        raise InputError("ids", f"{expected}, as the ids of this index are", str(given.type))
-    return given
+        raise InputError("ids", f"{expected}, as the ids of this index are", str(ids.type))
+    return ids
 
 
 def open_index(

@@ -46,7 +46,7 @@ from hubless.search.engines.full import CANDIDATES
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
-from hubless.store.catalog import Catalog
+from hubless.store.catalog import Catalog, overtaken, version_at
 from hubless.store.locks import lease
 from hubless.store.names import check_name
 from hubless.vectors.arrays import F32, I64, check_dim
@@ -195,7 +195,7 @@ def flush(catalog: Catalog, written: Parts, *, keep: int | None = None) -> Manif
         if home.current(name) != written.manifest.version:
             return None
         with home.staging(name) as staged, storage_errors(staged.folder):
-            return staged.publish(write_flushed(written, staged))
+            return staged.publish(write_flushed(written, staged), written.manifest.version)
 
 
 def compact(
@@ -218,7 +218,7 @@ def compact(
             now = open_parts(home, name, hashes=False, lenient=True, known=before)
             if (now.manifest.fit, now.manifest.built) != (before.manifest.fit, before.manifest.built):
                 return None
-            made = staged.publish(rebuilt.manifest(now, staged))
+            made = staged.publish(rebuilt.manifest(now, staged), now.manifest.version)
         tell_engine(made)
         return made
 
@@ -271,6 +271,7 @@ def refit(
     parameters: Mapping[str, Any] | None = None,
     keep: int | None = None,
     bank_order: int | None = None,
+    over: str | None = None,
     relevant: Labels | None = None,
     fit_by: str | None = None,
     note: str | None = None,
@@ -281,7 +282,8 @@ def refit(
     An offset that stands alone with this bank is held back: people who may be against others fill banks, too
     (`manifest.bank.held_back`). What was written since the current version is in it. The service can serve and write
     meanwhile. Return the manifest of the new version. Raises `CollectionNotFound`; `JobRunning` if another job changes
-    the collection; `InputError` if there are no targets, or the bank is not what the correction needs, or the
+    the collection; `PreconditionFailed` if another version became current meanwhile, which stays: somebody activated
+    it, or built it; `InputError` if there are no targets, or the bank is not what the correction needs, or the
     collection is made of inputs that are not in it, such as a target bank; `BundleError` if the current version is
     damaged; `StorageError` if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
 
@@ -292,7 +294,8 @@ def refit(
     correction : a name in `hubless.CORRECTIONS`; by default that of the collection, and `auto` if that is `none`
     parameters : of the correction; by default those of the collection, if it stays the same correction
     keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
-    bank_order : kept in the manifest: the number of the bank that was put over HTTP
+    bank_order : kept in the manifest: the number of the bank that was put over HTTP, the time in microseconds
+    over : the version that was current then. Another one that was there already was activated since, and is left alone
     relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
     fit_by : as for `hubless.build`; None for that of the collection, "" for one fit for all targets
     note : a sentence that the manifest keeps
@@ -302,6 +305,8 @@ def refit(
         steps.step("opening the current version")
         parts = current_parts(home, name)
         before = parts.manifest
+        if over not in (None, before.version) and before.version < version_at(bank_order or 0):
+            raise overtaken(name, before.version)
         check_refittable(before, correction)
         recipe = _refitted(StoredRecipe.of(before), correction, parameters)
         items = None if query_bank is None else as_items(query_bank, _BANK)
@@ -347,7 +352,8 @@ def refit(
                     bank_order=before.bank_order if bank_order is None else bank_order,
                     log_seq=parts.seq,
                     segments=records,
-                )
+                ),
+                before.version,
             )
         tell_engine(published)
         return published

@@ -19,7 +19,7 @@ from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.sources import under_metric
+from hubless.vectors.sources import HeldVectors, in_memory, under_metric
 
 UNIT = 1e-3
 """A length that differs from 1 by less counts as 1."""
@@ -56,13 +56,15 @@ def offsets(
     method = make_correction(correction, parameters, known)
     if not folds(correction) and getattr(method, "gate", None) != "target":
         raise InputError("correction", "one that folds into offsets, such as auto", correction)
-    all_targets = under_metric(as_items(targets, "targets").vectors, known, OF_TARGETS)
-    bank = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
+    items = as_items(targets, "targets")
+    all_targets = under_metric(items.vectors, known, OF_TARGETS)
+    queries = under_metric(as_items(query_bank, "query bank").vectors, known, OF_QUERIES)
+    bank = HeldVectors(in_memory(queries), queries.name)  # it is read again and again
     extra = None
     if target_bank is not None:
         extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)
     check_near(all_targets, known)
-    prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
+    prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0], ids=items.ids)
     checked = check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
     fitted = fit_correction(method, checked.once, all_targets, extra, prior)
     found = fitted.offsets(all_targets)

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hubless.builder.banks.bank_checks import NO_QUERIES
+from hubless.builder.banks.bank_checks import without_queries
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
 from hubless.corrections import GIVEN, OURS, Correction, folds
 from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import PriorLike, taking_prior
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError, advice, one_line
 from hubless.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
@@ -141,7 +141,9 @@ class Recipe:
             self._check_own({"target prior": target_prior, "fit_by": fit_by, "target bank": target_bank})
             return
         if query_bank is None and self.correction != "none":
-            raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
+            raise InputError(
+                "query bank", f"example queries{advice(' ({})', 'query_bank')}. {without_queries()}", "none"
+            )
         if target_prior is not None:
             taking_prior(self.method)
         if fit_by is not None:

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hubless.errors import HublessError, one_line
+from hubless.errors import TAKEN, HublessError, one_line
 
 ADDED = "hubless.commands"
 """Entry points through which other packages add commands. The service adds `serve`."""
@@ -66,6 +67,14 @@ class CommandGroup(TyperGroup):
                 self.commands[name] = _command(name)
         return self.commands.get(cmd_name)
 
+    def invoke(self, ctx: Any) -> Any:
+        return copy_context().run(super().invoke, ctx)  # what a command takes ends with it
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        found: Any = super().resolve_command(ctx, args)
+        TAKEN.set({each.name: f"{each.opts[0]} {{value}}" for each in found[1].params})
+        return found
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         widest = max(map(len, self.list_commands(ctx)))
         for heading, panel in PANELS.items():
@@ -98,7 +107,8 @@ class PrintedWarnings(logging.Handler):
     """Prints what the library logs."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        typer.echo(f"warning: {record.getMessage()}", err=True)
+        kind = "warning" if record.levelno >= logging.WARNING else "note"
+        typer.echo(f"{kind}: {record.getMessage()}", err=True)
 
 
 app = typer.Typer(
@@ -130,8 +140,9 @@ def options(
 
 @cache
 def _print_warnings() -> None:
-    for name in ("hubless.banks", "hubless.labels", "hubless.payload"):
+    for name in ("hubless.banks", "hubless.labels", "hubless.payload", "hubless.ids"):
         logging.getLogger(name).addHandler(PrintedWarnings())
+    logging.getLogger("hubless.ids").setLevel(logging.INFO)
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ from hubless.measures import as_groups
 from hubless.measures.groups import read_groups
 from hubless.progress import bars_or_lines
 from hubless.store.durable import check_place
-from hubless.vectors.payload import open_payload
+from hubless.vectors.payload import open_payload, parted_ids
 
 _OWN: dict[str, Any] = {"output": Sequence[Path], "abstain": bool}
 _MEASURES: dict[str, Any] = {"measures": Sequence[str]}
@@ -275,7 +275,8 @@ def _attribute(payload: Path | None, column: str | None, groups: Path | None, to
     if column not in opened.schema.names:
         known = ", ".join(opened.schema.names)
         raise typer.BadParameter(f"attribute: {column!r} is not one of the columns {known}", param_hint="--set")
-    return Attribute(as_groups(opened.to_table(columns=[column]).column(0).to_pylist(), column), first)
+    values = as_groups(opened.to_table(columns=[column]).column(0).to_pylist(), column)
+    return Attribute(replace(values, ids=parted_ids(opened)[0]), first)
 
 
 _SHOWN = 10

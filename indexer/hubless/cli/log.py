@@ -12,11 +12,11 @@ from hubless.search.scores.log_file import read_log
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
 from hubless.store.durable import check_place
-from hubless.vectors.ids import read_ids
+from hubless.vectors.readers.columns import read_ids
 
 
 def log_command(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Logged answers: .jsonl, .json or .parquet.")],
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Logged answers: JSON, Parquet, CSV or a run.")],
     output: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the offsets here, as .parquet, or as .arrow for a service."),
@@ -31,7 +31,8 @@ def log_command(
     """Correct any search by its log, without vectors.
 
     A line has the ids and scores of the first hits of a query; answers of
-    Elasticsearch, OpenSearch, Qdrant, Chroma and LangChain are read as they are.
+    hubless, Elasticsearch, OpenSearch, Qdrant, Chroma and LangChain, and runs of
+    ranx and TREC are read as they are.
     With labels, --diagnose measures what the correction gains.
 
     \b
@@ -45,7 +46,7 @@ def log_command(
     read = read_log(log)
     distance = distance or read.distance
     lists = read_lists(read.lists, distance=distance, name=f"log ({log.name})")
-    said: dict[str, object] = {"format": read.format}
+    said = dict[str, object]()
     if diagnose:
         known = None if ids is None else read_ids(ids).to_pylist()
         labels = read.relevant if any(each is not None for each in read.relevant) else None

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 import typer
 
 import hubless
+from hubless.errors import TAKEN
 from hubless.lab.gallery import Gallery, gallery_of, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.vectors.comparing import Metric
@@ -136,6 +137,7 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
     `known` has types by name; `Any` reads JSON. With `others` unknown names are taken too. Raises a usage error that
     lists the known names, or says which type a value should have.
     """
+    TAKEN.set({**(TAKEN.get() or {}), **dict.fromkeys(known, f"{SET} {{parameter}}={{value}}")})
     values: dict[str, Any] = {}
     for each in given or ():
         setting = _SETTING.fullmatch(each)

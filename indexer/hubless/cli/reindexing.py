@@ -11,10 +11,13 @@ from hubless.builder.reindex.plan import JobPlan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption, parameters_of, read_settings
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table
-from hubless.errors import JobRunning
+from hubless.errors import TAKEN, JobRunning
 from hubless.store.remote.mirror import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
+_KEYS = dict.fromkeys(("bank_of_targets", "skip_bad_rows"), "`{parameter}: {value}` in the job file")
+_KEYS["payload_schema"] = '`payload_schema: {{"{key}": "{value}"}}` in the job file'
+"""How a job file is given what its command is not."""
 
 
 def reindex_command(
@@ -45,6 +48,7 @@ def reindex_command(
       4  a gate failed, nothing was published
       5  published, but the service did not switch in time
     """
+    TAKEN.set(_KEYS)
     values = read_settings(set_, parameters_of(reindex, skip=("job_file", "catalog")))
     if schema_:
         print_json(schema())

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.errors import InputError
-from hubless.vectors.arrays import F64, I64, as_array
+from hubless.vectors.arrays import F64, I64, as_array, to_arrow
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.columns import Column, listed, read_column
 
@@ -105,13 +106,16 @@ def taking_prior(method: Correction) -> TakesPrior:
     return method
 
 
-def as_prior(values: PriorLike, count: int, kind: NumberOfTarget = PRIOR) -> TargetPrior:
+def as_prior(
+    values: PriorLike, count: int, kind: NumberOfTarget = PRIOR, *, ids: pa.Array | None = None
+) -> TargetPrior:
     """A target prior of n targets from a file, or an array of numbers above 0. Raises `StorageError`, `InputError`.
 
-    Or another kind of number.
+    Or another kind of number. Numbers of a table with ids go to the targets of these `ids`, without them row numbers.
     """
     if isinstance(values, str | Path):
-        column = read_column(values, kind.name)
+        known = to_arrow(np.arange(count)) if ids is None else ids
+        column = read_column(values, kind.name, lone=True).joined("target", known)
         return checked_prior(_numbers(column), count, column.name, kind)
     return checked_prior(as_array(values, kind.name), count, kind.name, kind)
 

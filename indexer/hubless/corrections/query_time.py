@@ -89,12 +89,17 @@ QueryTime: TypeAlias = Gate | Rescorer
 
 
 def signed_scores(signs: F64, logarithms: F64, temperature: float) -> F64:
-    """Scores (c,) that rank as sign·exp(logarithm) does: τ·logarithm, those of a negative sign below, turned round."""
+    """Scores (c,) that rank as sign·exp(logarithm) does, of signs (c,) and finite logarithms (c,).
+
+    These are τ·logarithm, where the sign is above 0. Where it is 0 they are one number below these; where it is
+    negative they lie below that, and are turned round.
+    """
     scores = temperature * logarithms
+    apart = _BELOW * max(1.0, np.abs(scores).max())
+    none = scores[signs > 0].min(initial=0.0) - apart
     negative = signs < 0
-    if negative.any():
-        top = scores[~negative].min(initial=0.0) - _BELOW
-        scores[negative] = top + scores[negative].min() - scores[negative]
+    scores[negative] = none - apart + scores[negative].min(initial=0.0) - scores[negative]
+    scores[signs == 0] = none
     return scores
 
 
@@ -102,6 +107,11 @@ def rescore(rescorer: Rescorer, query: F32, candidates: Candidates, strength: fl
     """Offsets and scores (c,) of the candidates of one query (d,): score = similarity − strength·offset."""
     offsets = candidates.similarities - rescorer.scores(query, candidates)
     return offsets, candidates.similarities - strength * offsets
+
+
+def drop(highest: float, rescored: F64) -> float:
+    """How much lower the others stand, of which the highest is given, to come behind the candidates, (c,)."""
+    return max(0.0, float(highest - rescored.min())) + _BELOW * max(1.0, float(abs(rescored).max()))
 
 
 def corrected_scores(
@@ -131,6 +141,6 @@ def corrected_scores(
         rows = np.unique([np.argpartition(-order, wanted - 1)[:wanted] for order in orders])
         _, rescored = rescore(query_time, query, Candidates(rows, line[rows], partial(vectors, rows)), strength)
         if len(rows) < count:
-            scores -= max(0.0, float(scores.max() - rescored.min())) + _BELOW * max(1.0, float(abs(rescored).max()))
+            scores -= drop(scores.max(), rescored)
         scores[rows] = rescored
     return folded

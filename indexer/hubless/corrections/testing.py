@@ -15,20 +15,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Gate, Registered
-from hubless.corrections.base import FittedCorrection, Rows
+from hubless.corrections.base import FittedCorrection, Rows, under
 from hubless.corrections.installed import as_registered
 from hubless.corrections.query_time import Candidates
 from hubless.errors import DimensionMismatch, InputError
 from hubless.kernels import reductions, similarities, streaming
+from hubless.measures.repeats import without_copies
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors
+from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, Metric
+from hubless.vectors.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors, under_metric
 
 CLOSE = 1e-6
 """Offsets of order 1 that are computed in another order are this near to each other."""
@@ -120,10 +122,21 @@ class CorrectionChecks:
         permuted = replace(self.problem, targets=self.problem.targets[order])
         _close(self.offsets(permuted), self.offsets()[order])
 
-    def test_permuting_the_banks_changes_nothing(self) -> None:
-        banks = {name: getattr(self.problem, name) for name in ("bank", "target_bank")}
-        permuted = replace(self.problem, **{name: rows[_shuffled(rows)] for name, rows in banks.items()})
-        _close(self.offsets(permuted), self.offsets())
+    def test_turning_the_banks_round_changes_nothing_under_any_metric(self) -> None:
+        """With copies, and queries of one direction and half the length, as a build takes them."""
+        given = self.problem
+        log = np.concatenate([given.bank, given.bank[:30], given.bank[:20] / 2])
+        for metric in get_args(Metric):
+            method = under(self.kind.method(**self.parameters), metric)
+            found = []
+            for way in (1, -1):
+                bank = under_metric(ArrayVectors(log[::way], "query bank"), metric, OF_QUERIES)
+                of_targets = given.targets, given.target_bank[::way]
+                targets, extra = (
+                    under_metric(ArrayVectors(rows, "targets"), metric, OF_TARGETS) for rows in of_targets
+                )
+                found.append(method.fit(without_copies(bank, metric=metric), targets, extra).offsets(targets))
+            _close(found[0], found[1], metric)
 
     def test_block_sizes_change_nothing(self) -> None:
         expected = self.offsets()

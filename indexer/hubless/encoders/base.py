@@ -93,8 +93,8 @@ def checked(vectors: Any, count: int, dim: int) -> F32:
 
 def check_texts(texts: Sequence[str]) -> None:
     """Raise `InputError` unless all are texts."""
-    if isinstance(texts, str):
-        raise InputError("texts", "a sequence of texts", "one text")
+    if isinstance(texts, str) or not hasattr(texts, "__len__"):
+        raise InputError("texts", "a sequence of texts", "one text" if isinstance(texts, str) else brief(texts))
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(named(number, texts), "a text", brief(text))

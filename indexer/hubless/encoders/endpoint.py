@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import threading
 import weakref
 from base64 import b64encode
@@ -41,6 +42,11 @@ _OF_THE_DESCRIPTION = {
     403: "its key does not allow this, look at api_key_env and its variable",
     404: "it has no such path or model, look at url and model",
 }
+_OF_THE_MODEL = re.compile(
+    r"(?i)(?=.*\bmodels?\b)(?=.*\b(no|not|invalid|unknown|unsupported|required)\b)"
+    r"(?!.*\b(tokens?|length|too long|context|inputs?)\b)"
+)
+"""What servers say with 400 that do not know a model, or a way to ask it: not of an input that is too long for it."""
 _LONGEST = 200  # quoted characters
 MOST_READ = 16_384
 
@@ -278,13 +284,15 @@ class Endpoint(DescribedEncoder):
             content += part
             if len(content) > MOST_READ:
                 break
-        message, field = map(self._quoted, _said(bytes(content[:MOST_READ])))
+        message, field, kind = map(self._quoted, _said(bytes(content[:MOST_READ])))
         status = response.status_code
         quoted = f', "{message}"' if message else ""
         answered = f"it answered with status {status}"
         if status not in _OF_THE_TEXT:
             return EncoderFailed(answered + (f": {hint}" if (hint := _OF_THE_DESCRIPTION.get(status)) else ""))
-        if field and not field.startswith("input"):
+        if "model" in kind.lower() or _OF_THE_MODEL.match(message.replace(self.description.model, "")):
+            field = "model"
+        if field not in ("", "None") and not field.startswith("input"):
             return EncoderFailed(f"{answered} about {field}{quoted}")
         parameter, expected = (noun, "one") if count == 1 else (f"{noun}s", "such")
         takes = f"{expected} that the collection's encoder takes"
@@ -345,12 +353,13 @@ def _client(description: EndpointDescription) -> "httpx.Client":
     )
 
 
-def _said(content: bytes) -> tuple[object, object]:
+def _said(content: bytes) -> tuple[object, object, object]:
+    """Return the message of an error, the field that it is about, and its kind, as OpenAI and its like name them."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):
-        return None, None
+        return None, None, None
     error = document.get("error", document) if isinstance(document, dict) else None
     if not isinstance(error, dict):
-        return error, None
-    return error.get("message", error.get("detail")), error.get("param")
+        return error, None, None
+    return error.get("message", error.get("detail")), error.get("param"), f"{error.get('code')} {error.get('type')}"

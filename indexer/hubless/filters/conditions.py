@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.filters.kinds import ValueKind
+from hubless.filters.instants import INSTANT, instant_of, instants
+from hubless.filters.kinds import TEXT, ValueKind
 
 Mask: TypeAlias = pa.BooleanArray
 Test = Callable[[pa.Array], Mask]
@@ -90,6 +91,26 @@ class Relation:
         compared = kind.compared(stored)
         scalar = pa.scalar(value, compared)
         return lambda column: self.vectorised(_as(column, compared), scalar)
+
+
+@dataclass(frozen=True)
+class Order(Relation):
+    """A relation of what comes before and after. Beside a time with an offset, only such times have an order."""
+
+    def holds(self, value: Any, other: Any) -> bool:
+        """Return whether it holds for two values."""
+        instant = instant_of(other) if isinstance(other, str) else None
+        if instant is None:
+            return self.plain(value, other)
+        read = instant_of(value)
+        return read is not None and self.plain(read, instant)
+
+    def test(self, value: Any, stored: pa.DataType, kind: ValueKind) -> Test:
+        instant = instant_of(value) if kind.family == TEXT else None
+        if instant is None:
+            return super().test(value, stored, kind)
+        compared, scalar = kind.compared(stored), pa.scalar(instant, INSTANT)
+        return lambda column: self.vectorised(instants(_as(column, compared)), scalar)
 
 
 EQUAL = Relation(pc.equal, operator.eq)

@@ -1,5 +1,6 @@
 """Kinds of payload columns: what can be asked of them, and how their values are written in JSON."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -10,11 +11,12 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from hubless.vectors.arrays import is_list
+from hubless.vectors.arrays import is_list, is_text
 
 BOOLEAN, ORDERED, TEXT, LIST, OTHER = "boolean", "ordered", "text", "list", "other"
 """Families of columns, which take the same operators. `OTHER` are those whose values JSON cannot say."""
 
+_NANOSECONDS = re.compile(r"[.,][0-9]{6}0*[1-9]")
 _T = TypeVar("_T")
 Read = Callable[[Any, pa.DataType], Any]
 """JSON value and column type → Python value. Raises ValueError or TypeError if the value does not fit."""
@@ -70,17 +72,24 @@ def _text(value: Any, stored: pa.DataType) -> str:
 
 
 def _time(value: Any, stored: pa.DataType) -> time:
-    found = time.fromisoformat(_exactly(str, value))
+    found = time.fromisoformat(_to_microseconds(value))
     if found.tzinfo is not None:
         raise ValueError
     return found
 
 
 def _timestamp(value: Any, stored: pa.DataType) -> datetime:
-    found = datetime.fromisoformat(_exactly(str, value))
+    found = datetime.fromisoformat(_to_microseconds(value))
     if (found.tzinfo is None) != (stored.tz is None):
         raise ValueError
     return found
+
+
+def _to_microseconds(value: Any) -> str:
+    """Return a text without digits that Python drops. Raises `ValueError` for one that says nanoseconds."""
+    if _NANOSECONDS.search(text := _exactly(str, value)):
+        raise ValueError(text)
+    return text
 
 
 def _exactly(kind: type[_T], value: Any) -> _T:
@@ -96,11 +105,6 @@ def _number(value: Any) -> int | float:
     return number
 
 
-def _is_text(stored: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
-
-
 _ISO = "as ISO 8601"
 _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
     (pa.types.is_boolean, ValueKind("true or false", BOOLEAN, lambda value, stored: _exactly(bool, value))),
@@ -111,7 +115,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
     ),
     (pa.types.is_decimal, ValueKind("a number that the column can hold exactly", ORDERED, _decimal)),
     (
-        _is_text,
+        is_text,
         ValueKind(
             "a string",
             TEXT,

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from hubless.errors import InputError
 from hubless.filters import conditions, free
-from hubless.filters.conditions import EQUAL, Mask, Relation, Test
+from hubless.filters.conditions import EQUAL, Mask, Order, Relation, Test
 from hubless.filters.free import Which
 from hubless.filters.kinds import BOOLEAN, LIST, ORDERED, OTHER, TEXT, ValueKind
 from hubless.filters.shown import shown
@@ -84,8 +84,8 @@ class Operator:
 
 
 def _order(name: str, sign: str, says: str, vectorised: Callable[..., Mask], plain: Callable[..., bool]) -> Operator:
-    by = Relation(vectorised, plain)
-    return Operator(name, sign, says, _IN_ORDER, ONE, plain, by.test, lambda value: free.in_order(by, value))
+    by = Order(vectorised, plain)
+    return Operator(name, sign, says, _IN_ORDER, ONE, by.holds, by.test, lambda value: free.in_order(by, value))
 
 
 def _of_text(name: str, sign: str, vectorised: Callable[..., Mask], plain: Callable[..., bool]) -> Operator:

@@ -67,7 +67,9 @@ def _value(value: Any, stored: pa.DataType, where: str) -> Any:
     try:
         read = kind.read(value, stored)
         # a number may be too large for the column, and a time in UTC be out of the years that Python has
-        if pa.scalar(read, stored).as_py() in _INFINITE:
+        held = pa.scalar(read, stored).as_py()
+        same = held == value if isinstance(value, int) else held == read or isinstance(held, float)
+        if held in _INFINITE or not same:
             raise OverflowError
     except (TypeError, ValueError, LookupError, OverflowError) as error:
         raise InputError(where, f"{kind.says}, as the column is {stored}", shown(value)) from error

@@ -46,7 +46,7 @@ FEW, ENOUGH = 100, 1000
 CONSTANT = 1e-6
 MOST_OF_A_LOG = 0.5
 """Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
-MEASURE_IT = "Give labels (`--set queries=FILE` and `relevant=FILE`), and the gain is measured."
+MEASURE_IT = "Give labels, which are queries and relevant, and the gain is measured."
 SPLITS = 5
 
 

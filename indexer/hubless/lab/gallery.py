@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hubless.builder.inputs.items import open_targets
+from hubless.builder.inputs.joined import open_targets
 from hubless.errors import InputError
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection

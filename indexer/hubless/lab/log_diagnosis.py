@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hubless.errors import InputError
 from hubless.measures.chance import Chance
 from hubless.measures.occurrence import most_found, skewness
+from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.measures.significance import PairedDifference, paired_difference
 from hubless.search.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
 from hubless.search.scores.logged_lists import ScoreLists
@@ -95,7 +96,8 @@ def diagnose_log(
 ) -> LogDiagnosis:
     """Return what a log shows. `relevant`: right ids of each list given, None where unknown; `ids`: all known items.
 
-    Lists that are copies of one another stay in one half. Raises `InputError` for fewer than 40 different lists.
+    Lists that are copies of one another stay in one half. Raises `InputError` for fewer than 40 different lists, and
+    for labels and ids of another type than those of the log; a text may stand for a number in `ids` only.
     """
     firsts, copies = lists.distinct()
     if len(firsts) < FEWEST_HALVES:
@@ -104,9 +106,8 @@ def diagnose_log(
     tops = _tops(once, distance)
     known = lists.ids.to_pylist()
     raw, corrected = (np.bincount(np.concatenate(each), minlength=len(known)).astype(np.int64) for each in tops)
-    absent = None if ids is None else _absent(ids, set(known))
-    labels = [] if relevant is None else [relevant[row] for row in once.given.tolist()]
-    right = _right(known, tops, labels)
+    absent = None if ids is None else _absent(plain_ids(ids, *hit_like(known[0]), "ids", as_text=True), set(known))
+    right = _right(known, tops, relevant or (), [] if relevant is None else once.given.tolist())
     return LogDiagnosis(
         lists=int(copies.sum()),
         distinct=once.count,
@@ -153,12 +154,13 @@ def _absent(ids: Sequence[Any], known: set[Any]) -> list[Any]:
     return [each for each in ids if each not in known]
 
 
-def _right(known: list[Any], tops: tuple[list[I64], list[I64]], labels: list[Any]) -> NDArray[np.bool_]:
+def _right(
+    known: list[Any], tops: tuple[list[I64], list[I64]], relevant: Sequence[Any], lists: list[int]
+) -> NDArray[np.bool_]:
     """Return whether the first item of each labelled list is right, raw and corrected: (m, 2)."""
-    rows = [row for row, label in enumerate(labels) if label is not None]
-    right = [[known[int(each[row][0])] in _listed(labels[row]) for each in tops] for row in rows]
+    right = []
+    for row, place in enumerate(lists):
+        if relevant[place] is not None:
+            labels = plain_ids(relevant[place], *hit_like(known[0]), f"relevant[{place}]")
+            right.append([known[int(each[row][0])] in labels for each in tops])
     return np.array(right, np.bool_).reshape(-1, 2)
-
-
-def _listed(label: Any) -> list[Any]:
-    return label if isinstance(label, list) else [label]

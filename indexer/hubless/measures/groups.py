@@ -1,11 +1,12 @@
 """Bias of a ranking: shares of an attribute's groups among the first targets of each query."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F64, I64
@@ -17,10 +18,11 @@ UNKNOWN = "(none)"
 
 @dataclass(frozen=True)
 class Groups:
-    """Names of an attribute's groups, and the group of each target."""
+    """Names of an attribute's groups, the group of each target, and the ids of these if their file has them."""
 
     names: tuple[str, ...]
     codes: I64
+    ids: pa.Array | None = None
 
     @property
     def shares(self) -> F64:
@@ -52,7 +54,8 @@ def as_groups(values: Sequence[Any], attribute: str) -> Groups:
 
 def read_groups(path: Path) -> Groups:
     """Return the groups of targets from a file that `read_column` reads."""
-    return as_groups(listed(read_column(path, "groups"), "the group of each target"), path.name)
+    column = read_column(path, "groups")
+    return replace(as_groups(listed(column, "the group of each target"), path.name), ids=column.ids)
 
 
 def group_shares(rows: I64, groups: Groups) -> F64:

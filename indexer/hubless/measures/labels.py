@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, PointNotFound
 from hubless.forks import cached_property
-from hubless.measures.plain_ids import plain_id, whole_number
+from hubless.measures.plain_ids import expected_id, listed_ids, plain_id, whole_number
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
 from hubless.vectors.ids import IdTable
@@ -64,8 +64,7 @@ class KnownItems:
         """Words for a label that names one of these."""
         if self.ids is None:
             return f"the row number of a {self.noun}, 0 to {self.count - 1}, as none has an id"
-        example = f" such as {self.ids.ids(np.zeros(1, np.int64))[0]!r}" if self.count else ""
-        return f"the id of a {self.noun}, a {'text' if self.by_text else 'whole number'}{example}"
+        return expected_id(self.noun, self.by_text, self.ids.ids(np.zeros(1, np.int64))[0] if self.count else None)
 
     @property
     def in_another_order(self) -> bool:
@@ -128,6 +127,7 @@ def known_rows(
     first wrong entry and counts the others, and `StorageError` if there is no such file.
     """
     column = labels if isinstance(labels, Column) else open_labels(labels, parameter)
+    column = column.joined(queries.noun, queries.given if isinstance(queries.given, pa.Array) else None)
     if is_mask(column.values, queries.count, targets.count):
         return _of_mask(column.values)
     found: list[I64 | None] = [None] * queries.count
@@ -194,13 +194,11 @@ def _entries(
 def _right(label: Any, targets: KnownItems, as_text: bool, unknown_ids: bool) -> I64 | None:
     """Return the rows that the label of a query names as right; None for no label. Raises `InputError`."""
     rows = []
-    values = label
     if isinstance(label, Mapping):
-        values = [name for name, grade in label.items() if _is_right(grade)]
+        label = [name for name, grade in label.items() if _is_right(grade)]
         as_text = True
-    elif hasattr(label, "tolist") and not isinstance(label, np.generic):  # an array, or a column within a column
-        values = label.tolist()
-    values = values if isinstance(values, list | tuple | set | frozenset) else [values]
+    listed = listed_ids(label)
+    values = [label] if listed is None else listed
     for value in values:
         try:
             row = targets.row(value, as_text)

@@ -1,5 +1,6 @@
-"""One id as programs and files write it, made a plain text or a whole number."""
+"""Ids as programs and files write them, made plain texts or whole numbers: the one check of lists of ids."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,50 @@ _EXACT = 2**53
 """From here on float64 does not hold every whole number."""
 _KINDS = {str: ", a text", int: ", a number", float: ", a number"}
 """What a message says beside a value that is no id here."""
+
+
+def expected_id(noun: str, by_text: bool, example: Any = None) -> str:
+    """Return words for an id of a target, a query or a hit: its type, and one of those that are known."""
+    such = "" if example is None else f" such as {example!r}"
+    return f"the id of a {noun}, a {'text' if by_text else 'whole number'}{such}"
+
+
+def hit_like(first: Any) -> tuple[bool, str]:
+    """Return whether ids of hits are texts, by the first that is known, and words for them: see `plain_ids`."""
+    plain = _of_python(first)
+    by_text = isinstance(plain, str)
+    if by_text or whole_number(plain) is not None:
+        return by_text, expected_id("hit", by_text, plain)
+    return by_text, "the id of a hit, a text or a whole number"
+
+
+def listed_ids(ids: Any) -> list[Any] | None:
+    """Return the ids of a list, a set, an array or a column; None for what is one id."""
+    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
+        return None
+    listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    return listed if isinstance(listed, list) else [listed]
+
+
+def plain_ids(values: Any, by_text: bool, expected: str, name: str, *, as_text: bool = False) -> list[Any]:
+    """Return ids as `plain_id`, to be looked up in others of one type; `values` may be a single one.
+
+    Raises `InputError` that names the first of another type, or none, by its place, and what was `expected`.
+    """
+    listed = listed_ids(values)
+    ids = [values] if listed is None else listed
+    if {*map(type, ids)} <= {str if by_text else int}:
+        return ids
+    made = list[Any]()
+    for place, each in enumerate(ids):
+        where = name if listed is None else f"{name}[{place}]"
+        try:
+            made.append(plain_id(each, by_text, as_text, expected))
+        except InputError as error:
+            raise error.about(where) from error
+        if made[-1] is None:
+            raise InputError(where, expected, "none")
+    return made
 
 
 def plain_id(value: Any, by_text: bool, as_text: bool, expected: str) -> Any:
@@ -43,7 +88,7 @@ def _of_python(value: Any) -> Any:
     if type(value).__name__ in _MISSING or (isinstance(value, float) and np.isnan(value)):
         return None
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value.decode("utf-8", "surrogateescape")
     return str(value) if isinstance(value, UUID) else value
 
 

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F64, I64
 from hubless.vectors.comparing import COSINE, comparison
-from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows, in_memory, plain_vectors, sample
+from hubless.vectors.sources import TakenVectors, VectorSource, block_rows, in_memory, plain_vectors, sample
 
-DIRECTIONS, CELL = 8, 0.01
-"""Rows of length 1 are the same if they are in one cell along each of so many random directions."""
+AXES, CELL = 8, 0.01
+"""Rows of length 1 are the same if they are in one cell along each of so many random axes."""
 SEEN_ROWS = 4096
 """So many rows tell how far apart they are."""
 
 
 @dataclass(frozen=True)
-class DistinctVectors(SelectedVectors):
+class DistinctVectors(TakenVectors):
     """Rows of a source of which each stands for `copies` (b,) of its rows, itself among them."""
 
     copies: I64
@@ -30,22 +31,28 @@ def copies_of(source: VectorSource) -> F64:
     return copies.astype(np.float64)
 
 
-def distinct_rows(source: VectorSource, metric: str = COSINE) -> tuple[I64, I64]:
-    """Return the first row of each direction, ascending, and for each row of (b, d) its place among these, (b,).
+def distinct_rows(source: VectorSource, metric: str = COSINE, groups: I64 | None = None) -> tuple[I64, I64]:
+    """Return a row of each place, by content, and for each row of (b, d) the number of its place among these, (b,).
 
-    The rows are as they are compared. Under metric euclidean, not directions but places are the same.
+    The rows are as they are compared. Under metric cosine, directions are the same, else places; and in one of the
+    groups (b,) only, if there are some. Which rows they are does not depend on the order of the source.
 
     An encoder gives a text other last digits in another batch, which may lie beyond the edge of a cell. So rows are the
     same in either of two grids, one moved by half a cell, and so are rows that are the same as a third.
     """
-    plain = plain_vectors(source, metric)
-    placed = _places_among(plain) if comparison(metric).lifted else _directions
-    axes = np.random.default_rng(0).normal(size=(plain.shape[1], DIRECTIONS)) / CELL
-    cells = np.concatenate([placed(block) @ axes for block in plain.blocks(block_rows(plain.shape[1]))])
+    ordered = by_content(source)
+    plain = plain_vectors(ordered, metric)
+    told = _told(plain, metric)
+    cells = np.concatenate([told(block) for block in plain.blocks(block_rows(plain.shape[1]))])
     grids = [np.unique(np.rint(cells + moved), axis=0, return_inverse=True)[1].ravel() for moved in (0, 0.5)]
-    _, firsts, same = np.unique(_connected(*grids), return_index=True, return_inverse=True)
+    numbers = _connected(*grids)
+    if groups is not None:
+        numbers = np.unique(np.stack([numbers, groups[ordered.rows]]), axis=1, return_inverse=True)[1].ravel()
+    _, firsts, same = np.unique(numbers, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
-    return firsts[order], np.argsort(order)[same]
+    places = np.empty_like(numbers)
+    places[ordered.rows] = np.argsort(order)[same]
+    return ordered.rows[firsts[order]], places
 
 
 def _connected(first: I64, second: I64) -> I64:
@@ -61,28 +68,29 @@ def _connected(first: I64, second: I64) -> I64:
     return numbers
 
 
-def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> VectorSource:
-    """Return the first row of each direction, in each of the groups (b,); the source itself where none repeats."""
-    firsts, places = distinct_rows(source, metric)
-    if groups is not None:
-        firsts, places = np.unique(np.stack([places, groups]), axis=1, return_index=True, return_inverse=True)[1:]
-        order = np.argsort(firsts)
-        firsts, places = firsts[order], np.argsort(order)[places.ravel()]
-    if len(firsts) == source.shape[0]:
-        return source
-    return DistinctVectors(source, firsts, source.name, np.bincount(places, minlength=len(firsts)))
+def without_copies(source: VectorSource, groups: I64 | None = None, metric: str = COSINE) -> DistinctVectors:
+    """Return the rows of `distinct_rows`: a fit on them, or a sample of them, is that of a shuffled source, too."""
+    rows, places = distinct_rows(source, metric, groups)
+    return DistinctVectors(source, rows, source.name, np.bincount(places))
 
 
-def _places_among(source: VectorSource) -> Callable[[NDArray[Any]], F64]:
-    """Return a function of rows that moves their mean to 0, and their mean squared length to 1."""
+def _told(source: VectorSource, metric: str) -> Callable[[NDArray[Any]], F64]:
+    """Return a function of rows (m, d) to what tells them apart along the axes, (m, 8), in cells.
+
+    These are directions under metric cosine; under euclidean places, with their mean at 0 and their mean squared length
+    at 1. Under dot both with the logarithm of the length: some rows may be far longer than others, or all lie far away.
+    """
+    made = comparison(metric)
     some = in_memory(sample(source, SEEN_ROWS)).astype(np.float64)
     mean = some.mean(axis=0)
     spread = float(np.sqrt(np.square(some - mean).sum(axis=1).mean())) or 1.0
-    return lambda rows: (rows - mean) / spread
+    used = slice(2 if made.lifted else 0, None if made.takes_zero else 1)
 
+    def told(block: NDArray[Any]) -> F64:
+        rows = block.astype(np.float64)
+        lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        told = np.hstack([rows / lengths, np.log(lengths), (rows - mean) / spread][used])
+        cells: F64 = told @ (np.random.default_rng(0).normal(size=(told.shape[1], AXES)) / CELL)
+        return cells
 
-def _directions(block: NDArray[Any]) -> F64:
-    rows = block.astype(np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    directions: F64 = rows / np.where(lengths > 0, lengths, 1)
-    return directions
+    return told

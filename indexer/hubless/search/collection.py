@@ -14,6 +14,8 @@ from hubless.encoders.base import for_pictures
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, parse_filter
 from hubless.measures.confidence.cut import Cut
+from hubless.measures.labels import KnownItems
+from hubless.measures.plain_ids import plain_ids
 from hubless.search import canaries
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
@@ -327,13 +329,9 @@ class Collection:
 
     def find(self, ids: Sequence[str | int]) -> list[int | None]:
         """The rows of some ids; None for an id that no target has. Raises `InputError` for one of another type."""
-        expected, kind = ("a string", str) if self.manifest.id_type == "string" else ("a whole number", int)
-        for place, wanted in enumerate(ids):
-            if not isinstance(wanted, kind) or isinstance(wanted, bool):
-                raise InputError(
-                    f"ids[{place}]", f"{expected}, as the ids of collection {self.name!r} are", repr(wanted)
-                )
-        return [None if row < 0 else row for row in self.parts.ids.rows(ids).tolist()]
+        targets = KnownItems(self.count, self.parts.ids)
+        plain = plain_ids(ids, targets.by_text, targets.expected, "ids")
+        return [None if row < 0 else row for row in self.parts.ids.rows(plain).tolist()]
 
     def row(self, wanted: str | int) -> int:
         """The row of an id. Raises `PointNotFound`."""

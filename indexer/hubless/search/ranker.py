@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hubless.corrections import Gate, QueryTime, Rescorer
-from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
+from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, drop, rescore
 from hubless.errors import InputError
 from hubless.knn.augment import folded_queries
 from hubless.search.engines.base import How, Searched
@@ -100,7 +100,7 @@ class Ranker:
             return ranked._replace(corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self.query_time, Gate):
             return self._gated(self.query_time, queries, k, strength, how, matches)
-        return self._rescored(self.query_time, queries, k, strength, max(wanted, k), how, matches)
+        return self._rescored(self.query_time, queries, k, strength, wanted, how, matches)
 
     def folded_scores(self, ranked: Ranked, strength: float) -> F32:
         """The scores (m, k) of ranked targets by the folded offsets alone, on one scale whatever a gate did."""
@@ -155,8 +155,12 @@ class Ranker:
         parameters: How,
         matches: Matches | None,
     ) -> Ranked:
-        """Score candidates anew. They come from the folded ranking, and with a gate also from the raw one."""
-        count = min(wanted, self.room(matches))
+        """Score candidates anew. They come from the folded ranking, and with a gate also from the raw one.
+
+        Where more than the candidates are asked for, the others come after them, in folded order: a target stands where
+        it stands, whatever k is.
+        """
+        count = min(max(wanted, k), self.room(matches))
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
         calls = np.concatenate([folded_queries(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters, matches)
@@ -165,13 +169,22 @@ class Ranker:
         started = perf_counter()
         ranked = [np.empty((len(queries), k), kind) for kind in (np.int64, np.float32, np.float32, np.float32)]
         for number, query in enumerate(queries):
-            candidates, first = np.unique(np.concatenate([part.rows[number] for part in found]), return_index=True)
-            similarities = np.concatenate([part.similarities[number] for part in found])[first]
+            chosen = [part.rows[number, :wanted] for part in found]
+            candidates, first = np.unique(np.concatenate(chosen), return_index=True)
+            similarities = np.concatenate([part.similarities[number, :wanted] for part in found])[first]
             asked = Candidates(candidates, similarities, partial(self.targets.vectors, candidates))
             offsets, final = rescore(rescorer, query, asked, strength)
             best = np.argsort(-final, kind="stable")[:k]
             for column, values in zip(ranked, (candidates, final, similarities, offsets), strict=True):
-                column[number] = values[best]
+                column[number, : len(best)] = values[best]
+            if len(best) < k:
+                folded = found[0]
+                others = np.flatnonzero(~np.isin(folded.rows[number], candidates))[: k - len(best)]
+                similarities = folded.similarities[number, others]
+                scores = folded.scores[number, others] - np.float32(drop(folded.scores[number, 0], final))
+                behind = folded.rows[number, others], scores, similarities, (similarities - scores) / strength
+                for column, values in zip(ranked, behind, strict=True):
+                    column[number, len(best) :] = values
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
         best_rows, best_scores, best_similarities, best_offsets = ranked
         return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.errors import InputError, StorageError, collection_errors, one_line, storage_errors
+from hubless.store.catalog import Catalog
 from hubless.store.copies import copy_plain
 from hubless.store.durable import held_still, locked, make_folder, now, replace_text, sync
 from hubless.vectors.arrays import F32
@@ -26,12 +27,14 @@ FOLDER, _ORDER, _LOCK = "bank", "order.json", ".lock"
 class BankOrder(BaseModel):
     """A bank that waits. `number` only rises. `sampled`: live queries to wait for; `trusted`: see `read_sample`.
 
+    `over` is the version that was current when it was given.
     `fit_by` is the payload column of the `groups` of the queries (b,); "" for one fit, None for that of the collection.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: int = 0
+    over: str | None = None
     append: bool
     fit: bool = True
     correction: str | None = None
@@ -52,7 +55,8 @@ def give_bank(home: Path, queries: F32, *, since: int = 0, **fields: Any) -> Ban
     `InputError` if those that wait have groups of another column, or none.
     """
     folder = home / FOLDER
-    order = BankOrder(queries=len(queries), **fields)
+    current = Catalog(home.parent).named_current(home.name)
+    order = BankOrder(queries=len(queries), over=current, **fields)
     with collection_errors(home):
         folder.mkdir(exist_ok=True)  # without its parents: they would be what is left of a deleted collection
         sync(home)

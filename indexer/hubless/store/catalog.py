@@ -35,6 +35,7 @@ from hubless.errors import (
     BundleError,
     CollectionNotFound,
     InputError,
+    PreconditionFailed,
     StorageError,
     VersionNotFound,
     storage_errors,
@@ -98,11 +99,17 @@ class Staging:
             made.mkdir(parents=True, exist_ok=True)
         return made
 
-    def publish(self, manifest: Manifest) -> Manifest:
-        """Make the version the current one. Raises `BundleDamaged` if a file is gone that it shares with others."""
+    def publish(self, manifest: Manifest, over: str | None = None) -> Manifest:
+        """Make the version the current one. Raises `BundleDamaged` if a file is gone that it shares with others.
+
+        `over` is the version that it was made from: raises `PreconditionFailed` if another one is current by now, as
+        somebody activated it, or built it. None for a version that stands on no other.
+        """
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
             with _changing(self.home):
+                if over is not None and (current := _read_current(self.home)) != over:
+                    raise overtaken(self.home.name, current)
                 for kind in (SEGMENTS, FITS):
                     for made in sorted((self.folder / kind).glob("*")):
                         make_folder(self.home / kind)
@@ -117,6 +124,13 @@ class Staging:
                 finish(self.folder)
         Note(self.home.parent / CHANGES).raise_by_one()
         return complete
+
+
+def overtaken(name: str, current: str | None) -> PreconditionFailed:
+    """Return the error of a job that began from a version of a collection, where another one is `current` by now."""
+    return PreconditionFailed(
+        f"version {current} of {name!r} became current while the job ran, so nothing was published: run it again"
+    )
 
 
 def _own(manifest: Manifest) -> set[str]:
@@ -493,6 +507,11 @@ def _new_version(versions: Path) -> str:
                 known = datetime.strptime(found[0], _MOMENT).replace(tzinfo=UTC)
                 moment = max(moment, known + timedelta(microseconds=1))
     return f"{moment:{_MOMENT}}-{secrets.token_hex(3)}"
+
+
+def version_at(microseconds: int) -> str:
+    """Return what the ids of versions sort below that were there at a time, and above those that came since."""
+    return f"{datetime.fromtimestamp(microseconds / 1e6, UTC):{_MOMENT}}"
 
 
 def _last_merged(versions: str) -> int:

@@ -137,7 +137,10 @@ def _of_arrow(values: Any, name: str) -> NDArray[Any]:
     if array.null_count:
         row = pc.index(array.is_null(), True).as_py()
         raise InputError(f"{name}, row {row}", "a number", f"one of {array.null_count:,} nulls")
-    plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    try:
+        plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    except pa.ArrowNotImplementedError as error:
+        raise InputError(name, "a column of numbers", str(array.type)) from error
     return plain
 
 
@@ -246,6 +249,12 @@ def check_between(parameter: str, value: float, low: float, high: float, *, open
         raise InputError(
             parameter, f"a number {bounds}" + (f" and at most {high:g}" if np.isfinite(high) else ""), repr(value)
         )
+
+
+def is_text(stored: pa.DataType) -> bool:
+    """Return True for a type of strings."""
+    types = pa.types
+    return bool(types.is_string(stored) or types.is_large_string(stored) or types.is_string_view(stored))
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.errors import HublessError, InputError
+from hubless.errors import HublessError, InputError, advice
 from hubless.vectors.arrays import F32, I64, letting_through
 from hubless.vectors.comparing import comparison
 from hubless.vectors.object_rows import some_rows
 from hubless.vectors.sources import SelectedVectors, StackedVectors, VectorSource, block_rows
-
-_OPTION = "skip_bad_rows"
 
 _log = logging.getLogger("hubless.vectors")
 
@@ -67,7 +65,8 @@ def with_count(error: InputError, source: VectorSource, metric: str) -> InputErr
     with suppress(HublessError):
         rows = bad_rows(source, metric)
         if len(rows):
-            received = f"{error.received}; {_told(source, rows)}. {_OPTION} leaves them out"
+            left_out = advice(". {} leaves them out", "skip_bad_rows", "true")
+            received = f"{error.received}; {_told(source, rows)}{left_out}"
             return type(error)(error.parameter, error.expected, received)
     return error
 

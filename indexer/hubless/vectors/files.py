@@ -2,7 +2,7 @@
 
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,16 +12,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from hubless.errors import InputError, StorageError, names_of
+from hubless.errors import InputError, StorageError
 from hubless.vectors.arrays import as_float32
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.ids import ID_COLUMN, id_array
-from hubless.vectors.listing import ending_of, files_in, is_folder, is_there
+from hubless.vectors.listing import is_folder, is_there
 from hubless.vectors.npy import NpyVectors, NpzArrays, chosen_array, read_header, read_npy, split_member
-from hubless.vectors.payload import Dataset, as_table, open_dataset
-from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
+from hubless.vectors.object_rows import by_column
+from hubless.vectors.payload import as_table
+from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
 from hubless.vectors.readers.formats import Use, endings_of, format_of
+from hubless.vectors.readers.json_rows import json_document
+from hubless.vectors.readers.pickles import plain_pickle
 from hubless.vectors.readers.raw_rows import open_faiss, open_safetensors, open_vecs
+from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 from hubless.vectors.readers.tabular import TableFile, columns_of_vectors, dimensions, is_number, matrices
 from hubless.vectors.readers.text_tables import open_csv, open_jsonl
 from hubless.vectors.sources import (
@@ -65,14 +69,7 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
         table = as_table(vectors)
         # a table of numbers only is a matrix, whatever its columns are called
         if ID_COLUMN in table.column_names or not all(map(is_number, table.schema.types)):
-            held = TableFile(
-                parameter,
-                table.schema,
-                len(table),
-                lambda columns, rows: iter(table.select(list(columns)).to_batches(rows)),
-                lambda columns: open_dataset(table),
-            )
-            return _table_items(held, nullcontext)
+            return _table_items(_held(table, parameter), nullcontext)
     return Items(as_source(vectors, parameter))
 
 
@@ -102,40 +99,24 @@ def open_items(path: str | Path, parameter: str) -> Items:
 
 def _open_folder(path: Path, name: str) -> Items:
     """Open the shards of a folder as one. Raises `InputError` if there are none, or they are not alike."""
-    files = files_in(path, SHARDS)
-    if not files:
-        if (path / _SPLITS).exists():
-            raise InputError(name, "one of its splits, such as its folder train", "a folder of several data sets")
-        raise InputError(name, f"a folder of {', '.join(SHARDS)} files", "a folder without any")
-    if len(kinds := sorted({ending_of(file) for file in files})) > 1:
-        raise InputError(name, "shards of one kind", " and ".join(kinds))
+    if (path / _SPLITS).exists():
+        raise InputError(name, "one of its splits, such as its folder train", "a folder of several data sets")
+    files = shard_files(path, SHARDS, name)
     shards = [open_items(file, name) for file in files]
-    _check_alike(dict(zip(files, shards, strict=True)), name)
-    ids = [shard.ids for shard in shards if shard.ids is not None]
-    columns = shards[0].payload_columns
-    return Items(
-        StackedVectors([shard.vectors for shard in shards], name),
-        pa.concat_arrays(ids) if ids else None,
-        open_dataset([shard.payload for shard in shards]) if columns else None,
-        columns,
-        tuple(files),
-    )
+    ids = _ids_of([shard.ids for shard in shards], name)
+    parts = [Shard(each.payload, each.payload_columns, each.vectors.shape[0]) for each in shards]
+    payload, columns = stacked_payload(dict(zip(files, parts, strict=True)), path, name)
+    return Items(StackedVectors([shard.vectors for shard in shards], name), ids, payload, tuple(columns), tuple(files))
 
 
-def _check_alike(shards: Mapping[Path, Items], name: str) -> None:
-    """Raise `InputError` unless shards have ids of one type, or none, and the same payload columns."""
-    types = {None if shard.ids is None else shard.ids.type for shard in shards.values()}
-    if len(types) > 1:
-        if None in types:
-            count = sum(shard.ids is not None for shard in shards.values())
-            raise InputError(name, "ids in all shards or in none", f"ids in {count} of {len(shards)}")
+def _ids_of(found: Sequence[pa.Array | None], name: str) -> pa.Array | None:
+    """Return the ids of all shards. Raises `InputError` unless they are of one type, or there are none."""
+    ids = [each for each in found if each is not None]
+    if ids and len(ids) < len(found):
+        raise InputError(name, "ids in all shards or in none", f"ids in {len(ids)} of {len(found)}")
+    if len({each.type for each in ids}) > 1:
         raise InputError(name, "ids of one type in all shards", "numbers and strings")
-    columns = next(iter(shards.values())).payload_columns
-    for file, shard in shards.items():
-        if shard.payload_columns != columns:
-            raise InputError(
-                f"{name}, {file.name}", f"the payload columns {names_of(columns)}", names_of(shard.payload_columns)
-            )
+    return pa.concat_arrays(ids) if ids else None
 
 
 def _open_npy(path: Path, name: str) -> Items:
@@ -214,6 +195,25 @@ def _table_items(table: TableFile, reading: Callable[[], AbstractContextManager[
     return Items(vectors, ids, table.payload(payload) if payload else None, payload)
 
 
+def _held(table: pa.Table, name: str) -> TableFile:
+    return TableFile(
+        name,
+        table.schema,
+        len(table),
+        lambda columns, rows: iter(table.select(list(columns)).to_batches(rows)),
+        lambda columns: open_dataset(table),
+    )
+
+
+def _of_object(read: Callable[[Path], Any]) -> Callable[[Path, str], Items]:
+    """Return what opens a file of one object: a list of rows or vectors, a dict of columns or of vectors by id."""
+
+    def opened(path: Path, name: str) -> Items:
+        return replace(_table_items(_held(as_table(by_column(read(path))), name), nullcontext), files=(path,))
+
+    return opened
+
+
 def _of_vectors(open_vectors: Callable[[Path, str], VectorSource]) -> Callable[[Path, str], Items]:
     return lambda path, name: Items(open_vectors(path, name), files=(path,))
 
@@ -230,6 +230,8 @@ _OPENERS: dict[str, Callable[[Path, str], Items]] = {
     "Arrow IPC": _of_table(open_arrow),
     "CSV": _of_table(open_csv),
     "JSON lines": _of_table(open_jsonl),
+    "JSON": _of_object(json_document),
+    "pickle": _of_object(plain_pickle),
     "vecs of TEXMEX": _of_vectors(open_vecs),
     "safetensors": _of_vectors(open_safetensors),
     "Faiss index": _open_faiss,

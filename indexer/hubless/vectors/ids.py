@@ -1,9 +1,9 @@
 """Ids of targets, one a row: checked, stored, looked up."""
 
+import json
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -11,13 +11,9 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hubless.errors import DuplicateIds, InputError, PointNotFound
-from hubless.vectors.fetched import fetched_file, reading_given
-from hubless.vectors.listing import ending_of
-from hubless.vectors.npy import chosen_array, open_npz, read_npy, split_member
 from hubless.vectors.object_rows import brief, unmasked
 from hubless.vectors.plain_arrow import plain_file, write_arrow
 
@@ -27,6 +23,8 @@ ID_COLUMN = "id"
 _EXPECTED = "strings, or whole numbers of 64 bits"
 _BEYOND = 2**63
 _ORDER_COLUMN = "order"
+PANDAS_INDEX = "__index_level_"
+"""How the columns begin that have the index of a frame, if it has no name."""
 
 
 def id_array(values: Any, name: str) -> pa.Array:
@@ -40,8 +38,9 @@ def id_array(values: Any, name: str) -> pa.Array:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise InputError(name, f"{_EXPECTED}, one a row", f"an array of shape {values.shape}")
-        native = values.dtype.newbyteorder("=")  # Arrow takes no other order of bytes
-        values = values.astype(native, copy=False) if values.dtype.kind in "iuU" else list(values)
+        # Arrow takes no other order of bytes
+        plain = values.dtype.kind in "iuU"
+        values = values.astype(values.dtype.newbyteorder("="), copy=False) if plain else list(values)
     try:
         array = values if isinstance(values, pa.Array) else pa.array(values)
         array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -63,7 +62,8 @@ def _kind(given: pa.DataType) -> pa.DataType | None:
 
 def _read_one_by_one(values: Any, name: str) -> pa.Array:
     try:
-        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(values)]
+        rows = np.asarray(values) if hasattr(values, "__array__") else values  # of dask and zarr, whose rows are arrays
+        ids = [_id(value, f"{name}, row {row}") for row, value in enumerate(rows)]
     except TypeError as error:
         raise InputError(name, _EXPECTED, type(values).__name__) from error
     if not ids:
@@ -95,46 +95,71 @@ def _id(value: Any, place: str) -> str | int:
     raise InputError(place, _EXPECTED, brief(value))
 
 
-def as_ids(ids: "Ids") -> pa.Array:
-    """Return ids from a file, as `read_ids`, or else as `id_array`."""
-    return read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
+def rows_by_id(
+    ids: pa.Array | None, others: pa.Array | None, noun: str, name: str, *, more: bool = False
+) -> NDArray[np.int64] | None:
+    """Return the row in another source of each target (n,), or of what else `noun` says; None for their own order.
+
+    This is the one join of what belongs to targets, or to queries. The other source, called `name`, has the same ids
+    in any order, and perhaps `more`. A side without ids is taken row by row. Raises `InputError` naming the first id
+    that one side lacks or the other has twice, or both types if they differ.
+    """
+    if ids is None or others is None:
+        return None
+    name = f"{name}, id"
+    known = _alike(others, ids.type, noun, name)
+    if known.equals(ids):
+        return None
+    if (twice := repeated(known)) is not None:
+        raise InputError(name, "each id once", twice)
+    rows = pc.index_in(ids, value_set=known)
+    if len(absent := ids.filter(rows.is_null())):
+        further = f" and {len(absent) - 1:,} more" * (len(absent) > 1)
+        raise InputError(name, f"a row for the id of each {noun}", f"none for {absent[0].as_py()!r}{further}")
+    unknown = pc.invert(pc.is_in(known, value_set=ids))
+    if not more and pc.any(unknown).as_py():
+        row = pc.index(unknown, True).as_py()
+        raise InputError(f"{name}, row {row}", f"the id of a {noun}", repr(known[row].as_py()))
+    return _numbers(rows.cast(pa.int64()))
 
 
-def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file of text in UTF-8."""
-    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
-    text = path.read_text("utf-8-sig")
-    return text.removesuffix("\n").split("\n") if text else []
+def _alike(ids: pa.Array, kind: pa.DataType, noun: str, name: str) -> pa.Array:
+    """Return ids in the type of others, in which each says the same."""
+    with suppress(pa.ArrowException):
+        cast = ids.cast(kind)
+        if cast.cast(ids.type).equals(ids):
+            return cast
+    raise InputError(name, f"ids of type {kind}, as each {noun} has", ids.type)
 
 
-def _column(path: Path) -> pa.ChunkedArray:
-    columns = pq.read_schema(path).names
-    if ID_COLUMN not in columns and len(columns) != 1:
-        raise InputError(f"ids ({path.name})", "a column named id, or a single column", f"columns {columns}")
-    column = ID_COLUMN if ID_COLUMN in columns else columns[0]
-    return pq.read_table(path, columns=[column]).column(0)
+def share_ids(some: pa.Array, others: pa.Array) -> bool:
+    """Return whether an id stands in both."""
+    with suppress(pa.ArrowException):
+        return some.equals(others) or bool(pc.any(pc.is_in(others.cast(some.type), value_set=some)).as_py())
+    return False
 
 
-def _of_npz(path: Path, wanted: str | None = None) -> NDArray[Any]:
-    with open_npz(path) as arrays:
-        return arrays[chosen_array(list(arrays), wanted, "ids", f"ids ({path.name})")]
+def seeming_ids(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
+    """Return the columns that look like ids, though none is called `id`: `_id`, `ID`, and the index of pandas.
+
+    An index without a name has to be text: numbers rather tell the order of older rows.
+    """
+    about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    named = [*about.get("index_columns", []), *(each for each in columns if each.strip("_").lower() == ID_COLUMN)]
+    return [
+        name
+        for name in columns
+        if name != ID_COLUMN
+        and (_kind(schema.field(name).type) == pa.large_string() if name.startswith(PANDAS_INDEX) else name in named)
+    ]
 
 
-ID_FILES: dict[str, Callable[[Path], Any]] = {".npy": read_npy, ".txt": lines_of, ".parquet": _column, ".npz": _of_npz}
-"""Readers of files of ids. `.txt` has one a line, `.parquet` a column and `.npz` an array of ids, or a single one."""
-
-
-def read_ids(path: str | Path) -> pa.Array:
-    """Return ids from a file, by its ending in `ID_FILES`. Raises `StorageError`, and `InputError` as `id_array`."""
-    path, member = split_member(path)
-    name = f"ids ({fetched_file(path, 'ids').name})"
-    reader = partial(_of_npz, wanted=member) if member else ID_FILES.get(ending_of(path))
-    if reader is None:
-        *some, last = ID_FILES
-        raise InputError(name, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
-    with reading_given(path, name):
-        values = reader(path)
-    return id_array(values, name)
+def index_ids(frame: Any) -> pa.Array | None:
+    """Return the texts that are the index of a frame of pandas; None for an index of another kind, or no frame."""
+    if hasattr(frame, "iloc") and frame.index.dtype.kind == "O":
+        with suppress(InputError):
+            return id_array(frame.index.to_numpy(), "index")
+    return None
 
 
 def write_ids(ids: pa.Array, path: Path) -> None:
@@ -222,7 +247,7 @@ class IdTable:
 
     def row(self, wanted: str | int) -> int:
         if (row := self._row(wanted)) < 0:
-            raise PointNotFound(f"no target has the id {wanted!r}")
+            raise unknown_id(wanted, self.type)
         return row
 
     @property
@@ -242,6 +267,13 @@ class IdTable:
         return self.array[int(row)].as_py() if self._numbers is None else int(self._numbers[row])
 
 
+def unknown_id(wanted: Any, kind: str) -> PointNotFound:
+    """Return the error for an id that no target has, which says if ids have another type, `int64` or `string`."""
+    other = isinstance(wanted, str) != (kind == "string")
+    such = f": ids are {'texts' if kind == 'string' else 'whole numbers'} here" if other else ""
+    return PointNotFound(f"no target has the id {wanted!r}{such}")
+
+
 def parsed_id(text: str, kind: str) -> str | int:
     """Return an id of a type, `int64` or `string`, from its text. Raises `PointNotFound` if it cannot be one."""
     if kind == "string":
@@ -249,4 +281,4 @@ def parsed_id(text: str, kind: str) -> str | int:
     with suppress(ValueError):
         if str(number := int(text)) == text:
             return number
-    raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")
+    raise unknown_id(text, kind)

@@ -15,7 +15,7 @@ from hubless.errors import StorageError, storage_errors
 _NUMBER = re.compile(r"([0-9]+)")
 _PATTERN = re.compile(r"[*?\[]")
 _ANY_DEPTH, _ANY_NAME = "**", "*"
-_LEAVINGS = ("Thumbs.db", "desktop.ini")
+_LEAVINGS = ("Thumbs.db", "desktop.ini", "@eaDir", "#recycle", "$RECYCLE.BIN", "lost+found", "node_modules")
 
 
 def natural_order(path: str | Path) -> tuple[list[list[str | int]], str]:
@@ -27,8 +27,8 @@ def natural_order(path: str | Path) -> tuple[list[list[str | int]], str]:
 def is_data(name: str, endings: Collection[str] = ()) -> bool:
     """Return whether a file of this name can be data. Hidden files cannot, such as `._0.npy` of macOS.
 
-    What programs leave beside data is none either: `Thumbs.db`, and such as `_SUCCESS` and `_temporary`, which begin
-    with an underscore. But `_0.npy` is data, if `.npy` is one of the `endings`.
+    What programs leave beside data is none either: `Thumbs.db`, a Synology's previews in `@eaDir`, and such as
+    `_SUCCESS` and `_temporary`, which begin with an underscore. But `_0.npy` is data if `.npy` is one of `endings`.
     """
     if name.startswith(".") or name in _LEAVINGS:
         return False
@@ -55,6 +55,11 @@ def files_in(folder: Path, endings: Collection[str] | None = None) -> list[Path]
         return [path for path in _entries(folder, lambda name: True) if S_ISREG(_mode(path))]
     found = _entries(folder, lambda name: ending_of(name) in endings and is_data(name, endings))
     return [file for each in found for file in _expanded(each, endings)]
+
+
+def folders_in(folder: Path, mark: str) -> list[Path]:
+    """Return the folders in a folder that have a mark in their names, in natural order, without hidden ones."""
+    return [each for each in _entries(folder, lambda name: mark in name and is_data(name)) if is_folder(each)]
 
 
 def files_matching(pattern: str, folder: Path, endings: Collection[str]) -> list[Path]:

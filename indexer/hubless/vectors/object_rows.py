@@ -3,7 +3,7 @@
 They are read row by row only here, so that what cannot be read is named with its row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 
+_LISTS = (list, tuple, np.ndarray)
 _NAMED_ROWS = 5
 _LONGEST = 40  # characters
 
@@ -51,6 +52,21 @@ def stacked(rows: "Sequence[Any] | NDArray[Any]", name: str) -> NDArray[Any]:
             expected = f"{_shape(taken[0])}, as row 0 has"
             raise InputError(f"{name}, row {number}", expected, _shape(row))
     return np.stack(taken)
+
+
+def by_column(found: Any) -> Any:
+    """Return rows or columns of an object that a file holds.
+
+    A dict has lists by column, or vectors by id; a list has rows, or vectors.
+    """
+    if isinstance(found, Mapping):
+        lists = {key: [*value] for key, value in found.items() if isinstance(value, _LISTS)}
+        if all(value and isinstance(value[0], Number) for value in lists.values()):
+            return {"id": [*found], "vector": [*found.values()]}
+        return {"id" if key == "ids" else key: value for key, value in lists.items()}
+    if not hasattr(found, "__len__"):
+        raise ValueError("no rows, columns, or vectors by id")
+    return found if any(isinstance(row, Mapping) for row in found) else {"vector": [*found]}
 
 
 def _numbers(row: Any, place: str) -> NDArray[Any]:

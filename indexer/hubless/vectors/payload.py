@@ -1,6 +1,7 @@
 """Payload beside the targets. Its file is mapped: processes share it, and reading a few rows costs little."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import accumulate
 from pathlib import Path
@@ -10,17 +11,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, names_of, one_line
+from hubless.errors import InputError, advice, names_of, one_line
 from hubless.vectors.arrays import to_arrow
-from hubless.vectors.fetched import fetched_file
+from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
-from hubless.vectors.ids import ID_COLUMN, id_array, repeated
-from hubless.vectors.payload_types import check_depth
+from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
+from hubless.vectors.listing import is_folder, is_there
+from hubless.vectors.object_rows import by_column
+from hubless.vectors.payload_types import check_types
 from hubless.vectors.plain_arrow import plain_file
-from hubless.vectors.readers.arrow_rows import open_arrow, open_parquet
-from hubless.vectors.readers.formats import Use, format_of
-from hubless.vectors.readers.json_rows import array_of, read_jsonl
+from hubless.vectors.readers.arrow_rows import Dataset, open_arrow, open_dataset, open_parquet
+from hubless.vectors.readers.formats import Use, endings_of, format_of
+from hubless.vectors.readers.json_rows import array_of, json_document, read_jsonl
+from hubless.vectors.readers.kept_values import ArrowColumn
 from hubless.vectors.readers.payload_text import TYPES, as_type, read_csv
+from hubless.vectors.readers.several_files import Shard, shard_files, stacked_payload
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """Forms of payload that `as_payload` takes."""
@@ -28,13 +33,7 @@ PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.readers.payload_text.TYPES`."""
 
 
-Dataset: TypeAlias = Any
-"""A `pyarrow.dataset.Dataset`: rows that are read batch by batch, from files or a table."""
-
-_TEXTS = {"CSV": read_csv, "JSON lines": read_jsonl}
 _TABLES = {"Parquet": open_parquet, "Arrow IPC": open_arrow}
-"""What reads the formats that may hold payload: those of texts, whose types are guessed, and others."""
-_PANDAS_INDEX = "__index_level_"
 
 
 class Masks(Protocol):
@@ -127,13 +126,6 @@ class Payload:
         return taken
 
 
-def open_dataset(source: Any, **options: Any) -> Dataset:
-    """Open a dataset. The package is imported here: it imports pandas where it is installed, which takes a second."""
-    from pyarrow.dataset import dataset
-
-    return dataset(source, **options)
-
-
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:
     """Return payload of any kind, one row a target: a file, a list of dicts, a dict of columns, or a table.
 
@@ -162,14 +154,21 @@ def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
     if ID_COLUMN not in columns:
         return None, columns
     name = f"payload, column {ID_COLUMN}"
-    advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
-    try:
+    with no_ids_advised():
         ids = id_array(payload.to_table(columns=[ID_COLUMN]).column(0), name)
-    except InputError as error:
-        raise InputError(error.parameter, f"{error.expected}; {advice}", error.received) from error
-    if (twice := repeated(ids)) is not None:
-        raise InputError(name, f"an id for each target, each once; {advice}", twice)
+        if (twice := repeated(ids)) is not None:
+            raise InputError(name, "an id for each target, each once", twice)
     return ids, [column for column in columns if column != ID_COLUMN]
+
+
+@contextmanager
+def no_ids_advised() -> Iterator[None]:
+    """Say in an error about a column of ids what to do if these are none."""
+    try:
+        yield
+    except InputError as error:
+        hint = "if these are no ids, rename the column" + advice(", or give the ids apart ({})", "ids")
+        raise InputError(error.parameter, f"{error.expected}; {hint}", error.received) from error
 
 
 def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
@@ -183,7 +182,7 @@ def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
 
 def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequence[str] | None = None) -> Dataset:
     """Return the rows with columns in the types that were asked for. `columns` are payload; None for all."""
-    check_depth(opened.schema)
+    check_types(opened.schema)
     wanted = _known(types)
     names = list(opened.schema.names if columns is None else columns)
     for name in wanted:
@@ -202,14 +201,13 @@ def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequen
 def as_table(payload: Any) -> pa.Table:
     """Return a table of Arrow, pandas or polars, a dict of columns or a list of dicts as a table of Arrow."""
     if isinstance(payload, pa.Table):
-        return payload
+        return _looked_up(payload)
     if hasattr(payload, "__arrow_c_stream__"):
-        table = pa.table(payload)
-        return table.select([name for name in table.column_names if not name.startswith(_PANDAS_INDEX)])
+        return _looked_up(_streamed(payload))
     if isinstance(payload, Mapping):
         return pa.table(
             {
-                name: array_of(name, values) if isinstance(values, list) else pa.array(values)
+                name: array_of(name, values) if isinstance(values, list) else _checked(name, values, pa.array(values))
                 for name, values in payload.items()
             }
         )
@@ -222,6 +220,39 @@ def as_table(payload: Any) -> pa.Table:
     return pa.table({name: array_of(name, [row.get(name) for row in rows]) for name in names})
 
 
+def _streamed(payload: Any) -> pa.Table:
+    table = pa.table(payload)
+    for name in payload.columns if hasattr(payload, "dtypes") else ():
+        _checked(name, payload[name], table[name])
+    return table.select([name for name in table.column_names if not name.startswith(PANDAS_INDEX)])
+
+
+def _checked(name: str, values: Any, made: ArrowColumn) -> ArrowColumn:
+    """Return what Arrow made of a column of pandas or NumPy. Raises `InputError` for a Python object that it cut."""
+    kind = made.type
+    if str(getattr(values, "dtype", "")) == "object" and (pa.types.is_temporal(kind) or pa.types.is_floating(kind)):
+        array_of(name, [None if value != value else value for value in values])  # NaN, or NaT
+    return made
+
+
+def _looked_up(table: pa.Table) -> pa.Table:
+    """Return a table whose categories, as polars has them, are texts that Arrow's kernels can look up."""
+    for place, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and kind.value_type == pa.string_view():
+            plain = table.column(place).cast(pa.dictionary(kind.index_type, pa.large_string()))
+            table = table.set_column(place, field.name, plain)
+    return table
+
+
+_TEXTS = {
+    "CSV": read_csv,
+    "JSON lines": read_jsonl,
+    "JSON": lambda path, types: as_table(by_column(json_document(path))),
+}
+"""What reads the formats of texts that may hold payload; `_TABLES` reads the others."""
+
+
 def _check_names(names: Sequence[str], where: str) -> None:
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(where, "columns of different names", f"columns {names_of(twice)}")
@@ -230,17 +261,22 @@ def _check_names(names: Sequence[str], where: str) -> None:
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
     """Return payload, one row a target, from a file, in some types by column.
 
-    `hubless.vectors.readers.formats` says which files may hold payload.
+    `hubless.vectors.readers.formats` says which files may hold payload. A folder stands for its files, of one kind.
     """
-    path = fetched_file(Path(path), "payload")
+    path = Path(path)
     name = f"payload ({path.name})"
+    if is_there(path) and is_folder(path):
+        shards = {}
+        for file in shard_files(path, endings_of(Use.PAYLOAD), name):
+            opened = open_payload(file, types)
+            shards[file] = Shard(opened, opened.schema.names, opened.count_rows())
+        return stacked_payload(shards, path, name)[0]
+    fetched_file(path, "payload")
     kind = format_of(path, name, Use.PAYLOAD).name
-    try:
+    with reading_given(path, name):
         if kind in _TEXTS:
             opened = open_dataset(_TEXTS[kind](path, _known(types)))
         else:
             opened = _TABLES[kind](path, name).payload(())
         _check_names(opened.schema.names, name)
         return typed_payload(opened, types)
-    except (OSError, UnicodeError, pa.ArrowException) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error

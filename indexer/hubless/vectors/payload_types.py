@@ -4,18 +4,27 @@ A service sends payload as JSON, and makes Python objects of it first. So a buil
 as dates beyond the years 1 to 9999, and converts the types of which Arrow cannot look up rows.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
+from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import MOST_NESTED
+from hubless.vectors.readers.kept_values import RowName, in_column, inner_arrays, kept_in
+
+_FOREIGN = re.compile(r"extension(<|:name: ')(?!arrow\.)([\w.]+)")
+"""The name of a type of another program, as Arrow shows a field that has it, or is marked with it."""
 
 
-def check_depth(schema: pa.Schema) -> None:
-    """Raise `InputError`, naming the column, if lists and structs stand too deep inside each other."""
+def check_types(schema: pa.Schema) -> None:
+    """Raise `InputError`, naming the column, for types of other programs, or lists and structs too deep in each other.
+
+    What pandas calls a period is a mere number to all others.
+    """
     for field in schema:
         inside = [field.type]  # one level of the type; without recursion, which such a type would exhaust
         for _ in range(MOST_NESTED):
@@ -23,6 +32,8 @@ def check_depth(schema: pa.Schema) -> None:
         if any(pa.types.is_nested(kind) for kind in inside):
             expected = f"at most {MOST_NESTED} lists and structs inside each other"
             raise InputError(f"payload, column {field.name}", expected, "more")
+        if found := _FOREIGN.search(pa.schema([field]).to_string()):
+            raise InputError(f"payload, column {field.name}", "a type of Arrow, such as .astype(str) makes", found[2])
 
 
 def payload_schema(given: pa.Schema) -> pa.Schema:
@@ -77,17 +88,30 @@ _LISTS = (
 )
 
 
-def stored_rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows in the types of `payload_schema`. Raises `InputError` as `check_values`, or if none fit."""
-    columns = []
-    for field, column in zip(schema, rows.columns, strict=True):
-        try:
-            columns.append(column.cast(field.type, safe=False))
-        except pa.ArrowException as error:
-            raise InputError(
-                f"payload, column {field.name}", f"values that become {field.type}", one_line(error)
-            ) from error
+def stored_rows(rows: pa.RecordBatch, schema: pa.Schema, numbers: I64 | range) -> pa.RecordBatch:
+    """Return rows in the types of `payload_schema`; `numbers` are what errors call them.
+
+    Raises `InputError` as `check_values` and `kept_in`.
+    """
+    columns = [
+        kept_in(column, field.type, in_column(field.name, numbers))
+        for field, column in zip(schema, rows.columns, strict=True)
+    ]
     return check_values(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+
+def in_columns(rows: pa.Table, schema: pa.Schema, named: Callable[[str], RowName]) -> pa.Table:
+    """Return rows in the columns of a schema, null where they have none. Raises `InputError` as `stored_rows`."""
+    columns = [
+        kept_in(rows[field.name], field.type, named(field.name))
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    made = pa.table(columns, schema)
+    for batch in made.to_batches():  # in the zones of the columns, which may differ from those given
+        check_values(batch)
+    return made
 
 
 def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -105,15 +129,7 @@ def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 def _parts(column: pa.Array) -> Iterator[pa.Array]:
     yield column
-    inner: list[pa.Array] = []
-    if isinstance(column, pa.ExtensionArray):
-        inner = [column.storage]
-    elif isinstance(column, pa.MapArray):
-        inner = [column.keys, column.items]
-    elif isinstance(column, pa.StructArray) or pa.types.is_nested(column.type):
-        flat = column.flatten()
-        inner = flat if isinstance(flat, list) else [flat]
-    for each in inner:
+    for each in inner_arrays(column):
         yield from _parts(each)
 
 
@@ -134,6 +150,4 @@ def _check_part(name: str, part: pa.Array) -> None:
         raise InputError(name, expected, f"values of {kind} ({one_line(error)})") from error
 
 
-UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
-"""Errors of Arrow for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
 _TIMES = "times from year 1 to 9999, in UTC or another zone of the IANA database"

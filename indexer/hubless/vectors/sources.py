@@ -284,7 +284,7 @@ def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
 
 def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
     """Return the source itself, or an array (n, d) as one: anything that `hubless.vectors.arrays.as_array` takes."""
-    if hasattr(vectors, "blocks"):
+    if hasattr(vectors, "blocks") and not hasattr(vectors, "__array__"):  # arrays of dask and zarr have other blocks
         return cast(VectorSource, vectors)
     array = as_array(vectors, name)
     if array.ndim == 0 and not isinstance(vectors, np.ndarray):

@@ -9,11 +9,12 @@ import pyarrow as pa
 import hubless
 from hubless.errors import InputError, UnknownField, names_of, one_line
 from hubless.search.writes import Put
-from hubless.vectors.arrays import F32, matrix_of
+from hubless.vectors.arrays import F32, is_text, matrix_of
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.payload_types import UNREADABLE, check_values
+from hubless.vectors.payload_types import check_types, in_columns
 from hubless.vectors.plain_arrow import plain_content, plain_stream
+from hubless.vectors.readers.kept_values import UNREADABLE, RowName, kept_in
 from hubless.vectors.readers.tabular import is_vectors, vector_columns
 from hubless_service.http.problems import HttpProblem, clip
 
@@ -106,11 +107,11 @@ def check_vectors_named(table: pa.Table) -> None:
 def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:
     numbers = collection.manifest.id_type == "int64"
     given = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    fits = pa.types.is_integer(given) if numbers else pa.types.is_string(given) or pa.types.is_large_string(given)
+    fits = pa.types.is_integer(given) if numbers else is_text(given)
     if not fits:
         expected = "whole numbers" if numbers else "strings"
         raise InputError(ID, f'{expected}, as the ids of collection "{collection.name}" are', str(given))
-    ids = _cast(column, pa.int64() if numbers else pa.large_string(), ID).combine_chunks()
+    ids = kept_in(column, pa.int64() if numbers else pa.large_string(), _named(ID)).combine_chunks()
     if ids.null_count:
         row = ids.is_null().to_pylist().index(True)
         raise InputError(f"{ID}[{row}]", "an id", "null")
@@ -124,6 +125,7 @@ def _payload(given: pa.Table, schema: pa.Schema | None) -> pa.Table | None:
         if given.column_names:
             raise UnknownField(clip(given.column_names[0]), "no payload, as the collection has none", "a column")
         return None
+    check_types(given.schema)
     if is_free(schema):
         try:
             rows = given.to_pylist()
@@ -133,27 +135,8 @@ def _payload(given: pa.Table, schema: pa.Schema | None) -> pa.Table | None:
     for name in given.column_names:
         if name not in schema.names:
             raise UnknownField(clip(name), f"columns of the payload, {names_of(schema.names)}", "another column")
-    columns = [
-        _cast(given[field.name], field.type, field.name).combine_chunks()
-        if field.name in given.column_names
-        else pa.nulls(len(given), field.type)
-        for field in schema
-    ]
-    return pa.Table.from_batches([check_values(pa.record_batch(columns, schema))])
+    return in_columns(given, schema, _named)
 
 
-def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
-    """A column in the type of the collection."""
-    try:
-        return column.cast(kind)
-    except pa.ArrowException as error:
-        row = 0
-        stop = len(column)
-        while stop - row > 1:  # the first row that is wrong is in this half, or in the other
-            half = (row + stop) // 2
-            try:
-                column.take(np.arange(row, half)).cast(kind)  # a slice of lists would cast the elements of all
-                row = half
-            except pa.ArrowException:
-                stop = half
-        raise InputError(f"{clip(name)}[{row}]", f"a value of {kind}", clip(repr(column[row].as_py()))) from error
+def _named(name: str) -> RowName:
+    return lambda row: f"{clip(name)}[{row}]"

@@ -50,3 +50,7 @@ class RerankAnswer(TypedDict):
     confidence: NotRequired[Annotated[float, about("How likely the best hit is right, 0 to 1. Only with a cut.")]]
     calibrated: NotRequired[Annotated[bool, about("Whether this is a probability, and not only an order. Likewise.")]]
     answered: Annotated[bool, about("false if min_accuracy left out all hits.")]
+    unknown: Annotated[
+        list[int],
+        about("Of each list, how many ids its correction does not know; if it knows none, nothing was corrected."),
+    ]

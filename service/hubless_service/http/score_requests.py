@@ -8,6 +8,7 @@ from pydantic import ConfigDict, PrivateAttr, model_validator
 
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.measures.confidence.cut import Cut
+from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.search.collection import MOST_STRENGTH
 from hubless.search.scores.fusion import FUSIONS
 from hubless.search.scores.learned_lists import PutLists
@@ -108,11 +109,10 @@ class PutScoresRequest(ScoresOptions):
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._read = read_lists(self.lists, distance=bool(self.distance))
+        like = hit_like(self._read.ids[0].as_py())
         for number, each in enumerate(self.labelled or ()):
-            if not _is_label(each[_RELEVANT]):
-                raise InputError(
-                    f"labelled[{number}].{_RELEVANT}", "an id, or a list of ids", describe(each[_RELEVANT])
-                )
+            for name in ("ids", _RELEVANT):
+                plain_ids(each[name], *like, f"labelled[{number}].{name}")
         if self.labelled:
             read_lists(self.labelled, distance=bool(self.distance), name="labelled")
         return self
@@ -182,10 +182,6 @@ def _check_types(table: pa.Table) -> None:
             raise InputError(f"body.{name}", f"a column of {expected}", clip(str(kind)))
         if count > MOST_HITS:
             raise InputError(f"body.{name}", f"at most {MOST_HITS} hits", str(count))
-
-
-def _is_label(value: Any) -> bool:
-    return type(value) in (int, str) or (isinstance(value, list) and all(type(each) in (int, str) for each in value))
 
 
 def _ids(value: Any, info: Info) -> list[int | str]:

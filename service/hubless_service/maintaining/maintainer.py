@@ -58,6 +58,7 @@ class Maintainer:
         self._on_done = on_done
         self._not_before = dict[tuple[str, Chore], float]()
         self._failures = Counter[str]()  # of fits in a row, by collection
+        self._told = set[str]()  # collections whose bank is said to wait for another job
         self._given = Counter[str]()  # banks, by collection
         self._woken = threading.Event()
         self._stopping = False
@@ -96,7 +97,9 @@ class Maintainer:
     def _run(self) -> None:
         while not self._stopping:
             self._woken.clear()
-            ready = [item for item in self._waiting() if self._not_before.get(item, 0.0) <= monotonic()]
+            waiting = self._waiting()
+            self._told &= {name for name, work in waiting if work == "bank"}
+            ready = [item for item in waiting if self._not_before.get(item, 0.0) <= monotonic()]
             if not ready:
                 sleep(_POLL_SECONDS)
                 self._woken.wait(LOOK_SECONDS)
@@ -196,6 +199,13 @@ class Maintainer:
                 process.wait(_POLL_SECONDS)
         return process.returncode
 
+    def _wait(self, name: str, work: Chore) -> None:
+        """Let some work wait for another job. The log says so once of a bank."""
+        if work == "bank" and name not in self._told:
+            _log.info('collection "%s": %s waits for another job', name, work)
+            self._told.add(name)
+        self._not_before[name, work] = monotonic() + _BUSY_SECONDS
+
     def _note(self, name: str, work: Chore, code: int | None) -> None:
         """Note what came of some work, and when to try again if it failed."""
         if code is None:
@@ -209,9 +219,7 @@ class Maintainer:
             _log.info('collection "%s": %s is done: %s', name, work, made)
             self._on_done()
         elif code == BUSY:
-            if work == "bank":
-                _log.info('collection "%s": %s waits for another job', name, work)
-            self._not_before[name, work] = monotonic() + _BUSY_SECONDS
+            self._wait(name, work)
         else:
             detail = ((status and status.problem) or {}).get("detail", f"its process ended with {code}")
             _log.error("%s failed: %s", _about(name, work), detail)

@@ -21,7 +21,7 @@ from hubless.builder.lifecycle import compact, flush, refit
 from hubless.builder.pipeline.carry import current_parts
 from hubless.corrections import correction as make_correction
 from hubless.corrections.grouped import with_groups
-from hubless.errors import HublessError, InputError, JobRunning
+from hubless.errors import HublessError, InputError, JobRunning, PreconditionFailed
 from hubless.progress import Advance, Steps
 from hubless.search.parts import Parts
 from hubless.search.scores.kept_corrections import KeptCorrections
@@ -157,6 +157,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
             parameters=order.parameters,
             keep=task.keep,
             bank_order=order.number,
+            over=order.over if order.sampled is None else None,
             relevant=order.relevant,
             fit_by=order.fit_by,
             note=note,
@@ -188,7 +189,7 @@ def flush_here(task: MaintenanceTask, written: Parts) -> int:
 
 
 def _reported(task: MaintenanceTask, work: Callable[[Steps], Manifest | None], order: BankOrder | None = None) -> int:
-    """Do some work, write its status, and return the exit code. A bank that is wrong is given up."""
+    """Do some work, write its status, and return the exit code. A bank that is wrong, or overtaken, is given up."""
     reporter = _Reporter(task, order.number if order else 0)
     try:
         reporter.end(work(reporter))
@@ -197,7 +198,8 @@ def _reported(task: MaintenanceTask, work: Callable[[Steps], Manifest | None], o
     except Exception as error:
         if not isinstance(error, HublessError):
             traceback.print_exc()
-        if order is not None and isinstance(error, InputError):  # it will be wrong the next time, too
+        # one will be wrong the next time, too; the other would come over the version that was activated
+        if order is not None and isinstance(error, InputError | PreconditionFailed):
             drop_order(task.home, order.number)
         reporter.end(None, error)
         return FAILED

@@ -48,6 +48,7 @@ _LOOK_SECONDS = 0.05
         "forbidden",
         "collection_not_found",
         "log_damaged",
+        "precondition_failed",
         also={202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."}},
     ),
 )
@@ -55,7 +56,8 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     """The service makes a version of all targets, with a correction that is fitted on these queries.
 
     200 if that is served within the time of the request, and else 202: it goes on, after a restart, too, and `GET` says
-    how far it is. With `sampled` it begins as soon as so many live queries count, a tenth at most of one client.
+    how far it is. If another version is activated meanwhile, that stays, and nothing comes of the bank: 412. With
+    `sampled` it begins as soon as so many live queries count, a tenth at most of one client.
     """
     engine = call.engine
     name = held.name

@@ -11,6 +11,7 @@ from hubless.errors import InputError
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.scores.fusion import FUSIONS, Fused
+from hubless.search.scores.score_correction import Reranked
 from hubless_service import openapi
 from hubless_service.http import heavy
 from hubless_service.http.requests import QueryRequest, read
@@ -92,8 +93,12 @@ def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAn
     """
     limit = body.limit or usual
     only = lists[0] if len(lists) == 1 and body.fusion is None else None
-    fused = _fused(body, lists, limit, alone=only is not None)
-    answer: RerankAnswer = {"hits": [], "answered": True}
+    corrected = [
+        _corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}].")
+        for place, (each, sent) in enumerate(zip(lists, body.lists, strict=True))
+    ]
+    fused = _fused(body, corrected, limit, alone=only is not None)
+    answer: RerankAnswer = {"hits": [], "answered": True, "unknown": [each.unknown for each in corrected]}
     if (judged := _judged(body, only, fused.scores)) is not None:
         cut, scores = judged
         answer["confidence"] = cut.confidence(scores[:DEPTH])
@@ -105,14 +110,10 @@ def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAn
     return answer
 
 
-def _fused(body: RerankRequest, lists: list[ListOfOne], limit: int, *, alone: bool) -> Fused:
+def _fused(body: RerankRequest, corrected: list[Reranked], limit: int, *, alone: bool) -> Fused:
     """Return one list of all. A list alone keeps its corrected scores."""
-    corrected = [
-        _corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}].")
-        for place, (each, sent) in enumerate(zip(lists, body.lists, strict=True))
-    ]
     if alone:
-        ids, scores = corrected[0]
+        ids, scores, *_ = corrected[0]
         return Fused(ids, scores, [[score] for score in scores])
     weights = [1.0 if sent.weight is None else sent.weight for sent in body.lists]
     return hubless.fuse(corrected, weights=weights, by=body.fusion or _FUSION, limit=max(limit, DEPTH))
@@ -150,13 +151,12 @@ def _hits(fused: Fused, lists: list[ListOfOne], limit: int) -> list[RerankedHit]
     return hits
 
 
-def _corrected(each: ListOfOne, strength: float, where: str) -> tuple[list[Any], list[float]]:
-    """Return ids and scores of a list, best first."""
+def _corrected(each: ListOfOne, strength: float, where: str) -> Reranked:
+    """Return a list, best first."""
     if each.correction is not None:
         try:
-            found = each.correction.rerank(each.ids, each.scores, strength=strength)
+            return each.correction.rerank(each.ids, each.scores, strength=strength)
         except InputError as error:
             raise error.about(f"{where}{error.parameter}") from error
-        return found.ids, found.scores
     order = sorted(range(len(each.scores)), key=each.scores.__getitem__, reverse=not each.distance)
-    return [each.ids[place] for place in order], [each.scores[place] for place in order]
+    return Reranked([each.ids[place] for place in order], [each.scores[place] for place in order], [])

@@ -1,5 +1,7 @@
 """Fusion of lists, by hand."""
 
+from uuid import UUID
+
 import numpy as np
 import pytest
 from support.score_logs import as_lists, hubby_log
@@ -45,12 +47,26 @@ def test_empty_lists_add_nothing_and_equal_scores_one_each(by):
         ([WORDS], {"weights": [1, 2]}, "weights: expected 1 numbers, one for each list, got 2"),
         ([WORDS], {"weights": [-1]}, "weights[0]: expected a number of at least 0"),
         ([WORDS, (["a"], [])], {}, "lists[1]: expected ids and as many finite scores, got 1 ids, 0 scores"),
+        (
+            [(["17"], [1.0]), ([17], [1.0])],
+            {},
+            "lists[1].ids[0]: expected the id of a hit, a text such as '17', got 17",
+        ),
+        ([([], []), ([np.int64(1), "2"], [2.0, 1.0])], {}, "lists[1].ids[1]: expected the id of a hit, a whole number"),
+        ([([1], [1.0]), ([True], [1.0])], {}, "lists[1].ids[0]: expected the id of a hit, a whole number such as 1"),
     ],
 )
 def test_wrong_lists_are_refused(lists, options, expected):
     with pytest.raises(InputError) as error:
         hubless.fuse(lists, **options)
     assert str(error.value).startswith(expected)
+
+
+def test_an_item_is_the_same_in_each_list_whatever_type_of_number_or_text_its_id_has():
+    text = "6fa459ea-ee8a-3ca4-894e-db77e160355e"
+    for same in ([7, np.int64(7), 7.0], [text, UUID(text), np.str_(text), text.encode()]):
+        found = hubless.fuse([([each], [1.0]) for each in same])
+        assert (found.ids, found.scores) == ([same[0]], [float(len(same))])
 
 
 def test_correcting_each_list_before_the_fusion_puts_more_right_items_first():

@@ -102,6 +102,37 @@ def test_an_unknown_item_gets_the_smallest_offset(fitted):
     found = fitted.rerank([10**9, 0], [1.0, 1.0])
     assert found.ids == [10**9, 0]
     assert found.offsets[0] == min(fitted.offsets.values()) == fitted.smallest
+    assert found.unknown == 1
+
+
+def test_a_search_none_of_whose_items_is_known_is_warned_of_once(log, caplog):
+    fitted = hubless.ScoreCorrection.fit(as_lists(*log))
+    assert fitted.rerank([], []).unknown == fitted.rerank([0], [1.0]).unknown == 0
+    assert not caplog.messages
+    assert [fitted.rerank([10**9], [1.0]).unknown for _ in range(3)] == [1, 1, 1]
+    (said,) = caplog.messages
+    assert said.startswith("scores: no hit of a list is one of the 300 items of the log, such as ")
+
+
+@pytest.mark.parametrize("same", [np.array, pa.array, tuple, lambda ids: [float(each) for each in ids]])
+def test_ids_of_other_programs_are_found(log, fitted, same):
+    ids, scores = (each[0].tolist() for each in log)
+    assert fitted.rerank(same(ids), scores)[:3] == fitted.rerank(ids, scores)[:3]
+
+
+@pytest.mark.parametrize("ids", [["0", "1"], [0, "1"], np.array(["0", "1"]), [True, 1], [0.5, 1], [None, 1]])
+def test_ids_of_another_type_are_refused_by_every_method_naming_both(fitted, ids):
+    pair = [0], [1.0]
+    for place, call, *given in [
+        ("ids", fitted.rerank, ids, [2.0, 1.0]),
+        ("ids", fitted.confidence, ids, [2.0, 1.0]),
+        ("lists[1].ids", fitted.calibrate, [pair, (ids, [2.0, 1.0])], [0, 0]),
+        ("relevant[1]", fitted.calibrate, [pair, pair], [0, ids]),
+    ]:
+        with pytest.raises(InputError) as error:
+            call(*given)
+        assert str(error.value).startswith(f"{place}[")
+        assert ": expected the id of a hit, a whole number such as " in str(error.value)
 
 
 def test_rerank_subtracts_offsets_and_keeps_ties(fitted):

@@ -82,5 +82,5 @@ def test_missing_permission_is_named_and_not_tried_again(there, store):
 def test_missing_extra_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore", None)
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(InputError, match=r"s3://b/c: expected the extra .* \(pip install 'hubless\[object-storage\]'"):
+    with pytest.raises(InputError, match=r"s3://b/c: expected the extra .* \(pip install 'obstore"):
         Objects("s3://b/c")

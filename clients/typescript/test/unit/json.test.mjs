@@ -33,6 +33,24 @@ test("what JSON cannot hold is refused, with its name", () => {
   assert.throws(() => stringify({ filter: [Infinity] }), /expected a finite number, got Infinity/);
 });
 
+for (const rounded of [9007199254740993, -(2 ** 53), 2 ** 63, new Number(2 ** 60)]) {
+  test(`${rounded} is refused, as it may have had other digits`, () => {
+    const wanted = /^TypeError: ids\[1\]: expected a whole number below 2\^53, or a bigint: write 9007199254740993n, got /;
+    assert.throws(() => stringify({ ids: [1, rounded] }), wanted);
+  });
+}
+
+test("whole numbers of more than 64 bits are refused", () => {
+  assert.throws(() => stringify({ a: [2n ** 64n] }), /^TypeError: a\[0\]: expected a whole number of 64 bits, or a string/);
+  assert.throws(() => stringify({ a: -(2n ** 63n) - 1n }), /a: expected a whole number of 64 bits/);
+  assert.equal(stringify([2n ** 64n - 1n, -(2n ** 63n)]), "[18446744073709551615,-9223372036854775808]");
+});
+
+test("numbers that nobody takes for whole ones are written, and boxed ones as they are", () => {
+  const numbers = [2 ** 53 - 1, 0.1, 1e300, -1e21, new Number(7), Object(2n ** 60n), new String("a"), new Boolean(false)];
+  assert.equal(stringify(numbers), '[9007199254740991,0.1,1e+300,-1e+21,7,1152921504606846976,"a",false]');
+});
+
 test("values of JavaScript are written as what JSON has for them", () => {
   const day = new Date(Date.UTC(2024, 1, 29));
   const value = { day, some: new Set([1, "a"]), map: new Map([["k", day]]), floats: new Float32Array([0.5, 2]) };

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.corrections.grouped import coded, groups_of
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
 from hubless.measures.coverage import coverage
 from hubless.measures.likeness import related, share_among, told_apart
 from hubless.measures.repeats import without_copies
@@ -43,18 +43,24 @@ MOST_REPEATED = 0.25
 OTHER_LENGTH = 4.0
 """Lengths that differ by this factor, under metric "dot", come from another model."""
 
-NO_QUERIES = (
-    "No queries yet? Encode captions or titles of your items as queries, or questions that a language model writes "
-    "about items. Or start with correction none (--correction none), which needs no bank, let the service keep a "
-    "sample of live queries (HUBLESS_QUERY_SAMPLE), and build again with these: they are the best bank"
-)
-ADVICE = (
-    f"A correction that is measured with targets makes search worse. {NO_QUERIES}. bank_of_targets=True "
-    "(--set bank_of_targets=true) takes this bank all the same"
-)
 WITHOUT_BANK = "no query bank was given: offsets are 0, and nothing is corrected"
 
 _log = logging.getLogger("hubless.banks")
+
+
+def without_queries() -> str:
+    """Return what to do where no example queries are known yet."""
+    none = advice(" ({})", "correction", "none")
+    return (
+        "No queries yet? Encode captions or titles of your items as queries, or questions that a language model writes "
+        f"about items. Or start with correction none{none}, which needs no bank, let the service keep a "
+        "sample of live queries (HUBLESS_QUERY_SAMPLE), and build again with these: they are the best bank"
+    )
+
+
+def _of_targets() -> str:
+    taken = advice(". {} takes this bank all the same", "bank_of_targets", "true")
+    return f"A correction that is measured with targets makes search worse. {without_queries()}{taken}"
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def check_bank(
     plain = plain_vectors(targets, metric)
     among = share_among(in_memory(sample(bank, LOOKED_UP, seed)), targets, metric)
     if among > MOST_TARGETS and bank.shape[0] >= _FEWEST and not bank_of_targets:
-        raise InputError(bank.name, "example queries", f"{100 * among:.0f} % targets. {ADVICE}")
+        raise InputError(bank.name, "example queries", f"{100 * among:.0f} % targets. {_of_targets()}")
     some, others = (_shuffled(source, seed) for source in (plain_bank, plain))
     fewest = min(len(some), len(others))
     enough = len(some) >= _FEWEST and len(others) >= ENOUGH_TO_RELATE
@@ -107,7 +113,7 @@ def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:
     apart = told_apart(clouds[0], clouds[1])
     tested = told_apart(clouds[0], clouds[2])
     if apart <= LIKE_TARGETS and tested > 0.5 + 2 * (LIKE_TARGETS - 0.5):
-        received = f"a bank that lies with the targets, and apart from the test queries. {ADVICE}"
+        received = f"a bank that lies with the targets, and apart from the test queries. {_of_targets()}"
         raise InputError("query bank", "example queries", received)
 
 

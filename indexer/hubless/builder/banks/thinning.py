@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
+from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
 from hubless.store.query_sample import FEWEST_CLIENTS
 from hubless.vectors.arrays import F32, I64
@@ -77,19 +78,20 @@ def thin(
     best, _ = top_k(queries, targets, 1)
     low, high = np.quantile(best[:, 0], (0.25, 0.75))
     fence = _FAR_OUT * (high - low)
-    inside = np.flatnonzero((best[:, 0] >= low - fence) & (best[:, 0] <= high + fence))
+    order = by_content(HeldVectors(queries, "queries"), *[clients] if clients else ()).rows
+    inside = order[((best >= low - fence) & (best <= high + fence))[order, 0]]
     kept = queries[inside]
     mean = top_k_mean(HeldVectors(kept, "queries"), targets, min(_CSLS, len(kept)))
     _, found = top_k(kept, targets, k, (mean / 2).astype(np.float32))
     stands = inside[alike_answers(found, same)]
     like = np.full(len(queries), -1)
     like[inside] = stands
-    different = np.flatnonzero(like == np.arange(len(queries)))
+    different = inside[stands == inside]
     allowed = (
         different if clients is None else _capped([clients[row] for row in different.tolist()], different, client_share)
     )
     return ThinnedQueries(
-        rows=allowed,
+        rows=np.sort(allowed),
         near_duplicates=np.flatnonzero((like >= 0) & (like != np.arange(len(queries)))),
         capped=np.setdiff1d(different, allowed),
         outliers=np.flatnonzero(like < 0),
@@ -115,7 +117,9 @@ def live_bank(
     """
     rows, others = np.arange(len(queries)), np.arange(0)
     if fresh and clients:
-        rows, others = held_out(len(queries), seed, clients)
+        order = by_content(HeldVectors(queries, "queries"), clients).rows
+        sides = held_out(len(queries), seed, [clients[row] for row in order.tolist()])
+        rows, others = (np.sort(order[side]) for side in sides)
     left = thin(queries[rows], targets, [clients[row] for row in rows.tolist()] if clients else None)
     return LiveBank(rows[left.rows], others, left)
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +63,11 @@ def open_embed_source(source: Path, kind: str | None = None, column: str | None 
         if kind == TEXTS or column is not None:
             wrong = "kind" if kind == TEXTS else "column"
             raise InputError(wrong, "none of a folder: give a file of texts", str(kind if kind == TEXTS else column))
-        names = _below(source)
+        names, left_out = _below(source)
         if kind is None:
             kind = PICTURES if any(ending_of(name) in PICTURE_ENDINGS for name in names) else FILES
         found = _OPENERS[kind](source, names)
+        found = replace(found, skipped=[*left_out, *found.skipped])
     else:
         found = _rows(source, kind or TEXTS, column)
     if not len(found):
@@ -74,18 +75,21 @@ def open_embed_source(source: Path, kind: str | None = None, column: str | None 
     return found
 
 
-def _below(folder: Path) -> list[str]:
-    """Return the files at any depth, as paths with slashes, in natural order; hidden ones are left out."""
+def _below(folder: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the files at any depth, as paths with slashes, in natural order; and folders that are left out."""
 
     def failed(error: OSError) -> None:
         with storage_errors(folder):
             raise error
 
     found = []
+    left_out = []
     for here, folders, files in os.walk(folder, onerror=failed):
+        others = [(Path(here) / name).relative_to(folder).as_posix() for name in folders if not is_data(name)]
+        left_out += [skipped_item(name, "a folder that is hidden, or that programs make") for name in sorted(others)]
         folders[:] = [name for name in folders if is_data(name)]
         found += [(Path(here) / name).relative_to(folder).as_posix() for name in files if is_data(name)]
-    return sorted(found, key=natural_order)
+    return sorted(found, key=natural_order), left_out
 
 
 def _pictures(folder: Path, names: list[str]) -> EmbedSource:

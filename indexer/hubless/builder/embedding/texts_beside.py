@@ -4,18 +4,23 @@ People who look for pictures ask much like that, so such texts are the query ban
 """
 
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hubless.builder.embedding.embed_sources import skipped_item
-from hubless.errors import one_line
+from hubless.errors import InputError, one_line
 from hubless.vectors.listing import ending_of
+from hubless.vectors.readers.csv_rows import CsvFile
+from hubless.vectors.readers.places import MARKS
 
 CAPTION, METADATA, HEAD, NAME = "caption", "metadata", "head", "name"
-METADATA_FILE = "metadata.jsonl"
-"""As data sets of pictures have it: objects with `file_name`, and texts."""
+METADATA_FILES = ("metadata.jsonl", "metadata.csv")
+"""As data sets of pictures have them: `file_name`, as seen from the file, and texts."""
+_NOTHING = '{"file_name": "", "text": ""}'
+_PATHS = ("file_name", "path", "image", "file")
 _FIELDS = ("text", "caption", "captions", "title", "description", "alt")
 # fmt: off
 _OF_CAMERAS = frozenset([
@@ -63,44 +68,64 @@ class TextsBeside:
     def of(self, name: str, in_head: list[str]) -> list[TextBeside]:
         """Return the texts about a picture, each once; words of its name only if there are no others."""
         path = self._base / name
-        found = [TextBeside(text, CAPTION) for text in _captions(path)]
-        found += [TextBeside(text, METADATA) for text in self._of_folder(path.parent).get(path.name, ())]
+        found = [TextBeside(text, CAPTION) for text in self._captions(path)]
+        for folder in Path(name).parents:
+            below = Path(name).relative_to(folder).as_posix()
+            found += [TextBeside(text, METADATA) for text in self._of_folder(self._base / folder).get(below, ())]
         found += [TextBeside(text, HEAD) for text in in_head if words_of_name(text)]
         if not found and (words := words_of_name(name)):
             found = [TextBeside(words, NAME)]
         kept = {" ".join(each.text.split())[:_LONGEST]: each.source for each in reversed(found)}
         return [TextBeside(text, source) for text, source in reversed(kept.items()) if text]
 
+    def _captions(self, path: Path) -> list[str]:
+        for beside in (*map(path.with_suffix, (".txt", ".TXT")), path.with_name(f"{path.name}.txt")):
+            if ending_of(path) != ".txt" and beside.is_file():
+                return [line.strip() for line in self._reading(beside, _lines) if line.strip()]
+        return []
+
     def _of_folder(self, folder: Path) -> dict[str, list[str]]:
         if folder not in self._metadata:
-            self._metadata[folder] = dict(self._read(folder / METADATA_FILE))
+            files = [file for name in METADATA_FILES if (file := folder / name).is_file()]
+            self._metadata[folder] = dict(row for file in files for row in self._read(file))
         return self._metadata[folder]
 
     def _read(self, file: Path) -> Iterator[tuple[str, list[str]]]:
-        if not file.is_file():
-            return
-        name = file.relative_to(self._base).as_posix()
-        try:
-            lines = file.read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeError) as error:
-            self._skipped.append(skipped_item(name, one_line(error)))
-            return
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(self._reading(file, _lines if ending_of(file) == ".jsonl" else _table), 1):
             try:
-                row = json.loads(line) if line.strip() else {"file_name": ""}
-                yield str(row["file_name"]), [text for key in _FIELDS for text in _texts(row.get(key))]
+                row = json.loads(line or _NOTHING) if isinstance(line, str) else line
+                path, *_ = [row[key] for key in _PATHS if key in row]
+                if row.keys().isdisjoint(_FIELDS):
+                    self._skip(file, f"no texts in {', '.join(_FIELDS)}")
+                texts = [text for key in _FIELDS for text in _texts(row.get(key))]
+                yield Path(str(path).replace("\\", "/")).as_posix(), texts
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                self._skipped.append(skipped_item(f"{name}, line {number}", "no object with file_name"))
+                self._skip(file, "no object with file_name", f", line {number}")
+
+    def _reading(self, file: Path, read: Callable[[Path], list[Any]]) -> list[Any]:
+        """Return what is read of a file; nothing of one that cannot be read, which is listed as skipped."""
+        try:
+            return read(file)
+        except (OSError, ValueError) as error:
+            self._skip(file, error.received if isinstance(error, InputError) else one_line(error))
+            return []
+
+    def _skip(self, file: Path, why: str, where: str = "") -> None:
+        self._skipped.append(skipped_item(f"{os.path.relpath(file, self._base)}{where}", why))
 
 
-def _captions(path: Path) -> list[str]:
-    for beside in (path.with_suffix(".txt"), path.with_name(f"{path.name}.txt")):
-        if ending_of(path) != ".txt" and beside.is_file():
-            try:
-                return [line.strip() for line in beside.read_text("utf-8-sig").splitlines() if line.strip()]
-            except (OSError, UnicodeError):
-                return []
-    return []
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a text in UTF-8, or in UTF-16 with its mark. Raises `ValueError` for other bytes."""
+    content = file.read_bytes()
+    text = content.decode("utf-16" if content.startswith(MARKS) else "utf-8-sig")
+    if "\0" in text:
+        raise ValueError("no text in UTF-8")
+    return text.splitlines()
+
+
+def _table(file: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = CsvFile.open(file, file.name).table().to_pylist()
+    return rows
 
 
 def _texts(value: Any) -> list[str]:

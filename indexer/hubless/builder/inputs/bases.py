@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hubless.builder.recipe import Recipe
+from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import AUTO_DIMS, Basis, as_compared, check_dims, fit_directions
 from hubless.vectors.comparing import OF_TARGETS
@@ -56,7 +57,7 @@ def _fewest(recipe: Recipe, directions: F32, targets: VectorSource, query_bank: 
     best that can be known: the correction is trusted, and the basis may not undo what it does.
     """
     some = sample(targets, MOST_TARGETS)
-    bank = sample(query_bank, MOST_BANK)
+    bank = sample(by_content(query_bank), MOST_BANK)
     order = np.random.default_rng([recipe.seed, 2]).permutation(bank.shape[0])
     count = min(MOST_ASKED, max(1, int(HELD_OUT * len(order))))
     asked = bank.take(order[:count])

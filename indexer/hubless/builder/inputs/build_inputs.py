@@ -14,9 +14,9 @@ from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_g
 from hubless.builder.inputs.items import (
     column_of_ids,
     open_given,
-    open_targets,
     without_bad_rows,
 )
+from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import write_payload
 from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank
@@ -43,12 +43,8 @@ from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.npy import split_member
-from hubless.vectors.payload import (
-    Dataset,
-    PayloadLike,
-    PayloadTypes,
-    open_dataset,
-)
+from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
 from hubless.vectors.sources import (
     HeldVectors,
     VectorSource,

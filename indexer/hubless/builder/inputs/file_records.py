@@ -30,5 +30,8 @@ def input_record(name: str, records: Sequence[FileRecord | FileStamp]) -> InputR
 
 
 def files_at(path: Path) -> list[Path]:
-    """Return the file at a path, or those of an encoder that is a folder."""
-    return [path / name for name in (ENCODER_FILE, WORDS_FILE) if (path / name).exists()] if path.is_dir() else [path]
+    """Return the file at a path, or those of an encoder that is a folder, or all files of another folder."""
+    if not path.is_dir():
+        return [path]
+    encoder = [path / name for name in (ENCODER_FILE, WORDS_FILE) if (path / name).exists()]
+    return encoder or sorted(file for file in path.rglob("*") if file.is_file())

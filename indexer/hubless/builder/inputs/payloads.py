@@ -11,14 +11,12 @@ from hubless.builder.inputs.items import (
 )
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.store import bundle
+from hubless.vectors.arrays import I64
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.payload import (
-    Dataset,
-    Payload,
-    PayloadLike,
-    as_payload,
-)
-from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
+from hubless.vectors.payload import Payload, PayloadLike, as_payload
+from hubless.vectors.payload_types import in_columns, payload_schema, stored_rows
+from hubless.vectors.readers.arrow_rows import Dataset
+from hubless.vectors.readers.kept_values import ALL_ROWS, in_column
 
 
 def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
@@ -30,10 +28,13 @@ def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
                 writer.write_batch(batch)
 
 
-def held_payload(payload: Dataset, columns: list[str]) -> Payload:
-    """Payload in memory, with the types that it would be stored with. Raises `InputError` as `write_payload`."""
+def held_payload(payload: Dataset, columns: list[str], rows: I64 | range = ALL_ROWS) -> Payload:
+    """Payload in memory, with the types that it would be stored with; `rows` are what errors call its rows.
+
+    Raises `InputError` as `write_payload`.
+    """
     with reading_payload():
-        schema, batches = _stored_batches(payload, columns)
+        schema, batches = _stored_batches(payload, columns, rows)
         return Payload(pa.Table.from_batches(batches, schema))
 
 
@@ -59,13 +60,7 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
     if len(table) != count:
         raise InputError("payload", f"{count} rows, one a vector", f"{len(table)} rows")
     with reading_payload():
-        arrays = [
-            table[each.name].cast(each.type) if each.name in columns else pa.nulls(count, each.type) for each in schema
-        ]
-        added = pa.table(arrays, schema)
-        for batch in added.to_batches():  # in the zones of the columns, which may differ from those given
-            check_values(batch)
-        return added
+        return in_columns(table, schema, in_column)
 
 
 def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
@@ -74,7 +69,16 @@ def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
-def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _stored_batches(
+    payload: Dataset, columns: list[str], rows: I64 | range = ALL_ROWS
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     scanner = payload.scanner(columns=columns)
     schema = payload_schema(scanner.projected_schema)
-    return schema, (stored_rows(batch, schema) for batch in scanner.to_batches())
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        start = 0
+        for batch in scanner.to_batches():
+            yield stored_rows(batch, schema, rows[start : start + len(batch)])
+            start += len(batch)
+
+    return schema, batches()

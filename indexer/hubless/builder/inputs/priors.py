@@ -8,7 +8,6 @@ import pyarrow as pa
 from hubless.builder.inputs.items import (
     reading_payload,
 )
-from hubless.builder.inputs.numbers_by_id import numbers_by_id
 from hubless.corrections.prior import (
     PRIOR,
     NumberOfTarget,
@@ -29,9 +28,7 @@ def opened_prior(given: PriorLike, items: Items, kind: NumberOfTarget) -> tuple[
     columns = list(items.payload_columns)
     if not isinstance(given, str) or given not in columns or payload is None:
         try:
-            if isinstance(given, str | Path) and (by_id := numbers_by_id(given, kind.name)) is not None:
-                return checked_prior(by_id.of(items.ids, count), count, by_id.name, kind), None
-            return as_prior(given, count, kind), None
+            return as_prior(given, count, kind, ids=items.ids), None
         except StorageError as error:
             if not isinstance(given, str) or Path(given).suffix:
                 raise

@@ -6,7 +6,7 @@ from pathlib import Path
 from hubless.builder.banks.payload_queries import column_texts, encoded_texts
 from hubless.builder.inputs.items import reading_payload
 from hubless.encoders import Encoder
-from hubless.errors import InputError, NoEncoder, UnknownField, names_of
+from hubless.errors import InputError, NoEncoder, UnknownField, advice, names_of
 from hubless.store.query_sample import holds_sample, read_sample
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import Items, Vectors
@@ -44,7 +44,7 @@ def payload_columns(given: str | Path) -> list[str] | None:
 
 def _of_payload(columns: list[str], targets: Items, encoder: Encoder | None) -> F32:
     if encoder is None:
-        raise NoEncoder(_QUERY_BANK, "an encoder (--encoder), which makes queries of texts", "none")
+        raise NoEncoder(_QUERY_BANK, f"an encoder{advice(' ({})', 'encoder')}, which makes queries of texts", "none")
     if targets.payload is None:
         raise InputError(_QUERY_BANK, "a payload that has texts", "none")
     if unknown := set(columns) - set(targets.payload_columns):

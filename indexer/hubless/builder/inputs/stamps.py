@@ -8,10 +8,11 @@ from hubless.errors import HublessError, InputError
 from hubless.vectors.files import SHARDS
 from hubless.vectors.listing import ending_of
 from hubless.vectors.npy import split_member
+from hubless.vectors.readers.columns import ID_FILES
 
 _Stamp = tuple[int, int, int, int]
-_READ = (*SHARDS, ".json")
-"""Endings of the files in a folder that a build reads: shards of vectors, and an encoder."""
+_READ = (*ID_FILES, *SHARDS)
+"""Endings of the files in a folder that a build reads: shards of vectors, payload and ids, and an encoder."""
 
 
 class InputStamps:
@@ -48,7 +49,7 @@ def _stamps(path: Path) -> dict[Path, _Stamp]:
     files = [path]
     with suppress(OSError):  # the reader says it better
         if path.is_dir():
-            files = [each for each in path.iterdir() if ending_of(each) in _READ]
+            files = [each for each in path.rglob("*") if ending_of(each) in _READ]
     for file in files:
         with suppress(OSError):  # one that goes after it was listed hides no other
             stat = file.stat()

@@ -14,6 +14,7 @@ from hubless.builder.pipeline.carry import current_parts
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.reindex.job_file import FirstRightGate, ReindexJob
 from hubless.builder.reindex.job_targets import kept_rows
+from hubless.builder.reindex.lost_values import emptied
 from hubless.builder.reindex.plan import JobPlan
 from hubless.measures.labels import KnownItems, known_queries, open_labels, right_rows
 from hubless.search.parts import Parts
@@ -101,19 +102,25 @@ def measure_gates(plan: JobPlan, draft: VersionDraft, ids: pa.Array, before: Par
 
 
 def foresee_gates(plan: JobPlan) -> list[GateResult]:
-    """Compare with the gates of a job what its plan tells: the number of targets."""
+    """Compare with the gates of a job what its plan tells: the number of targets, and what columns lose."""
     if not plan.why:
         return []
-    return gates_of_rows(
+    return gates_of_files(
         plan, None if plan.base is None else current_parts(plan.catalog, plan.job.collection, plan.seq)
     )
 
 
-def gates_of_rows(plan: JobPlan, before: Parts | None) -> list[GateResult]:
-    """Compare the number of targets with the gates of a job, before any work. `before` is the collection as it is."""
-    put = [each.ids for each in plan.rows.put()]
-    count = len(kept_rows(before, put, plan.rows.gone)) + sum(map(len, put))
-    return list(_compared(plan.job, _counted(count, before, plan.rows.gone)))
+def gates_of_files(plan: JobPlan, before: Parts | None) -> list[GateResult]:
+    """Compare rows and columns with the gates of a job, before any work. `before` is the collection as it is."""
+    puts = list(plan.rows.put())
+    ids = [each.ids for each in puts]
+    count = len(kept_rows(before, ids, plan.rows.gone)) + sum(map(len, ids))
+    values = _counted(count, before, plan.rows.gone)
+    if before is not None and before.payload is not None:
+        share, note = emptied(before.ids.array, before.payload.table(), puts)
+        if share:
+            values["columns.max_emptied"] = (share, f"{note}; {_allowing('columns', 'max_emptied', share)}")
+    return list(_compared(plan.job, values))
 
 
 def _compared(job: ReindexJob, values: dict[str, Value]) -> Iterator[GateResult]:
@@ -135,9 +142,13 @@ def _counted(count: int, before: Parts | None, gone: pa.Array) -> dict[str, Valu
     if before is not None and len(gone) and len(known := before.ids.array):
         lost = pc.sum(pc.is_in(known, gone)).as_py()  # those deleted over HTTP are not there to be lost
         share = lost / len(known)
-        allowing = f"gates: {{rows: {{max_gone: {ceil(100 * share) / 100:g}}}}} in the job file allows it"
+        allowing = _allowing("rows", "max_gone", share)
         values["rows.max_gone"] = (share, f"{lost:,} of {len(known):,} targets are in no file any more; {allowing}")
     return values
+
+
+def _allowing(gate: str, bound: str, share: float) -> str:
+    return f"gates: {{{gate}: {{{bound}: {ceil(100 * share) / 100:g}}}}} in the job file allows it"
 
 
 def _first_right(

@@ -101,6 +101,12 @@ class RowsGate(_Gate):
     max_gone: _Share = Field(default=MOST_GONE, description="The share of them that no file has any more.")
 
 
+class ColumnsGate(_Gate):
+    """Bounds of what columns lose."""
+
+    max_emptied: _Share = Field(default=MOST_GONE, description="The share of a column's values that no file has now.")
+
+
 class RecallGate(_Gate):
     """Recall of the index on held-out queries."""
 
@@ -140,6 +146,7 @@ class Gates(_Section):
     """Bounds that a version must reach before it is published."""
 
     rows: RowsGate = RowsGate(max_gone=MOST_GONE)
+    columns: ColumnsGate = ColumnsGate(max_emptied=MOST_GONE)
     recall: RecallGate | None = None
     hubness: HubnessGate | None = None
     canaries: CanariesGate | None = None

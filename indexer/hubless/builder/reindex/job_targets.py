@@ -27,6 +27,7 @@ from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
 from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
+from hubless.vectors.readers.kept_values import in_column, kept_in
 from hubless.vectors.sources import (
     HeldVectors,
     SelectedVectors,
@@ -47,14 +48,19 @@ def job_targets(
     encoder: Encoder | None,
     folder: Path,
     basis: Basis | None = None,
+    *,
+    full: bool = False,
 ) -> NextTargets:
-    """Put the targets of the files into a collection as it is now, and take out those that left the files."""
+    """Put the targets of the files into a collection as it is now, and take out those that left the files.
+
+    With `full` a column takes the type that it has in the files, else it keeps the one in the collection.
+    """
     puts = list(changes.put())
-    kept = kept_rows(before, [put.ids for put in puts], changes.gone)
-    bare = kept[:0]
+    staying = kept_rows(before, [put.ids for put in puts], changes.gone)
+    bare = staying[:0]
     if before is not None:
-        kept, bare = with_vector_first(before, kept)
-    table = _ids_and_payload(before, kept, bare, puts)
+        staying, bare = with_vector_first(before, staying)
+    table = _ids_and_payload(before, staying, bare, puts, full)
     ids = table[_IDS].combine_chunks()
     payload = table.drop_columns([_IDS])
     contents = Contents.of_table(ids, payload, encoder)
@@ -64,7 +70,7 @@ def job_targets(
         shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
         blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
         spooled = in_file(blocks, shape, folder, TARGETS)
-    return NextTargets(before, kept, bare, spooled, contents, payload if payload.column_names else None)
+    return NextTargets(before, staying, bare, spooled, contents, payload if payload.column_names else None)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
@@ -78,37 +84,40 @@ def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> 
     return np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
 
 
-def _ids_and_payload(before: Parts | None, kept: I64, bare: I64, puts: Sequence[FileTargets]) -> pa.Table:
+def _ids_and_payload(
+    before: Parts | None, staying: I64, bare: I64, puts: Sequence[FileTargets], full: bool
+) -> pa.Table:
     known = None if before is None or before.payload is None else before.payload.table()
-    if known is not None and is_free(known.schema):
-        payloads = [added_payload(put.payload, known.schema, len(put.ids)) for put in puts]
-    else:
-        payloads = [None if put.payload is None else _cast(put.payload, known) for put in puts]
-    tables = [_with_ids(put.ids, payload) for put, payload in zip(puts, payloads, strict=True)]
+    tables = [_with_ids(put.ids, _payload(put, known, full)) for put in puts]
     if before is not None:
         every = _with_ids(before.ids.array, known)
-        tables = [every.take(pa.array(kept)), *tables, every.take(pa.array(bare))]
+        tables = [every.take(pa.array(staying)), *tables, every.take(pa.array(bare))]
+    if full:
+        tables = [each for each in tables if len(each)] or tables  # those without rows have no say in the types
     try:
-        return pa.concat_tables(tables, promote_options="default")
+        return pa.concat_tables(tables, promote_options="permissive" if full else "default")
     except pa.ArrowException as error:
         raise InputError("payload", "columns of one type in all files", one_line(error)) from error
 
 
+def _payload(put: FileTargets, known: pa.Table | None, full: bool) -> pa.Table | None:
+    """Return the payload of a file in the types that the collection has, or if it may have others as it is."""
+    if known is not None and is_free(known.schema):
+        return added_payload(put.payload, known.schema, len(put.ids))
+    if known is None or put.payload is None or full:
+        return put.payload
+    types = {field.name: field.type for field in known.schema if not pa.types.is_null(field.type)}
+    more = ", as the collection has; --set full=true takes the new type"
+    names = put.payload.column_names
+    columns = [
+        kept_in(column, types.get(name, column.type), in_column(name, put.rows), more)
+        for name, column in zip(names, put.payload.columns, strict=True)
+    ]
+    return pa.table(columns, names)
+
+
 def _with_ids(ids: pa.Array, payload: pa.Table | None) -> pa.Table:
     return pa.table({_IDS: ids}) if payload is None else payload.append_column(_IDS, ids)
-
-
-def _cast(table: pa.Table, known: pa.Table | None) -> pa.Table:
-    columns = []
-    for each, column in zip(table.schema, table.columns, strict=True):
-        there = known is not None and each.name in known.column_names
-        wanted = known.schema.field(each.name).type if there and known is not None else each.type
-        try:
-            columns.append(column if column.type == wanted or pa.types.is_null(wanted) else column.cast(wanted))
-        except pa.ArrowException as error:
-            expected = f"{wanted}, as the collection has, or another collection"
-            raise InputError(f"payload, column {each.name}", expected, f"{column.type} ({one_line(error)})") from error
-    return pa.table(columns, table.column_names) if columns else table
 
 
 NAME = "query bank"

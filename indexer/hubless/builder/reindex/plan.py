@@ -48,8 +48,8 @@ class JobPlan:
 
     `seq` is the last write of the log that the next version has, `writes` and `written` count the writes and their
     targets. `paths` and `banks` are the other files and their stamps. `fit` and `index` are what offsets and index
-    depend on. `refit`, `retrain` and `others` say why something is done anew. `work` is the folder by which a killed
-    run is found again, and `seen` the files as they were.
+    depend on. `full`: all is done anew, as asked for. `refit`, `retrain` and `others` say why something is done anew.
+    `work` is the folder by which a killed run is found again, and `seen` the files as they were.
     """
 
     job: ReindexJob
@@ -67,6 +67,7 @@ class JobPlan:
     index: dict[str, Any]
     work: Path
     seen: InputStamps
+    full: bool
     refit: list[str]
     retrain: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
@@ -142,6 +143,7 @@ def make_plan(job: ReindexJob, folder: Path, catalog: Catalog, *, full: bool = F
         banks=banks,
         fit=fit,
         index=index,
+        full=full,
         refit=["asked for"] if full else [],
         work=work,
         seen=seen,

@@ -3,7 +3,7 @@
 import logging
 import shutil
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench, drafting, pr
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.pipeline.held_back import naming_held_back
-from hubless.builder.reindex.gates import GateResult, gates_of_rows, measure_gates
+from hubless.builder.reindex.gates import GateResult, gates_of_files, measure_gates
 from hubless.builder.reindex.job_file import ReindexJob, read_job
 from hubless.builder.reindex.job_targets import bank_groups, is_thinned, job_targets, open_bank, open_vectors
 from hubless.builder.reindex.plan import SEQ, WORK, JobPlan, make_plan
@@ -38,7 +38,7 @@ from hubless.builder.reindex.waiting import ServiceWait, awaited
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
+from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
 from hubless.search.collection import Collection
@@ -190,7 +190,7 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
         if plan.base is not None:
             steps.step("opening the current version")
             before = current_parts(plan.catalog, job.collection, plan.seq)
-        done = Outcome(plan, gates=gates_of_rows(plan, before))
+        done = Outcome(plan, gates=gates_of_files(plan, before))
         if done.failed:
             return done
         with executing(plan.recipe.executor, staged.folder):
@@ -219,8 +219,9 @@ def _build(plan: JobPlan, steps: Steps) -> Outcome:
                 more |= {"measured": draft.measured, "provenance": made.provenance, **about}
                 made = write_flushed(grown, staged, **more)
             _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
-        _check_base(plan)
-        return replace(done, manifest=staged.publish(made), published=True)
+        _check_log(plan)
+        over = None if plan.base is None else plan.base.version
+        return replace(done, manifest=staged.publish(made, over), published=True)
 
 
 class _Drafted(NamedTuple):
@@ -235,7 +236,7 @@ class _Drafted(NamedTuple):
 def _drafted(plan: JobPlan, before: Parts | None, bench: Workbench, folder: Path) -> _Drafted:
     encoder = _encoder(plan, before)
     basis = _first_basis(plan) if before is None else before.basis
-    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis)
+    rows = job_targets(before, plan.rows, plan.job.metric, encoder, folder, basis, full=plan.full)
     write_arrow(plan.rows.table, folder / bundle.SOURCES)
     if not rows.count_with_vector:
         raise InputError(TARGETS, "at least one target", "none")
@@ -402,16 +403,11 @@ def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 
-def _check_base(plan: JobPlan) -> None:
-    name = plan.job.collection
-    with closing(plan.catalog.log(name)) as log:
+def _check_log(plan: JobPlan) -> None:
+    with closing(plan.catalog.log(plan.job.collection)) as log:
         first = log.first()
     if first > plan.seq + 1:
         raise LogDamaged(log.path, f"the writes up to {first - 1} were cut off while the job ran: run it again")
-    with suppress(FileNotFoundError):
-        current = None if plan.base is None else plan.catalog.current(name)
-        if current != (plan.base and plan.base.version):
-            raise PreconditionFailed(f"version {current} of {name!r} became current while the job ran: run it again")
 
 
 def _record(plan: JobPlan, why: list[str], results: list[GateResult], *, grown: bool) -> JobRecord:

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs.items import column_of_ids, open_targets, payload_rows, reading_payload, without_bad_rows
+from hubless.builder.inputs.items import column_of_ids, payload_rows, reading_payload, without_bad_rows
+from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import held_payload
 from hubless.builder.inputs.readings import checked_blocks
 from hubless.builder.reindex.job_file import ReindexJob, TargetFiles
@@ -31,9 +32,9 @@ from hubless.vectors.files import SHARDS, Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.listing import files_in, files_matching, is_folder, is_pattern, is_there
 from hubless.vectors.npy import split_member
-from hubless.vectors.payload import Dataset, open_dataset
-from hubless.vectors.payload_types import UNREADABLE
 from hubless.vectors.plain_arrow import plain_file
+from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
+from hubless.vectors.readers.kept_values import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource
 
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
@@ -151,11 +152,12 @@ class FileChange:
 
 @dataclass(frozen=True)
 class FileTargets:
-    """Targets of a file that are new or changed: their vectors (p, d) as given, ids, and payload."""
+    """Targets of a file that are new or changed: their vectors (p, d) as given, ids, payload, and rows (p,) in it."""
 
     vectors: VectorSource
     ids: pa.Array
     payload: pa.Table | None
+    rows: I64
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +187,7 @@ class RowChanges:
             if len(rows) and opened.ids is not None:
                 payload = None if opened.payload is None else _payload_of(opened.payload, opened.payload_columns, rows)
                 chosen = SelectedVectors(opened.vectors, rows, opened.vectors.name)
-                yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload)
+                yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload, rows)
 
 
 class KnownTargets(NamedTuple):
@@ -318,7 +320,7 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
 
 
 def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
-    return held_payload(open_dataset(payload_rows(payload, names, rows)), list(names)).table()
+    return held_payload(open_dataset(payload_rows(payload, names, rows)), list(names), rows).table()
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:

@@ -32,13 +32,13 @@ def query_weights(
     sampled: bool = False,
     metric: str = COSINE,
 ) -> F64:
-    """Return w_i = 1/Σ_k f(Σ_j √(p_ij·p_kj))·f(cos(q_i − q̄, q_k − q̄)), (b,): one over the queries that are like i.
+    """Return w_i = 1/Σ_k f(Σ_j √(p_ij·p_kj))·f(a(q_i − q̄, q_k − q̄)), (b,): one over the queries that are like i.
 
     The answer of a query is p_ij ∝ exp((q_i·t_j − h_j)/τ′), over targets (n, d) with offsets h (n,) so that a hub does
-    not make answers alike. Two overlap by the Bhattacharyya coefficient, and queries are compared from their mean q̄.
-    Of both f rises from 0 at 0.2 to 1 at 0.5. τ′ is half the given τ, or less: then an answer is spread over 30
-    targets, or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each query is
-    compared with a sample; `sampled` gives the weights of this sample only.
+    not make answers alike. Two overlap by the Bhattacharyya coefficient, and queries are compared from their mean q̄
+    by their `likeness` a. Of both f rises from 0 at 0.2 to 1 at 0.5. τ′ is half the given τ, or less: then an answer is
+    spread over 30 targets, or a tenth of few. The targets are this `share` of all. Of a bank of more than 2,048, each
+    query is compared with a sample; `sampled` gives the weights of this sample only.
     """
     count = bank.shape[0]
     columns = in_memory(targets).T
@@ -52,8 +52,8 @@ def query_weights(
     sharp = min(SHARPER * temperature, temperature_of(scores[:SPREAD_SEEN], spread).value)
     plain = comparison(metric).plain
     mean = plain(queries).mean(axis=0)
+    others = plain(queries) - mean
     known = _roots(scores, sharp)
-    others = turned(plain(queries), mean)
     weighed = few if sampled else bank
     alike = np.empty(weighed.shape[0])
     done = 0
@@ -61,7 +61,7 @@ def query_weights(
         here = slice(done, done + len(block))
         roots = known[here] if len(known) == len(alike) else _roots(block @ columns - offsets, sharp)
         same = rise(roots @ known.T, OTHER, SAME)
-        same *= rise(turned(plain(block), mean) @ others.T, OTHER, SAME)
+        same *= rise(likeness(plain(block) - mean, others, metric), OTHER, SAME)
         alike[here] = same.sum(axis=1)
         done += len(block)
     alike[slice(None) if sampled else compared] -= 1  # itself
@@ -83,8 +83,14 @@ def _roots(scores: F32, temperature: float) -> F32:
     return roots
 
 
-def turned(queries: F32, mean: F32) -> F32:
-    """Return the directions of queries from their mean."""
-    away = queries - mean
-    turned: F32 = away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return turned
+def likeness(rows: F32, others: F32, metric: str) -> F32:
+    """Return how alike rows (m, d) and others (k, d) are, less their mean: (m, k), 1 for the same direction or place.
+
+    It is a·b/(|a||b|) under metric cosine, and else 2a·b/(|a|² + |b|²), which says so of lengths, too.
+    """
+    lengths = [np.linalg.norm(each, axis=1) for each in (rows, others)]
+    scale = np.multiply.outer(*lengths)
+    if comparison(metric).takes_zero:
+        scale = np.add.outer(*map(np.square, lengths)) / 2
+    alike: F32 = rows @ others.T / np.maximum(scale, np.finfo(np.float32).tiny)
+    return alike

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.folded.counted_once import turned
+from hubless.corrections.folded.counted_once import likeness
 from hubless.kernels.reductions import products_with, top_k
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.comparing import COSINE, comparison
@@ -93,11 +93,11 @@ def _most_asked(bank: VectorSource, copies: F64, alike: F64, metric: str) -> F32
     rows = in_memory(bank)
     heads = [*rows[often[np.argsort(-copies[often], kind="stable")]]]
     plain = comparison(metric).plain(rows)
-    ways = turned(plain, plain.mean(axis=0))
+    ways = plain - plain.mean(axis=0)
     for _ in range(MOST_TRIED):
         if left.max() < least:
             break
-        same = (ways @ ways[left.argmax()] >= ALIKE) & (left > 0)
+        same = (likeness(ways, ways[[left.argmax()]], metric)[:, 0] >= ALIKE) & (left > 0)
         if copies[same].sum() >= least:
             heads.append(np.average(rows[same], axis=0, weights=copies[same]))
         left[same] = 0

@@ -88,7 +88,7 @@ class FittedSoftmax(Fitted):
             "potentials": self.potentials,
             "topic": self.topic,
         }
-        if isinstance(self.bank, DistinctVectors):
+        if isinstance(self.bank, DistinctVectors) and self.bank.copies.max() > 1:
             stored[MULTIPLICITIES] = self.bank.copies
         if self.heads is not None:
             stored |= {f"heads_{name}": array for name, array in vars(self.heads).items()}

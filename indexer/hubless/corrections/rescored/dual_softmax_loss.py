@@ -16,8 +16,8 @@ from hubless.vectors.comparing import COSINE, comparison
 class SimilarityTimesSoftmax(StoredFields):
     """τ·log of s·exp(s/τ)/(Z + exp(s/τ)): it ranks alike, in units of similarity. `offsets` (n,) are τ·log Z.
 
-    Where s < 0 the published score is negative: such targets come last, in the published order. Under metric euclidean,
-    where s is never above 0, e^(s/τ) takes the place of the first s.
+    Where s is 0 the published score is, too, and where s < 0 it is negative: such targets come last, in the published
+    order. Under metric euclidean, where s is never above 0, e^(s/τ) takes the place of the first s.
     """
 
     offsets: F32

@@ -26,7 +26,7 @@ from hubless.vectors.arrays import F64
 from hubless.vectors.comparing import Metric
 from hubless.vectors.comparing import comparison as made_by
 from hubless.vectors.files import Vectors
-from hubless.vectors.ids import Ids
+from hubless.vectors.ids import Ids, rows_by_id
 
 BASELINE = "none"
 SEEDS = 10
@@ -114,7 +114,7 @@ def compare(
         leave_self_out=leave_self_out,
         keep_copies=keep_copies,
     )
-    _check_fit(given, demand, attribute)
+    attribute = _fitting(given, demand, attribute)
     measured = _Measured(recalls, depths, attribute, strength, candidates, distances)
     count = len(given.pairs.queries)
     results = {method.label: Result(method.label, method.name, method.parameters, count) for method in methods}
@@ -156,7 +156,7 @@ def compare_strictly(collection: Collection, queries: Vectors, relevant: Labels,
     record = collection.manifest.correction
     prior = _stored_prior(collection)
     if is_given(record.name):
-        expected = "one that is fitted on queries; --correction offsets:FILE compares offsets that are given"
+        expected = "one that is fitted on queries; compare targets with offsets:FILE to measure given ones"
         raise InputError("correction", expected, record.name)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     labelled = gallery_of(collection).labelled(queries, relevant)
@@ -202,12 +202,17 @@ def _with_baseline(methods: list[Method], baseline: str) -> tuple[list[Method], 
     return [*added, *methods], added[0].label
 
 
-def _check_fit(given: Labelled, demand: float | None, attribute: Attribute | None) -> None:
+def _fitting(given: Labelled, demand: float | None, attribute: Attribute | None) -> Attribute | None:
+    """Return the attribute with a group for each target, by their ids. Raises `InputError` for what does not fit."""
     if demand is not None and given.query_bank is not None:
         raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)
-    count = len(given.pairs.targets)
-    if attribute is not None and len(attribute.groups.codes) != count:
+    if attribute is None:
+        return None
+    rows = rows_by_id(given.pairs.target_ids, attribute.groups.ids, "target", "groups", more=True)
+    attribute = attribute if rows is None else attribute.taken(rows)
+    if len(attribute.groups.codes) != (count := len(given.pairs.targets)):
         raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
+    return attribute
 
 
 def _notes_on(

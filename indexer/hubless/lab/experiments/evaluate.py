@@ -111,7 +111,7 @@ def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I
         "right targets": share_among(collection.parts.targets.vectors(np.sort(chosen)), held, metric),
     }
     return [
-        f"{100 * share:.3g} % of the {what} are in the query bank of this version: {LEAK}. Avoid it by `--strict`"
+        f"{100 * share:.3g} % of the {what} are in the query bank of this version: {LEAK}. Avoid it by strict splits"
         for what, share in found.items()
         if share
     ]

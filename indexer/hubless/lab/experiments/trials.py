@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.builder.banks.far_away import check_near
-from hubless.builder.inputs.items import open_targets
+from hubless.builder.inputs.joined import open_targets
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores, under
 from hubless.corrections.prior import (
     OWN_OFFSETS,
@@ -46,7 +47,8 @@ from hubless.vectors.comparing import (
     side_of,
 )
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.ids import Ids, as_ids
+from hubless.vectors.ids import Ids
+from hubless.vectors.readers.columns import as_ids
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
 
 DRAWN = 2000
@@ -71,6 +73,7 @@ class Pairs:
     same_items: bool = False
     metric: str = COSINE
     target_prior: TargetPrior | None = None
+    target_ids: pa.Array | None = None
 
     @property
     def answerable(self) -> I64:
@@ -212,8 +215,9 @@ class Trial:
         return Scorer(offsets, fitted.query_time(targets), fitted.details)
 
     def with_offsets(self, path: str) -> Scorer:
-        """Return a scorer by offsets in a file, one a target in the order of all."""
-        given = as_prior(path, len(self.pairs.targets), OWN_OFFSETS).taken(self.target_rows).values
+        """Return a scorer by offsets in a file, one a target: by their ids, or in the order of all."""
+        every = as_prior(path, len(self.pairs.targets), OWN_OFFSETS, ids=self.pairs.target_ids)
+        given = every.taken(self.target_rows).values
         return Scorer((given - given.mean()).astype(np.float32), None, {})
 
     def similarities(self, block: slice) -> F32:
@@ -260,7 +264,9 @@ def open_pairs(
     check_dim(vectors.shape[1], of_targets.shape[1], "queries", "targets")
     check_near(ArrayVectors(of_targets, "targets"), metric)
     named = KnownItems(len(of_targets), found.ids)
-    return Pairs(vectors, of_targets, measured_rows(relevant, named, known_queries(asked)), metric=metric)
+    return Pairs(
+        vectors, of_targets, measured_rows(relevant, named, known_queries(asked)), metric=metric, target_ids=found.ids
+    )
 
 
 def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids: Ids | None = None) -> Pairs:
@@ -277,7 +283,9 @@ def pairs_of(matrices: OpenMatrices, targets: F32, relevant: Labels | None, ids:
     if known is not None and len(known) != n:
         raise InputError("ids", f"{n}, one a target", len(known))
     named = KnownItems(n, known)
-    return Pairs(matrices.queries, targets, measured_rows(labels, named, KnownItems(m, noun="query")), matrices)
+    return Pairs(
+        matrices.queries, targets, measured_rows(labels, named, KnownItems(m, noun="query")), matrices, target_ids=known
+    )
 
 
 def without_self(pairs: Pairs) -> Pairs:
@@ -360,7 +368,7 @@ def open_labelled(
         pairs = without_self(pairs)
         if bank is not None:
             pairs, bank, extra = _apart(pairs, bank, extra)
-    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
+    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets), ids=pairs.target_ids)
     return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections import CORRECTIONS
+from hubless.corrections import correction
 from hubless.corrections.centred import CentredCorrection
 from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
@@ -121,7 +121,9 @@ class Examination:
         if collection is not None:
             name = f"{collection.manifest.correction.name}, of the collection"
             return name, collection.correction(), collection.offsets
-        fitted = CORRECTIONS["auto"]().fit(without_copies(ArrayVectors(self._queries, "queries")), targets)
+        metric = self._gallery.metric
+        once = without_copies(ArrayVectors(self._queries, "queries"), metric=metric)
+        fitted = correction("auto", metric=metric).fit(once, targets)
         offsets = fitted.offsets(targets)
         constant = float(offsets.mean(dtype=np.float64))
         return "auto, fitted on the queries", CentredCorrection(fitted, constant), offsets - np.float32(constant)

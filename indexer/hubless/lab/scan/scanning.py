@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
 from hubless.kernels.reductions import top_k
 from hubless.lab.gallery import Gallery, as_gallery, open_gallery
 from hubless.lab.scan.examination import QUERY_ROWS, Examination, hubs_by_chance
@@ -100,7 +100,7 @@ def _check_real(queries: F32, targets: VectorSource, ranked: I64, force: bool) -
         raise InputError(
             "queries",
             "real queries: a target finds itself first, and its neighbours are not what people see, so hubs that were "
-            "planted for queries stay hidden (--set force=true takes them all the same)",
+            f"planted for queries stay hidden{advice(' ({} takes them all the same)', 'force', 'true')}",
             f"{100 * count / len(queries):.0f} % that are targets, or copies of them",
         )
     return [f"{count:,} of the queries are targets, or copies of them"] if count else []

@@ -112,7 +112,7 @@ class ReducedIndex:
             return self._exact(augmented, k, only)
         wanted = max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
         room = len(self) if only is None else only.count
-        _, rows = self.index.find(self._reduced(augmented), min(wanted, room), how, only)
+        rows = np.sort(self.index.find(self._reduced(augmented), min(wanted, room), how, only)[1], axis=1)
         scores = self.scores(augmented, rows)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from hubless.errors import InputError
+from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.vectors.arrays import check_between
 
 Scores: TypeAlias = list[float]
@@ -51,7 +52,7 @@ def fuse(
     """Return one list by the weighted sum of the parts, ties by the first list that has the item.
 
     `lists`: what `ScoreCorrection.rerank` returns, or pairs of ids and scores, each best first; lower may be better.
-    Raises `InputError` with the list and what is wrong.
+    Raises `InputError` with the list and what is wrong, such as ids of another type than those of the first.
     """
     if by not in FUSIONS:
         raise InputError("by", f"one of {', '.join(FUSIONS)}", by)
@@ -61,19 +62,27 @@ def fuse(
     parts = list[dict[Any, float]]()
     total: dict[Any, float] = {}
     before = total.get
-    for number, (each, weight) in enumerate(zip(lists, given, strict=True)):
+    for number, (ids, each, weight) in enumerate(zip(_of_one_type(lists), lists, given, strict=True)):
         check_between(f"weights[{number}]", weight, 0, float("inf"))
-        of_list = _parts(each, weight, FUSIONS[by], f"lists[{number}]")
+        of_list = _parts(ids, each[1], weight, FUSIONS[by], f"lists[{number}]")
         parts.append(of_list)
         total.update({id_: before(id_, 0.0) + part for id_, part in of_list.items()})
     best = sorted(total, key=total.__getitem__, reverse=True)[:limit]
     return Fused(best, [total[id_] for id_ in best], [[each.get(id_, 0.0) for each in parts] for id_ in best])
 
 
-def _parts(given: Any, weight: float, fusion: Callable[[Scores], Scores], name: str) -> dict[Any, float]:
+def _of_one_type(lists: Sequence[Any]) -> list[Any]:
+    """Return the ids of each list, so that those of all lists can be equal. Raises `InputError`."""
+    every = [each[0] for each in lists]
+    if len({type(id_) for ids in every for id_ in ids}) < 2:
+        return every
+    like = hit_like(next(id_ for ids in every for id_ in ids))
+    return [plain_ids(ids, *like, f"lists[{number}].ids") for number, ids in enumerate(every)]
+
+
+def _parts(ids: Any, given: Any, weight: float, fusion: Callable[[Scores], Scores], name: str) -> dict[Any, float]:
     """Return the weighted part of each item of a list."""
-    ids = given[0]
-    scores = list(map(float, given[1]))  # NumPy takes longer for so few
+    scores = list(map(float, given))  # NumPy takes longer for so few
     if len(ids) != len(scores) or not all(map(isfinite, scores)):
         raise InputError(name, "ids and as many finite scores", f"{len(ids)} ids, {len(scores)} scores")
     upward = [-score for score in scores] if scores and scores[-1] > scores[0] else scores

@@ -1,6 +1,8 @@
-"""Files of logged answers: JSON, a document a line, of ours or as search engines answer, and Parquet."""
+"""Files of logged answers, as searches, libraries and evaluations write them."""
 
+import gzip
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,87 +12,75 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.fetched import fetched_file
+from hubless.vectors.fetched import fetched_file, reading_given
+from hubless.vectors.listing import ending_of
 from hubless.vectors.object_rows import brief
+from hubless.vectors.readers.text_tables import open_csv
 
-PARQUET, JSON_FILES = ".parquet", (".jsonl", ".ndjson", ".json")
 RELEVANT = "relevant"
+_GZIP, _BOM = ".gz", b"\xef\xbb\xbf"
+_ROWS = 65_536
+"""Rows of a CSV that are read together."""
+LOG_FORMATS = (
+    'ids and scores: {"ids": […], "scores": […]}, and perhaps "relevant"',
+    'hubless, Qdrant: [{"id", "score"}, …], below hits, points, groups, result or results',
+    'Elasticsearch, OpenSearch: {"hits": {"hits": [{"_id", "_score"}]}}, or responses with several',
+    'Chroma: {"ids": [[…]], "distances": [[…]]}',
+    'LangChain: [[{"id", "page_content"}, score], …], as similarity_search_with_score gives',
+    'ranx, TREC: {"query": {"id": score}}, or lines of query, Q0, id, rank, score, tag',
+)
+"""The documents that are read, by what writes them."""
 
 
 class Logged(NamedTuple):
-    """One answer: ids and scores of its hits, first hit first; the ids of the right items where the log says them."""
+    """One answer: ids and scores of its hits; the ids of the right items, if it says them; whether lower is better."""
 
     ids: list[Any]
     scores: list[Any]
     relevant: Any = None
-
-
-class LogFormat(NamedTuple):
-    """An answer of a search engine: how it looks, how it is told, its lists, and whether lower scores are better."""
-
-    name: str
-    shape: str
-    tells: Callable[[Any], bool]
-    lists: Callable[[Any], list[Logged]]
     distance: bool = False
 
 
-def _hits(hits: list[Any], id_: str, score: str) -> Logged:
-    return Logged([hit[id_] for hit in hits], [hit[score] for hit in hits])
+def _answers(document: Any) -> Iterator[Logged]:
+    """Yield the answers of a document. Raises `TypeError`, `KeyError` or their like for what is none."""
+    match document:
+        case {"ids": [*several], "distances": [*scores]}:
+            yield from (Logged(*answer, distance=True) for answer in zip(several, scores, strict=True))
+        case {"ids": ids, "scores": scores}:
+            yield Logged(ids, scores, document.get(RELEVANT))
+        case {"groups": groups}:
+            yield from _of_list([hit for group in groups for hit in group["hits"]])
+        case {"hits": inner} | {"points": inner} | {"result": inner} | {"results": inner} | {"responses": inner}:
+            yield from _answers(inner)
+        case {"error": _}:  # of one search among several
+            pass
+        case list():
+            yield from _of_list(document)
+        case _:
+            for scores in document.values():  # in no order: of a run the higher score is better
+                yield _paired(sorted(scores.items(), key=lambda hit: -hit[1]))
 
 
-def _elastic(document: Any) -> list[Logged]:
-    answers = document.get("responses", [document])
-    return [_hits(each["hits"]["hits"], "_id", "_score") for each in answers if "error" not in each]
+def _of_list(several: list[Any]) -> Iterator[Logged]:
+    """Yield the answer that a list of hits is, or those of the documents in it."""
+    match several:
+        case [{"_id": _}, *_]:
+            yield _paired([(hit["_id"], hit["_score"]) for hit in several])
+        case [{"id": _}, *_]:
+            yield _paired([(hit["id"], hit["score"]) for hit in several])
+        case [[dict(), int() | float()], *_]:  # of LangChain
+            pairs = [(each.get("kwargs", each), score) for each, score in several]
+            yield _paired([(each.get("id") or each["metadata"]["id"], score) for each, score in pairs])
+        case _:
+            yield from chain.from_iterable(map(_answers, several))
 
 
-def _qdrant(document: Any) -> list[Logged]:
-    result = document["result"]
-    answers = result if isinstance(result, list) and result and not _is_hit(result[0]) else [result]
-    points = [each["points"] if isinstance(each, dict) else each for each in answers]
-    return [_hits(each, "id", "score") for each in points]
-
-
-def _is_hit(value: Any) -> bool:
-    return isinstance(value, dict) and "score" in value
-
-
-def _chroma(document: Any) -> list[Logged]:
-    return [Logged(ids, scores) for ids, scores in zip(document["ids"], document["distances"], strict=True)]
-
-
-def _langchain(document: Any) -> list[Logged]:
-    pairs = [(each.get("kwargs", each), score) for each, score in document]
-    return [Logged([each.get("id") or each["metadata"]["id"] for each, _ in pairs], [score for _, score in pairs])]
-
-
-def _has(*names: str) -> Callable[[Any], bool]:
-    return lambda document: isinstance(document, dict) and all(name in document for name in names)
-
-
-LOG_FORMATS = (
-    LogFormat(
-        "hubless",
-        '{"ids": […], "scores": […]}, and perhaps "relevant"',
-        _has("ids", "scores"),
-        lambda document: [Logged(document["ids"], document["scores"], document.get(RELEVANT))],
-    ),
-    LogFormat("Elasticsearch, OpenSearch: _search", '{"hits": {"hits": [{"_id", "_score"}]}}', _has("hits"), _elastic),
-    LogFormat("Elasticsearch, OpenSearch: _msearch", '{"responses": [{"hits": …}]}', _has("responses"), _elastic),
-    LogFormat("Qdrant", '{"result": {"points": [{"id", "score"}]}}, or lists of them', _has("result"), _qdrant),
-    LogFormat("Chroma", '{"ids": [[…]], "distances": [[…]]}', _has("ids", "distances"), _chroma, distance=True),
-    LogFormat(
-        "LangChain",
-        '[[{"id", "page_content"}, score], …], as similarity_search_with_score gives',
-        lambda document: isinstance(document, list),
-        _langchain,
-    ),
-)
-"""What is read, in the order in which it is tried."""
+def _paired(hits: list[tuple[Any, Any]]) -> Logged:
+    return Logged([id_ for id_, _ in hits], [score for _, score in hits])
 
 
 class LogFile(NamedTuple):
-    """The lists of a log, and whether its scores are distances by its format.
+    """The lists of a log, and whether its scores are distances, as Chroma's are.
 
     Lists of JSON are read once, as they are asked for; with each, `relevant` gets its label, or None.
     """
@@ -98,68 +88,96 @@ class LogFile(NamedTuple):
     lists: Any
     relevant: list[Any]
     distance: bool
-    format: str
 
 
 def read_log(path: str | Path) -> LogFile:
-    """Return the lists of a file; all of it is of one format, which its first document tells.
+    """Return the lists of a file; all of it has scores, or all of it distances.
 
     Raises `StorageError` if there is no such file, and `InputError` naming the line of what is no logged answer; for
     later lines when they are read.
     """
     file = fetched_file(Path(path), "log")
     name = f"log ({file.name})"
-    ending = file.suffix.lower()
-    if ending == PARQUET:
-        try:
-            table = pq.read_table(file)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise InputError(name, "a readable .parquet file", one_line(error)) from error
+    ending = ending_of(file)
+    if ending in _TABLES:
+        with reading_given(file, name):
+            table = _TABLES[ending](file, name)
         labels = table.column(RELEVANT).to_pylist() if RELEVANT in table.column_names else []
-        return LogFile(table, labels, False, "Parquet")
-    if ending not in JSON_FILES:
-        raise InputError(name, f"a file ending in {', '.join(JSON_FILES)} or {PARQUET}", file.suffix or "no ending")
-    documents = _documents(file, name)
-    first = next(documents, None)
+        return LogFile(table, labels, False)
+    zipped = ending == _GZIP
+    reader = _DOCUMENTS.get(ending_of(file.stem) if zipped else ending)
+    if reader is None:
+        expected = (
+            f"a file ending in {', '.join((*_TABLES, *_DOCUMENTS))}; of packed ones JSON and runs: gunzip -k others"
+        )
+        raise InputError(name, expected, file.suffix or "no ending")
+    answers = _read(file, name, reader, gzip.open if zipped else open)
+    first = next(answers, None)
     if first is None:
         raise InputError(name, "at least one logged answer", "none")
-    found = next((each for each in LOG_FORMATS if each.tells(first[1])), None)
-    if found is None:
-        known = "; ".join(f"{each.name}: {each.shape}" for each in LOG_FORMATS)
-        raise InputError(first[0], f"a logged answer. {known}", brief(first[1]))
     relevant: list[Any] = []
-    return LogFile(_lists(found, chain([first], documents), relevant), relevant, found.distance, found.name)
+    down = first[1].distance
+    return LogFile(_lists(chain([first], answers), down, relevant), relevant, down)
 
 
-def _lists(found: LogFormat, documents: Iterable[tuple[str, Any]], relevant: list[Any]) -> Iterator[Any]:
-    for place, document in documents:
-        try:
-            answers = found.lists(document)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise InputError(place, f"as the first, {found.name}: {found.shape}", brief(document)) from error
-        for answer in answers:
-            relevant.append(answer.relevant)
-            yield answer.ids, answer.scores
-
-
-def _documents(file: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the documents of a file with their places: one a line, or one that fills it."""
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
+def _read(file: Path, name: str, documents: Callable[..., Any], opener: Any) -> Iterator[tuple[str, Logged]]:
+    with reading_given(file, name), opener(file, "rb") as lines:
+        for place, document in documents(lines, name):
             try:
-                document = orjson.loads(line)
+                yield from ((place, answer) for answer in [*_answers(document)])
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise InputError(place, f"a logged answer. {'; '.join(LOG_FORMATS)}", brief(document)) from error
+
+
+def _lists(answers: Iterable[tuple[str, Logged]], distance: bool, relevant: list[Any]) -> Iterator[Any]:
+    for place, answer in answers:
+        if answer.distance != distance:
+            raise InputError(place, "scores or distances, as the first answer has", "others")
+        relevant.append(answer.relevant)
+        yield answer.ids, answer.scores
+
+
+def _json(lines: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield JSON documents: one a line, or one that fills the file."""
+    for number, line in enumerate(lines, 1):
+        place = f"{name}, line {number}"
+        if text := line.removeprefix(_BOM).strip():
+            try:
+                yield place, orjson.loads(text)
             except orjson.JSONDecodeError as error:
-                if number == 1 and (whole := _whole(file)) is not None:
-                    yield f"{name}, line 1", whole
+                whole = text + lines.read() if number == 1 else b""
+                with suppress(orjson.JSONDecodeError):
+                    yield place, orjson.loads(whole)
                     return
-                raise InputError(f"{name}, line {number}", "a JSON document", one_line(error)) from error
-            yield f"{name}, line {number}", document
+                raise InputError(place, "a JSON document", one_line(error)) from error
 
 
-def _whole(file: Path) -> Any:
-    try:
-        return orjson.loads(file.read_bytes())
-    except orjson.JSONDecodeError:
-        return None
+def _run(lines: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield a run of TREC as one document: the scores of each query by id."""
+    found = dict[str, dict[str, float]]()
+    for number, line in enumerate(lines, 1):
+        try:
+            query, _, id_, _, score, _ = line.decode("utf-8-sig").split()
+            scores = found.setdefault(query, {})
+            if id_ in scores:
+                raise ValueError
+            scores[id_] = float(score)
+        except ValueError as error:
+            expected = "query, Q0, id, rank, score, tag: a line of a run of TREC, an id once for a query"
+            raise InputError(f"{name}, line {number}", expected, brief(line)) from error
+    yield name, found
+
+
+def _csv(file: Path, name: str) -> pa.Table:
+    opened = open_csv(file, name)
+    return pa.Table.from_batches(opened.batches(opened.schema.names, _ROWS), opened.schema)
+
+
+_TABLES: dict[str, Callable[[Path, str], pa.Table]] = {
+    ".parquet": lambda file, _: pq.read_table(file),
+    **dict.fromkeys((".csv", ".tsv"), _csv),
+}
+_DOCUMENTS = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _json),
+    **dict.fromkeys((".run", ".trec", ".txt"), _run),
+}

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError, one_line
+from hubless.measures.plain_ids import hit_like, plain_ids
 from hubless.search.scores.logged_lists import ScoreLists, mostly_rise
 from hubless.vectors.arrays import F64, I64, is_list
 from hubless.vectors.ids import id_array
@@ -53,8 +54,8 @@ class _Rows:
     """Hits as they come, a few bytes each, with a number for each id."""
 
     def __init__(self) -> None:
-        self.known: dict[Any, int] = {}
-        self.ids: list[str | int] = []
+        self.known: dict[str | int, int] = {}
+        self.like: tuple[bool, str] = True, ""
         self.columns = array("i")
         self.scores = array("d")
         self.lengths = array("q")
@@ -62,12 +63,10 @@ class _Rows:
     def add(self, ids: list[Any], scores: list[Any], place: str) -> None:
         if len(ids) != len(scores):
             raise InputError(place, f"as many scores as ids, {len(ids)}", len(scores))
-        for hit, each in enumerate(ids):
-            try:
-                column = self.known.get(each)
-            except TypeError as error:
-                raise InputError(f"{place}.ids[{hit}]", "a text or a whole number", brief(each)) from error
-            self.columns.append(self._new(each, f"{place}.ids[{hit}]") if column is None else column)
+        if ids and not self.known:
+            self.like = hit_like(ids[0])
+        for each in plain_ids(ids, *self.like, f"{place}.ids"):
+            self.columns.append(self.known.setdefault(each, len(self.known)))
         try:
             if bool in set(map(type, scores)):
                 raise TypeError
@@ -77,26 +76,15 @@ class _Rows:
             raise InputError(f"{place}.scores[{hit}]", "a number", brief(scores[hit])) from None
         self.lengths.append(len(ids))
 
-    def _new(self, given: Any, place: str) -> int:
-        try:
-            made = id_array([given], place)[0].as_py()
-        except InputError as error:
-            raise InputError(place, error.expected, error.received) from error
-        if self.ids and type(made) is not type(self.ids[0]):
-            expected = "a text" if isinstance(self.ids[0], str) else "a whole number"
-            raise InputError(place, f"{expected}, as the first id is", brief(given))
-        column = self.known.setdefault(made, len(self.ids))
-        self.known[given] = column
-        if column == len(self.ids):
-            self.ids.append(made)
-        return column
-
 
 def _of_rows(lists: Iterable[Any], name: str) -> _Read:
     rows = _Rows()
     for number, each in enumerate(lists):
         rows.add(*_pair(each, f"{name}[{number}]"), f"{name}[{number}]")
-    ids = pa.array(rows.ids, pa.int64() if rows.ids and isinstance(rows.ids[0], int) else pa.large_string())
+    try:
+        ids = id_array([*rows.known], name) if rows.known else pa.array([], pa.int64())
+    except InputError as error:
+        raise error.about(f"{name}.ids") from error
     columns, scores, lengths = (np.array(each) for each in (rows.columns, rows.scores, rows.lengths))
     return ids, columns.astype(np.int32, copy=False), scores, lengths
 

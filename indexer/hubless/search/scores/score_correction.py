@@ -1,5 +1,6 @@
 """Corrects lists of scores of any search by what its log shows: one offset an item, without a vector."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -16,6 +17,7 @@ from hubless.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.guarantee import SURE
 from hubless.measures.confidence.score_lists import FEWEST_LISTS
+from hubless.measures.plain_ids import hit_like, listed_ids, plain_ids
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import Lists, read_lists
 from hubless.store.durable import replaced
@@ -30,14 +32,19 @@ KEY, _COLUMNS = b"hubless.scores", ("id", "offset")
 ARROW_ENDING = ".arrow"
 _EXPECTED = "a file that hubless log wrote"
 _MOST_DETAILS = 100
+_log = logging.getLogger("hubless.scores")
 
 
 class Reranked(NamedTuple):
-    """A list, best first: ids, corrected scores, and the offsets that were taken off."""
+    """A list, best first: ids, corrected scores, and the offsets that were taken off.
+
+    So many ids of the whole list are `unknown`: no list of the log has them. If all are, nothing was corrected.
+    """
 
     ids: list[Any]
     scores: list[float]
     offsets: list[float]
+    unknown: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +100,21 @@ class ScoreCorrection:
     ) -> Reranked:
         """Return a list in its corrected order; ask the search for 50 hits, and take the `limit` best of them.
 
-        Equal scores stay in their order. Raises `InputError` for ids and scores of two lengths, or no finite number.
+        Equal scores stay in their order. Raises `InputError` for ids and scores of two lengths, for ids of another type
+        than those of the log, and for no finite number. A list of which no id is known is warned of once.
         """
         check_between("strength", strength, 0, 10)
         if len(ids) != len(scores):
             raise InputError("scores", f"as many as ids, {len(ids)}", len(scores))
-        find = self.offsets.get
+        given = listed_ids(ids) or []
+        known = [*map(self.offsets.get, self._plain(given, "ids"))]
         other = self.smallest
+        offsets = [other if h is None else h for h in known]
+        unknown = known.count(None)
+        if 0 < unknown == len(known):
+            self._warned  # noqa: B018  said by the first such list
         full = -strength if self.distance else strength
         try:
-            offsets = [find(each, other) for each in ids]
             corrected = [score - full * h for score, h in zip(map(float, scores), offsets, strict=True)]
         except (TypeError, ValueError) as error:
             raise InputError("scores", "a number for each id", one_line(error)) from error
@@ -111,7 +123,18 @@ class ScoreCorrection:
             raise InputError(f"scores[{place}]", "a finite number", brief(scores[place]))
         order = sorted(range(len(corrected)), key=corrected.__getitem__, reverse=not self.distance)[:limit]
         taken = offsets if strength == 1 else [strength * h for h in offsets]
-        return Reranked(*([values[place] for place in order] for values in (list(ids), corrected, taken)))
+        best = [[values[place] for place in order] for values in (given, corrected, taken)]
+        return Reranked(best[0], best[1], best[2], unknown)
+
+    def _plain(self, ids: Any, name: str) -> list[Any]:
+        """Return ids as the log has them. Raises `InputError` naming the first of another type."""
+        return plain_ids(ids, *hit_like(self.ids[0].as_py()), name)
+
+    @cached_property
+    def _warned(self) -> None:
+        """Said once, as it is true of all lists of a search or of few."""
+        said = "scores: no hit of a list is one of the %s items of the log, such as %r, so nothing is corrected"
+        _log.warning(said, f"{len(self.ids):,}", self.ids[0].as_py())
 
     def confidence(self, ids: Sequence[Any], scores: Sequence[float]) -> float:
         """Return how likely the first hit of the corrected list is right, 0 to 1; 0 without hits.
@@ -134,14 +157,14 @@ class ScoreCorrection:
         given = list(lists)
         if len(given) != len(relevant):
             raise InputError("relevant", f"{len(given)} entries, one for each list", len(relevant))
-        known = [(each, labels) for each, labels in zip(given, relevant, strict=True) if labels is not None]
-        pairs = [each if isinstance(each, tuple) else (each["ids"], each["scores"]) for each, _ in known]
-        best = [self.rerank(*pair) for pair in pairs]
-        right = [
-            bool(found.ids) and found.ids[0] in (labels if isinstance(labels, list | tuple | set) else [labels])
-            for found, (_, labels) in zip(best, known, strict=True)
-        ]
-        return replace(self, cut=self._cut.calibrate([self._similar(found.scores) for found in best], right, sure=sure))
+        best, right = list[list[float]](), list[bool]()
+        for place, (each, labels) in enumerate(zip(given, relevant, strict=True)):
+            if labels is not None:
+                ids, scores = each if isinstance(each, tuple) else (each["ids"], each["scores"])
+                found = self.rerank(self._plain(ids, f"lists[{place}].ids"), scores)
+                best.append(self._similar(found.scores))
+                right.append(not {*self._plain(labels, f"relevant[{place}]")}.isdisjoint(found.ids[:1]))
+        return replace(self, cut=self._cut.calibrate(best, right, sure=sure))
 
     @property
     def _cut(self) -> Cut:

@@ -8,11 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import PointNotFound
 from hubless.search.segments.numbers import Numbers
 from hubless.search.segments.segment import Segment, SegmentIds, SegmentView, payload_of
 from hubless.vectors.arrays import I64
-from hubless.vectors.ids import parsed_id
+from hubless.vectors.ids import parsed_id, unknown_id
 
 RowNumbers: TypeAlias = NDArray[np.integer]
 
@@ -96,7 +95,7 @@ class TargetIds(_Contents):
         """The row of an id. Raises `PointNotFound`."""
         row = int(self.rows([wanted])[0])
         if row < 0:
-            raise PointNotFound(f"no target has the id {wanted!r}")
+            raise unknown_id(wanted, self.type)
         return row
 
     def parse(self, text: str) -> str | int:

@@ -14,10 +14,13 @@ from hubless.kernels.reductions import merged
 from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
+from hubless.search.engines.embedded import FaissIndex
+from hubless.search.engines.full import Embedded
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
 from hubless.search.segments.numbers import Numbers
+from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
 from hubless.vectors.arrays import F32, I64
@@ -27,6 +30,7 @@ UNWRITTEN = 2**32
 """Rank of the first target that no write of the log put. It comes behind those of the last write."""
 WORTH_A_THREAD = 4096
 """Targets of a segment whose search costs more than to hand it to another thread."""
+_SAMPLE = 256
 
 
 class _Asked(NamedTuple):
@@ -122,14 +126,23 @@ class Targets:
         """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first.
 
         The best k of each segment's k best are kept. So an exact search finds what it finds in one index, and an
-        approximate one at least as much with the same parameters, as each segment looks at its own candidates.
+        approximate one at least as much with the same parameters, as each segment looks at its own candidates. Equal
+        scores come in the order of their rows. What compares with all gives the first k of one list, for every k.
         """
+        asked = self._all if matches is None else self._of(matches)
+        search = partial(self._search, asked, how)
+        index = self.first.index
+        # another server may be far, and what whole vectors rank is chosen for the number of hits
+        if not isinstance(index, FaissIndex if how is not None else Embedded):
+            return search(augmented, k)
+        exact = not how or not any(each.vectors.walks(each.only) for each in asked)
+        return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
 
+    def _search(self, asked: Sequence[_Asked], how: How, augmented: F32, k: int) -> tuple[F32, I64]:
         def search(asked: _Asked) -> tuple[F32, I64]:
             scores, rows = asked.vectors.find(augmented, min(k, asked.room), how, asked.only)
             return scores, rows + asked.start if asked.start else rows
 
-        asked = self._all if matches is None else self._of(matches)
         large = sum(each.room >= WORTH_A_THREAD for each in asked) if len(asked) > 1 else 0
         # more queries than that keep the threads busy in each segment
         few = len(augmented) < min(faiss.omp_get_max_threads(), large)
@@ -143,6 +156,13 @@ class Targets:
     def room(self, matches: Matches | None) -> int:
         """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
         return sum(asked.room for asked in (self._all if matches is None else self._of(matches)))
+
+    @cached_property
+    def _sizes(self) -> F32:
+        """About the largest coordinates, (d + 1,), of [t, −h]: those of some rows, evenly spread."""
+        some = np.arange(0, len(self), -(-len(self) // _SAMPLE))
+        sizes: F32 = np.abs(np.column_stack([self.vectors(some), self.offsets(some)])).max(axis=0)
+        return sizes
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         """Return True if several threads can work on one query, with the default parameters or compared with all."""

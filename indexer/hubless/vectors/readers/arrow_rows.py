@@ -2,14 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.vectors.readers.tabular import TableFile
 
+Dataset: TypeAlias = Any
+"""A `pyarrow.dataset.Dataset`: rows that are read batch by batch, from files or a table."""
+
 _FILE = b"ARROW1"
+
+
+def open_dataset(source: Any, **options: Any) -> Dataset:
+    """Open a dataset. The package is imported here: it imports pandas where it is installed, which takes a second."""
+    from pyarrow.dataset import dataset
+
+    return dataset(source, **options)
 
 
 def open_parquet(path: Path, name: str) -> TableFile:
@@ -21,7 +31,9 @@ def open_parquet(path: Path, name: str) -> TableFile:
                 yield batch.select(list(columns))
 
     count = pq.read_metadata(path).num_rows
-    return TableFile(name, pq.read_schema(path), count, batches, lambda columns: _dataset(path, "parquet"))
+    return TableFile(
+        name, pq.read_schema(path), count, batches, lambda columns: open_dataset(str(path), format="parquet")
+    )
 
 
 def open_arrow(path: Path, name: str) -> TableFile:
@@ -40,10 +52,8 @@ def open_arrow(path: Path, name: str) -> TableFile:
 
     def payload(columns: Sequence[str]) -> Any:
         if in_file:
-            return _dataset(path, "ipc")
-        from pyarrow.dataset import dataset
-
-        return dataset(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
+            return open_dataset(str(path), format="ipc")
+        return open_dataset(pa.ipc.open_stream(pa.memory_map(str(path))).read_all())
 
     with pa.memory_map(str(path)) as mapped:
         schema = (pa.ipc.open_file if in_file else pa.ipc.open_stream)(mapped).schema
@@ -60,9 +70,3 @@ def _stored(path: Path) -> Iterator[pa.RecordBatch]:
     reader = pa.ipc.open_file(mapped)
     for number in range(reader.num_record_batches):
         yield reader.get_batch(number)
-
-
-def _dataset(path: Path, kind: str) -> Any:
-    from pyarrow.dataset import dataset
-
-    return dataset(str(path), format=kind)

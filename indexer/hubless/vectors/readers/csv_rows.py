@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from hubless.errors import InputError, names_of, one_line
-from hubless.vectors.readers.places import no_utf8, place, recoded
+from hubless.vectors.readers.places import in_utf8, no_utf8, place
 
 DELIMITERS = ",\t;|"
 """The first of those that make most columns is taken."""
@@ -36,45 +37,54 @@ _READING = pa_csv.ReadOptions(block_size=_BLOCK)
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV with a header, whose values are read as texts. Raises `InputError` naming the row of what is wrong."""
+    """A CSV with a header, whose values are read as texts. Raises `InputError` naming the row of what is wrong.
+
+    A column without a name is left out if it has whole numbers only, as the one that pandas and R count rows in.
+    """
 
     path: Path
     name: str
     delimiter: str
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    width: int = 1
 
     @classmethod
     def open(cls, path: Path, name: str) -> "CsvFile":
         with path.open("rb") as file:
             head = file.read(_HEAD)
         if head.startswith(_WIDE) or b"\0" in head[:_FIRST]:
-            raise InputError(name, f"text in UTF-8; convert it: {recoded(path, 'UTF-16')}", "UTF-16")
+            raise InputError(name, in_utf8(path), "UTF-16")
         first, *more = _QUOTED.sub("", head.decode("utf-8-sig", "replace")).splitlines()[:2] or [""]
         # a delimiter that stands in the first row too makes the columns, rather than one in a name
         delimiter = max(DELIMITERS, key=lambda each: (all(each in line for line in more), first.count(each)))
-        opened = cls(path, name, delimiter if delimiter in first else DELIMITERS[0], ())
-        with opened._placed(), pa_csv.open_csv(path, _READING, opened._parsing(1)) as reader:
+        opened = cls(path, name, delimiter if delimiter in first else DELIMITERS[0])
+        with opened._placed(), pa_csv.open_csv(path, _READING, opened._parsing()) as reader:
             columns = tuple(reader.schema.names)
         _check_header(columns, name)
-        opened = cls(path, name, opened.delimiter, columns)
+        nameless = [column for column in columns if not column.strip()]
+        named = tuple(column for column in columns if column not in nameless)
+        opened = cls(path, name, opened.delimiter, named, len(columns))
         opened._check_quotes()
+        for batch in opened.batches(nameless) if nameless else ():
+            others = batch.column(0).filter(pc.invert(pc.match_substring_regex(batch.column(0), "^[0-9]*$")))
+            if len(others):
+                expected = "a name for each column, in the first line, such as id"
+                raise InputError(name, expected, f"none, over values such as {others[0].as_py()!r}")
         return opened
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return all rows, of all columns or some."""
         with self._placed():
-            return pa_csv.read_csv(self.path, _READING, self._parsing(len(self.columns)), self._texts(columns))
+            return pa_csv.read_csv(self.path, _READING, self._parsing(), self._texts(columns))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some columns, a part of the file at a time."""
-        parsing = self._parsing(len(self.columns))
-        options = self._texts(columns)
-        with self._placed(), pa_csv.open_csv(self.path, _READING, parsing, options) as reader:
+        with self._placed(), pa_csv.open_csv(self.path, _READING, self._parsing(), self._texts(columns)) as reader:
             yield from reader
 
-    def _parsing(self, columns: int) -> Any:
+    def _parsing(self) -> Any:
         # where there is one column, an empty line is an empty cell
-        return pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=columns > 1)
+        return pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=self.width > 1)
 
     def _texts(self, columns: Sequence[str] | None) -> Any:
         wanted = list(self.columns if columns is None else columns)

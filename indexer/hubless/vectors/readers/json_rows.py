@@ -2,18 +2,23 @@
 
 import json
 from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError, advice, one_line
 from hubless.vectors.object_rows import brief
-from hubless.vectors.readers.payload_text import ArrowColumn, as_type, guessed
+from hubless.vectors.readers.kept_values import ArrowColumn, in_column, kept_in
+from hubless.vectors.readers.payload_text import as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
+_AS_ZEROS, _LONG = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 19
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -37,7 +42,7 @@ def json_objects(path: Path, name: str, rows: int = LINES) -> Iterator[list[dict
 
 def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
     try:
-        row = orjson.loads(text)
+        row = _value(text, where)
     except orjson.JSONDecodeError as error:
         try:
             text.decode()
@@ -46,7 +51,42 @@ def _object(text: bytes, path: Path, where: str) -> dict[str, Any]:
         raise InputError(where, "a JSON object", one_line(error)) from error
     if not isinstance(row, dict):
         raise InputError(where, "a JSON object", f"{type(row).__name__} {brief(row)}")
+    if row.keys() >= {"custom_id", "response"}:
+        return {"id": row["custom_id"], "vector": _embedding_of(row["response"])}
     return row
+
+
+def _value(text: bytes, where: str) -> Any:
+    """Return what a JSON text says. Raises `orjson.JSONDecodeError`, or `InputError` for what only Python writes."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        with suppress(JSONDecodeError, UnicodeDecodeError):
+            json.loads(text, parse_constant=partial(_refuse, where))
+        raise
+    # orjson makes a float of a whole number beyond 64 bits; zeros are found faster than a pattern
+    return json.loads(text) if _LONG in text.translate(_AS_ZEROS) else value
+
+
+def _refuse(where: str, constant: str) -> None:
+    raise InputError(where, f"JSON, which has no {constant}: write null", constant)
+
+
+def _embedding_of(response: Any) -> Any:
+    """Return the vector in a line of OpenAI's batches; none of a request that failed, or had several inputs."""
+    try:
+        [answer] = response["body"]["data"]
+        return answer["embedding"]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def json_document(path: Path) -> Any:
+    """Return the document in a file. Raises `ValueError` if it is none."""
+    try:
+        return _value(path.read_bytes().removeprefix(_BOM), path.name)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"{one_line(error)}; a file with an object a line is named .jsonl") from error
 
 
 def read_jsonl(path: Path, types: Mapping[str, pa.DataType], keys: Container[str] | None = None) -> pa.Table:
@@ -79,13 +119,18 @@ def _array(name: str, values: list[Any], wanted: pa.DataType | None, start: int)
     return array_of(name, values, start, _takes_all(name))
 
 
-def array_of(name: str, values: list[Any], start: int = 0, advice: str = "") -> pa.Array:
+def array_of(name: str, values: list[Any], start: int = 0, hint: str = "") -> pa.Array:
     """Return values of a column. Raises `InputError` naming the first row whose value is of another type."""
     try:
-        return pa.array(values)
+        made = pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop]))
-        raise _other_type(name, start + row, advice, values[row]) from error
+        raise _other_type(name, start + row, hint, values[row], str(error)) from error
+    if pa.types.is_temporal(made.type) or {bool, float} <= set(map(type, values)):
+        for row, (value, now) in enumerate(zip(values, made.to_pylist(), strict=True)):
+            if now is not None and (value != now or isinstance(value, bool) != isinstance(now, bool)):
+                raise _other_type(name, start + row, hint, value)
+    return made
 
 
 def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
@@ -103,22 +148,16 @@ def _together(name: str, parts: list[pa.Array]) -> ArrowColumn:
     cast = []
     start = 0
     for part in parts:
-        cast.append(_cast(name, part, kind, start))
+        numbers = range(start, start + len(part))
+        cast.append(kept_in(part, kind, in_column(name, numbers), _takes_all(name)))
         start += len(part)
     return pa.chunked_array(cast, kind)
 
 
-def _cast(name: str, part: pa.Array, kind: pa.DataType, start: int) -> pa.Array:
-    try:
-        return part.cast(kind)
-    except pa.ArrowException as error:
-        row = first_refused(len(part), lambda first, stop: part[first:stop].cast(kind))
-        raise _other_type(name, start + row, _takes_all(name), part[row].as_py()) from error
-
-
 def _takes_all(name: str) -> str:
-    return f"; --set payload_schema.{name}=string takes all"
+    return advice("; {} takes all", f"payload_schema.{name}", "string")
 
 
-def _other_type(name: str, row: int, advice: str, got: Any) -> InputError:
-    return InputError(f"payload, column {name}, {place(row)}", f"values of one type{advice}", brief(got))
+def _other_type(name: str, row: int, hint: str, got: Any, said: str = "") -> InputError:
+    expected = "whole numbers from -2^63 to 2^63 - 1" if "too large" in said else "values of one type"
+    return InputError(in_column(name)(row), f"{expected}{hint}", brief(got))

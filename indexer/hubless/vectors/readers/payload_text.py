@@ -5,15 +5,17 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
+from hubless.vectors.arrays import is_text
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.csv_rows import CsvFile
+from hubless.vectors.readers.kept_values import ArrowColumn, converted, exactly, in_column, kept_in
 from hubless.vectors.readers.places import first_refused, place
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
@@ -35,7 +37,7 @@ TYPES: dict[str, pa.DataType] = {
     "list<float64>": pa.list_(pa.float64()),
 }
 
-ArrowColumn: TypeAlias = Any
+_TEXTS = (TYPES["string"], TYPES["list<string>"])
 
 _DATES = {
     pa.date32(): r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
@@ -43,9 +45,12 @@ _DATES = {
 }
 """Patterns of types that a text of JSON can be, where numbers are no texts."""
 _LISTS = pa.list_(pa.null())
-_GUESSES = {
+_NUMBERS = {
     pa.int64(): r"^(0|-?[1-9][0-9]{0,18})$",
     pa.float64(): r"^-?((0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+)([eE][-+]?[0-9]+)?$",
+}
+_GUESSES = {
+    **_NUMBERS,
     pa.bool_(): r"^(true|false|True|False|TRUE|FALSE)$",
     **_DATES,
     _LISTS: r"^\[.*\]$",
@@ -56,51 +61,43 @@ _WHOLE = r"^-?[0-9]+$"
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType], names: Sequence[str] | None = None) -> pa.Table:
-    """Return the rows of a CSV with a header, all columns or some. Types that are not given are guessed.
-
-    A column without a name is left out if it is empty or counts the rows, as that of pandas does.
-    """
-    name = f"payload ({path.name})"
-    table = CsvFile.open(path, name).table(names)
+    """Return the rows of a CSV with a header, all columns or some. Types that are not given are guessed."""
+    table = CsvFile.open(path, f"payload ({path.name})").table(names)
     columns = {}
     for each, column in zip(table.column_names, table.columns, strict=True):
-        if each or not _is_unnamed_index(column, name):
-            columns[each] = as_type(each, column, types[each]) if each in types else guessed(each, column)
+        columns[each] = as_type(each, column, types[each]) if each in types else guessed(each, column)
     return pa.table(columns)
 
 
-def _is_unnamed_index(column: pa.ChunkedArray, name: str) -> bool:
-    values = column.to_pylist()
-    if any(values) and values != [str(row) for row in range(len(values))]:
-        raise InputError(name, "a name for each column, in the first line", f"none, over values such as {values[0]!r}")
-    return True
-
-
 def as_type(name: str, column: ArrowColumn, wanted: pa.DataType) -> ArrowColumn:
-    """Return a column in a type that was asked for. Raises `InputError` naming the column and the first wrong row."""
+    """Return a column in a type that was asked for: texts as what they say, others as they are, or as texts.
+
+    Raises `InputError` naming the column and the first row that the type cannot hold.
+    """
+    named = in_column(name)
     if column.type == wanted:
         return column
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    given = _without_missing(column) if text else column
-
-    def read(start: int, stop: int) -> ArrowColumn:
-        part = given.slice(start, stop - start)
-        return _converted(part, wanted) if text else part.cast(wanted)
-
-    try:
-        return read(0, len(given))
-    # JSON may be nested as deep, and its numbers may be as large, as somebody likes
-    except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
-        if not len(given):
-            raise InputError(f"payload, column {name}", f"values of type {wanted}", str(column.type)) from error
-        row = first_refused(len(given), read)
-        where = f"payload, column {name}, {place(row)}"
-        raise InputError(where, f"values of type {wanted}{_advice(given, row)}", brief(column[row].as_py())) from error
+    if is_text(column.type):
+        hint = " with a decimal point" if wanted == pa.float64() else ""
+        return converted(_without_missing(column), wanted, lambda part: _said(part, wanted), named, hint)
+    if wanted in _TEXTS:
+        return converted(column, wanted, lambda part: part.cast(wanted), named)
+    return kept_in(column, wanted, named)
 
 
-def _advice(column: ArrowColumn, row: int) -> str:
-    value = column[row].as_py()
-    return " with a decimal point" if isinstance(value, str) and re.match(_DECIMAL_COMMA, value) else ""
+def _said(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
+    """Return what texts say. Raises `ValueError` for numbers whose zeros or digits would be lost."""
+    made = _converted(texts, kind)
+    if not pc.all(pc.match_substring_regex(texts, _NUMBERS.get(kind, "")), min_count=0).as_py():
+        raise ValueError(kind)
+    if kind == pa.float64() and not all(map(_is_held, pc.unique(texts.drop_null()).to_pylist())):
+        raise ValueError(kind)
+    return made
+
+
+def _is_held(text: str) -> bool:
+    value = float(text)
+    return isfinite(value) and (not text.lstrip("-").isdigit() or int(text) == value)
 
 
 def guessed(name: str, column: pa.ChunkedArray, *, json_: bool = False) -> ArrowColumn:
@@ -153,7 +150,8 @@ def _check_point(name: str, column: ArrowColumn, known: pa.Array) -> None:
     if pc.all(pc.or_(commas, pc.match_substring_regex(known, _WHOLE))).as_py():
         first = known[pc.index(commas, True).as_py()].as_py()
         where = f"payload, column {name}, {place(pc.index(column, first).as_py())}"
-        expected = f"numbers with a decimal point, no comma; --set payload_schema.{name}=string keeps texts"
+        keeps = advice("; {} keeps texts", f"payload_schema.{name}", "string")
+        expected = f"numbers with a decimal point, no comma{keeps}"
         raise InputError(where, expected, repr(first))
 
 
@@ -190,7 +188,8 @@ def _converted(texts: ArrowColumn, kind: pa.DataType) -> ArrowColumn:
     if not pa.types.is_list(kind):
         return texts.cast(kind)
     lists = [None if text is None else json.loads(text) for text in texts.to_pylist()]
-    return pa.array(lists) if kind == _LISTS else pa.array(lists, kind)
+    made = pa.array(lists)
+    return made if kind == _LISTS else exactly(made, kind)
 
 
 def _without_missing(column: ArrowColumn) -> ArrowColumn:

@@ -7,6 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from hubless.errors import InputError, how_to_install
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ MOST_BYTES, MOST_PIXELS = 50 * 2**20, 50_000_000
 """A larger picture is refused: it would take more memory than it is worth. 50 million pixels take 150 MB."""
 THUMBNAIL = 256
 """Pixels of the longer side of a thumbnail."""
+_TO_8_BITS = 257
+"""65,535, white in 16 bits, by 255."""
 _ORIENTATION, _DESCRIPTION = 0x0112, 0x010E
 _ON_ITS_SIDE = (5, 6, 7, 8)
 """Orientations of EXIF that swap width and height."""
@@ -84,11 +88,14 @@ def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int
     `MOST_PIXELS`.
     """
     with _opened(source, parameter) as opened:
-        from PIL import ImageOps
+        from PIL import Image, ImageOps
 
         if at_least is not None:
             opened.draft("RGB", (at_least, at_least))
-        return ImageOps.exif_transpose(opened).convert("RGB")
+        turned = ImageOps.exif_transpose(opened)
+        if turned.mode.startswith("I"):  # grey in 16 bits, of which Pillow would cut what is above 255
+            turned = Image.fromarray((np.asarray(turned) // _TO_8_BITS).astype(np.uint8))
+        return turned.convert("RGB")
 
 
 class PictureFacts(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.errors import InputError, names_of
+from hubless.errors import InputError, advice, names_of
 from hubless.vectors.arrays import as_floats, is_list, lets_through, matrix_of
 
 VECTOR_COLUMNS = ("vector", "embedding")
@@ -70,7 +70,7 @@ def _no_vectors(table: TableFile, lists: list[str]) -> InputError:
     if len(numbers) >= FEWEST_WIDE:
         expected += f"; if they are a dimension each, name them e0 to e{len(numbers) - 1}"
         return InputError(table.name, expected, f"{len(numbers)} columns of numbers: {names_of(numbers)}")
-    expected += "; texts have to be encoded first, and other fields are --payload"
+    expected += "; texts have to be encoded first" + advice(", and other fields are {}", "payload")
     return InputError(table.name, expected, f"columns {names_of(table.schema.names)}, none of them a list of floats")
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from hubless.errors import InputError
 from hubless.vectors.object_rows import brief
+from hubless.vectors.readers.arrow_rows import open_dataset
 from hubless.vectors.readers.csv_rows import CsvFile
 from hubless.vectors.readers.json_rows import json_objects, read_jsonl
 from hubless.vectors.readers.payload_text import MISSING, read_csv
@@ -43,7 +44,7 @@ def open_csv(path: Path, name: str) -> TableFile:
                 start += len(part)
 
     count = sum(map(len, opened.batches(opened.columns[:1])))
-    return TableFile(name, pa.schema(kinds), count, batches, lambda columns: _dataset(read_csv(path, {}, columns)))
+    return TableFile(name, pa.schema(kinds), count, batches, lambda columns: open_dataset(read_csv(path, {}, columns)))
 
 
 def _kind(name: str, texts: pa.Array) -> pa.DataType:
@@ -88,7 +89,7 @@ def open_jsonl(path: Path, name: str) -> TableFile:
         pa.schema(found),
         count,
         partial(_json_batches, path, name, found),
-        lambda columns: _dataset(read_jsonl(path, {}, columns)),
+        lambda columns: open_dataset(read_jsonl(path, {}, columns)),
     )
 
 
@@ -117,9 +118,3 @@ def _array(values: list[Any], kind: pa.DataType, where: str, start: int) -> pa.A
         row = first_refused(len(values), lambda first, stop: pa.array(values[first:stop], kind))
         expected = "a list of numbers" if kind == _VECTORS else f"a value of {kind}"
         raise InputError(f"{where}, {place(start + row)}", expected, brief(values[row])) from error
-
-
-def _dataset(table: pa.Table) -> Any:
-    from pyarrow.dataset import dataset
-
-    return dataset(table)
