@@ -123,7 +123,7 @@ def test_number_that_json_has_not_is_named_with_its_line(tmp_path, constant):
 @pytest.mark.parametrize("shape", ["{}", "[{}]"])
 def test_whole_number_beyond_64_bits_names_the_limit_and_is_a_text_if_asked_for(tmp_path, value, shape):
     path = written(tmp_path, f'{{"c": {shape.format(value)}}}', "payload.jsonl")
-    assert "row 0: expected whole numbers from -2^63 to 2^63 - 1; --set payload_schema.c=string" in refusal(path)
+    assert 'row 0: expected whole numbers from -2^63 to 2^63 - 1; payload_schema={"c": "string"}' in refusal(path)
     assert open_payload(path, {"c": "string"}).to_table().to_pylist() == [{"c": shape.format(value)}]
 
 

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
 from hubless_service.http import heavy
-from hubless_service.http.heavy import check_nesting, check_shape
+from hubless_service.http.heavy import check_nesting, check_shape, check_whole_numbers
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import JSON, RequestModel, read
 from hubless_service.http.trace import SCOPE_KEY, Trace
@@ -37,9 +37,7 @@ async def read_body(request: Request, model: type[_R], subject: Subject, *, requ
         if request.scope["query_string"]:  # which would be ignored
             for name, text in _url_pairs(request):
                 raise UnknownField(clip(name), "no parameters in the URL beside a JSON body", f'"{clip(text)}"')
-        if len(body) <= heavy.LIGHT:
-            return read(model, parse(body), subject)
-        return await heavy.run(len(body), lambda: read(model, parse(body), subject))
+        return await heavy.run(len(body), lambda: read(model, parse(body, stored=model.stored), subject))
     finally:
         trace.add("parse", perf_counter() - started)
 
@@ -100,8 +98,11 @@ def media_type(request: Request, *accepted: str) -> str:
     return kind
 
 
-def parse(body: bytes) -> Any:
-    """Return the JSON value of a body. Raises `malformed_body`, or `InputError` for too much or too deep nesting."""
+def parse(body: bytes, *, stored: bool = False) -> Any:
+    """Return the JSON value of a body. Raises `malformed_body`, or `InputError` for too much or too deep nesting.
+
+    In a body that is `stored`, also for whole numbers that would be rounded.
+    """
     if len(body) > heavy.LIGHT:
         check_shape(body)
     try:
@@ -109,6 +110,8 @@ def parse(body: bytes) -> Any:
     except orjson.JSONDecodeError as error:
         raise HttpProblem("malformed_body", f"The body is not JSON: {error}") from error
     check_nesting(body)
+    if stored:
+        check_whole_numbers(body)
     return document
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from hubless.errors import InputError
 from hubless.kernels.pools import start_all
-from hubless.vectors.free_payload import is_deeper
+from hubless.vectors.free_payload import beyond_64_bits, is_deeper
 
 LIGHT = 65_536
 """Bytes of a body, or numbers and payloads in an answer, that take a few milliseconds."""
@@ -44,6 +44,13 @@ def check_nesting(body: bytes, name: str = "body") -> None:
     """Refuse JSON that is nested too deep."""
     if is_deeper(body, MOST_DEPTH):
         raise InputError(name, f"at most {MOST_DEPTH} lists and objects inside each other", "more")
+
+
+def check_whole_numbers(body: bytes) -> None:
+    """Refuse JSON with whole numbers that would be rounded."""
+    for number in beyond_64_bits(body):
+        if float(number) != int(number):
+            raise InputError("body", "whole numbers from -2^63 to 2^64 - 1, or texts", number)
 
 
 def check_shape(body: bytes) -> None:

@@ -68,6 +68,7 @@ class RequestModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
     kinds: ClassVar[tuple[str, ...]] = (JSON,)  # media types of the body
     large: ClassVar[bool] = False  # whether the body may be as large as a batch of queries
+    stored: ClassVar[bool] = False  # whether values of the body are stored
     texts: ClassVar[frozenset[str]] = frozenset()  # fields that stand in a URL as they are; others stand there as JSON
 
     @classmethod
@@ -289,6 +290,7 @@ class WriteOptions(RequestModel):
     """Options of a write."""
 
     large = True
+    stored = True
     durability: Literal["disk", "memory"] | None = maybe(
         "memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat."
     )

@@ -12,13 +12,13 @@ import orjson
 import pyarrow as pa
 
 from hubless.errors import InputError, advice, one_line
+from hubless.vectors.free_payload import beyond_64_bits
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.kept_values import ArrowColumn, in_column, kept_in
 from hubless.vectors.readers.payload_text import as_type, guessed
 from hubless.vectors.readers.places import first_refused, no_utf8, place
 
 LINES = 10_000
-_AS_ZEROS, _LONG = bytes.maketrans(b"123456789", b"0" * 9), b"0" * 19
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -64,8 +64,7 @@ def _value(text: bytes, where: str) -> Any:
         with suppress(JSONDecodeError, UnicodeDecodeError):
             json.loads(text, parse_constant=partial(_refuse, where))
         raise
-    # orjson makes a float of a whole number beyond 64 bits; zeros are found faster than a pattern
-    return json.loads(text) if _LONG in text.translate(_AS_ZEROS) else value
+    return json.loads(text) if beyond_64_bits(text) else value
 
 
 def _refuse(where: str, constant: str) -> None:
