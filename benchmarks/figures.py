@@ -166,7 +166,6 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),
-    "table of tools": lambda: _printed("choosing-tools"),
     "table of a cache": lambda: _printed("semantic-cache"),
 }
 

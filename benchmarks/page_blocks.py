@@ -29,20 +29,6 @@ def printed(page: str) -> list[str]:
     return said.getvalue().splitlines()
 
 
-def tools(lines: Sequence[str]) -> Iterator[str]:
-    """The table of docs/choosing-tools.md."""
-    yield "| promised | by the cut | by the best score |"
-    yield "| --- | --- | --- |"
-    cells: dict[str, list[str]] = {}
-    for line in lines:
-        promised, called = re.fullmatch(r"(\d+%) promised, .*?: (.*)", line).groups()
-        some, _, right = called.partition(", ")
-        none = "none called"
-        cells.setdefault(promised, []).append(none if right == "none" else f"{some}, {right.split()[0]} right")
-    for promised, each in cells.items():
-        yield f"| {promised} right | {' | '.join(each)} |".replace("%", " %")
-
-
 def cache(lines: Sequence[str]) -> Iterator[str]:
     """The table of docs/semantic-cache.md."""
     yield "| threshold | hits, of 50 % that can be | budget broken |"
@@ -52,7 +38,7 @@ def cache(lines: Sequence[str]) -> Iterator[str]:
         yield f"| {kind}, by the {by} | {hits} | {broken} of the draws |".replace("%", " %")
 
 
-TABLES: Mapping[str, Callable[[Sequence[str]], Iterator[str]]] = {"choosing-tools": tools, "semantic-cache": cache}
+TABLES: Mapping[str, Callable[[Sequence[str]], Iterator[str]]] = {"semantic-cache": cache}
 
 
 def main() -> None:

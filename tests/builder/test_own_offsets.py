@@ -243,5 +243,5 @@ def test_what_has_no_use_for_them_refuses_them_in_words(tmp_path):
         hubless.correct("qdrant://localhost:1/none", PROBLEM.bank, correction="offsets:own.npy")
     build(tmp_path, offsets=OWN)
     right = (PROBLEM.queries @ PROBLEM.targets.T).argmax(axis=1)
-    with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries; --correction offsets"):
+    with pytest.raises(InputError, match=r"^correction: expected one that is fitted on queries; compare"):
         compare_strictly(opened(tmp_path), PROBLEM.queries, [IDS[row] for row in right])

@@ -13,7 +13,7 @@ from hubless.vectors.sources import ArrayVectors, in_memory
 PROBLEM = with_hubs(targets=150, bank=120, target_bank=60, queries=40, dim=12, seed=5)
 PARAMETERS = {"nnn": {"k": 16}, "dual_dis": {"query_temperature": 0.1}}
 OF_TARGET_BANK = ("dbsn", "dual_is", "dual_dis")
-SEED = 1  # no scores of the held-out half tie at the last place
+SEED = 0  # no scores of the held-out half tie at the last place
 
 
 TARGETS, QUERIES, BANK, TARGET_BANK = (

@@ -59,7 +59,7 @@ def test_writes_during_a_killed_job_wait_for_the_next_one(tmp_path, monkeypatch)
     jobs.run(folder)
     with writing.writable(folder / "catalog") as client:
         client.put("/points", json={"points": [writing.point("by-hand", 1)]})
-    write_targets(folder / "items" / "a.parquet", names(5, 40), seed=1)
+    write_targets(folder / "items" / "a.parquet", names(5, 40), seed=1, title=["new"] * 35)
 
     class Killed(BaseException):
         pass

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -390,7 +391,7 @@ class TestPresets:
         known = parameters_of(hubless.compare) | {"measures": str, "groups": str, "top": int}
         for one in presets_of():
             assert entries_from(list(one.corrections))
-            read_settings(list(one.settings), known)
+            copy_context().run(read_settings, list(one.settings), known)
 
     def test_table_is_found_by_its_number_and_unknown_ones_are_named(self):
         assert "dbsn:temperature=.01" in preset("dbsn", "A8").corrections

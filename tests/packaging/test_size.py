@@ -7,14 +7,14 @@ import pytest
 from support.size import complex_functions, size, tokens
 
 LIMITS = {
-    "library": 315_910,
-    "service": 74_899,
-    "databases": 19_434,
-    "tests": 481_539,
-    "tests_of_databases": 17_059,
-    "words": 44_200,
+    "library": 316_300,
+    "service": 75_000,
+    "databases": 19_500,
+    "tests": 482_000,
+    "tests_of_databases": 17_100,
+    "words": 44_150,
     "settings": 28,
-    "knobs": 285,
+    "knobs": 270,
     "options_of_a_command": 12,
     "entries": 17,
 }

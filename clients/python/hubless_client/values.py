@@ -102,7 +102,7 @@ def _misfits(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
 
 
 def _wrong_number(value: float) -> str | None:
-    """What is wrong with a number: it is not finite, or a server would round it; None if nothing is."""
+    """Return why a number is refused: it is not finite, or a server would round it; None if it is right."""
     if isinstance(value, float):
         return (
             None

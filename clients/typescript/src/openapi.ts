@@ -558,7 +558,7 @@ export interface components {
             /** @description With collection: a stored target, to find more like it. */
             id?: components["schemas"]["StoredId"] | null;
             /** @description Of the hits, at most 1,000; ask the search for 50. */
-            ids?: (number | string)[] | null;
+            ids?: number[] | string[] | null;
             /** @description With collection: a picture, if its encoder takes pictures. */
             image?: string | null;
             /** @description With collection: how many of its hits are fused; 50 if not given. */
@@ -889,15 +889,15 @@ export interface components {
             distance?: boolean | null;
             /** @description Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability. */
             labelled?: {
-                ids: (number | string)[];
-                relevant: number | string | (number | string)[];
+                ids: number[] | string[];
+                relevant: number | string | (number[] | string[]);
                 scores: number[];
             }[] | null;
             /** @description Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most. */
             learn?: boolean | null;
             /** @description One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits. */
             lists: {
-                ids: (number | string)[];
+                ids: number[] | string[];
                 scores: number[];
             }[];
             /** @description With learn: clients that ask for many people, and count without limit. Names of keys. */

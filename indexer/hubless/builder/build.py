@@ -193,7 +193,7 @@ def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
     seq = log.last()
     log.close()
     if seq and not replace_writes:
-        given = advice(" ({})", "replace_writes", "true")
-        expected = f"replace_writes{given} if the targets have all that was written to the collection"
+        given = advice("{}", "replace_writes", "true") or "replace_writes"
+        expected = f"{given} if the targets have all that was written to the collection"
         raise InputError("collection", expected, f"{seq} writes; hubless merge makes a version of them")
     return seq

@@ -110,7 +110,7 @@ def rescore(rescorer: Rescorer, query: F32, candidates: Candidates, strength: fl
 
 
 def drop(highest: float, rescored: F64) -> float:
-    """How much lower the others stand, of which the highest is given, to come behind the candidates, (c,)."""
+    """Return how much lower the others stand, of which the highest is given, to come behind the candidates, (c,)."""
     return max(0.0, float(highest - rescored.min())) + _BELOW * max(1.0, float(abs(rescored).max()))
 
 

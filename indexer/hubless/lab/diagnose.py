@@ -17,7 +17,7 @@ from hubless.builder.banks.bank_checks import (
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets
 from hubless.builder.banks.bank_review import verdict as verdict_of_live
 from hubless.corrections import correction as correction_named
-from hubless.errors import InputError
+from hubless.errors import InputError, advice
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
 from hubless.lab.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
@@ -46,7 +46,6 @@ FEW, ENOUGH = 100, 1000
 CONSTANT = 1e-6
 MOST_OF_A_LOG = 0.5
 """Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
-MEASURE_IT = "Give labels, which are queries and relevant, and the gain is measured."
 SPLITS = 5
 
 
@@ -238,11 +237,16 @@ def _why_unknown(bank: BankRecord) -> str | None:
     if bank.repeated > MOST_OF_A_LOG:
         return (
             "In such a log the few things that people ask most decide what they gain, and it does not tell which "
-            f"answers to these are right. {MEASURE_IT}"
+            f"answers to these are right. {_measure_it()}"
         )
     if narrow_notes(bank):
-        return f"A bank of one topic does not tell what other queries gain. {MEASURE_IT}"
+        return f"A bank of one topic does not tell what other queries gain. {_measure_it()}"
     return None
+
+
+def _measure_it() -> str:
+    labels = advice(" (`{}`", "queries") + advice(" and `{}`)", "relevant")
+    return f"Give labels{labels}, and the gain is measured."
 
 
 def _level(depth: Depth, bank: int) -> str:

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hubless.kernels.reductions import products_with
-from hubless.vectors.sources import TakenVectors, VectorSource
+from hubless.vectors.sources import TakenVectors, VectorSource, block_rows
 
 
 def by_content(source: VectorSource, *then: Sequence[str]) -> TakenVectors:
-    """Return the rows of a source (n, d) along a random axis; equal ones by further keys (n,), and as they are."""
-    axis = np.random.default_rng(0).normal(size=source.shape[1])
-    return TakenVectors(source, np.lexsort([*map(np.asarray, then), products_with(axis, source)]), source.name)
+    """Return the rows of a source (n, d) by a number that is made of their bits, so that any part is a sample.
+
+    Equal rows stand by further keys (n,), and else as they are.
+    """
+    dim = source.shape[1]
+    odd = np.random.default_rng(0).integers(2**63, size=dim, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    # sums of whole numbers that wrap around are the same in any order; −0 is 0
+    numbers = [(block + np.float32(0)).view(np.uint32) @ odd for block in source.blocks(block_rows(dim))]
+    return TakenVectors(source, np.lexsort([*map(np.asarray, then), np.concatenate(numbers)]), source.name)

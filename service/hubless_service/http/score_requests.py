@@ -35,7 +35,7 @@ MOST_HITS = 2_000_000
 """Hits of all lists that a correction is fitted on in a request: some seconds of work."""
 MOST_WEIGHT = 1e6
 _RELEVANT = "relevant"
-_IDS = {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}
+_IDS = {"anyOf": [{"type": "array", "items": {"type": kind}} for kind in ("integer", "string")]}
 _SCORES = {"type": "array", "items": {"type": "number"}}
 _LABEL = {"anyOf": [{"type": "integer"}, {"type": "string"}, _IDS]}
 _LARGEST_ID = 2**63

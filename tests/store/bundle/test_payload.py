@@ -31,12 +31,12 @@ TYPES = {
     "decimal": (pa.array([decimal.Decimal("1.50")] * N), decimal.Decimal("1.50")),
     "date": (pa.array([TIME.date()] * N), TIME.date()),
     "time": (pa.array([TIME.time()] * N), TIME.time()),
-    "nanosecond time": (pa.array([1001] * N, pa.time64("ns")), datetime.time(0, 0, 0, 1)),
+    "nanosecond time": (pa.array([1000] * N, pa.time64("ns")), datetime.time(0, 0, 0, 1)),
     "timestamp": (pa.array([TIME] * N), TIME),
     "zoned": (pa.array([TIME] * N, pa.timestamp("us", "UTC")), TIME.replace(tzinfo=datetime.UTC)),
-    "nanoseconds": (pa.array([1_709_209_815_123_456_789] * N, pa.timestamp("ns")), TIME),
+    "nanoseconds": (pa.array([1_709_209_815_123_456_000] * N, pa.timestamp("ns")), TIME),
     "duration": (pa.array([datetime.timedelta(seconds=1.5)] * N), datetime.timedelta(seconds=1.5)),
-    "nanosecond duration": (pa.array([1001] * N, pa.duration("ns")), datetime.timedelta(microseconds=1)),
+    "nanosecond duration": (pa.array([1000] * N, pa.duration("ns")), datetime.timedelta(microseconds=1)),
 }
 
 

@@ -40,7 +40,7 @@ from hubless.store.bundle import InputRecord
 from hubless.store.query_sample import holds_sample
 from hubless.vectors.arrays import I64, check_dim, to_arrow
 from hubless.vectors.basis import Basis
-from hubless.vectors.files import Items, Vectors, as_items
+from hubless.vectors.files import Items, Vectors
 from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.npy import split_member
 from hubless.vectors.payload import PayloadLike, PayloadTypes
@@ -141,7 +141,7 @@ class Inputs:
             of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
             grouping = checked_grouping(self.fit_by, of_targets, bank_groups_of(given["query_bank"], self.fit_by))
         if self.query_bank is None:  # some of the targets choose and check the index
-            given["query_bank"] = as_items(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank")
+            given["query_bank"] = Items(HeldVectors(in_memory(sample(items.vectors, MOST_STANDING_IN)), "query bank"))
         vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return (
             BuildVectors(

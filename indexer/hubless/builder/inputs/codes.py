@@ -1,30 +1,26 @@
 """Whole numbers that are no coordinates yet: packed bits, and bytes whose zero is 128. Cosines of them mean little."""
 
 import logging
-from contextlib import suppress
 
 import numpy as np
 
-from hubless.errors import HublessError
-from hubless.vectors.arrays import F32, letting_through
-from hubless.vectors.sources import VectorSource
+from hubless.vectors.arrays import F32
 
 _ROWS, _FEWEST = 1000, 1000
 """Rows that are looked at, and the numbers that they need to have."""
 _HALF, _MIDDLE = 127.5, 64
 _MOST_EVEN = 0.62
-"""Share of the middle half of all bytes: .5 of packed bits, .8 and more of numbers that were scaled to bytes."""
+"""Share of the middle half of all bytes: 0.5 of packed bits, 0.8 and more of numbers that were scaled to bytes."""
 _CENTRED = 32
 """Counts, such as those of SIFT, have a mean far below 128."""
 
 _log = logging.getLogger("hubless.vectors")
 
 
-def warn_of_codes(source: VectorSource) -> None:
-    """Log a warning with what to do if the first rows look like packed bits, or like bytes around 128."""
-    with suppress(HublessError), letting_through():  # what is wrong with a row is said when it is read
-        if why := _why(next(iter(source.blocks(_ROWS)))):
-            _log.warning("%s: %s", source.name, why)
+def warn_of_codes(rows: F32, name: str) -> None:
+    """Log a warning with what to do if the first of rows (m, d) look like packed bits, or like bytes around 128."""
+    if why := _why(rows[:_ROWS]):
+        _log.warning("%s: %s", name, why)
 
 
 def _why(rows: F32) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.codes import warn_of_codes
 from hubless.errors import HublessError, InputError, one_line
 from hubless.vectors.arrays import I64, letting_through, to_arrow
 from hubless.vectors.bad_rows import good_rows, rows_left, with_count
@@ -24,15 +23,13 @@ def open_given(given: Vectors, parameter: str, metric: str, *, skip_bad_rows: bo
     """Open vectors. An error about a row says how many are like it, unless bad rows are let through to be skipped."""
     try:
         with letting_through() if skip_bad_rows else nullcontext():
-            items = as_items(given, parameter)
+            return as_items(given, parameter)
     except InputError as error:
         if skip_bad_rows:
             raise
         with suppress(HublessError), letting_through():
             error = with_count(error, as_items(given, parameter).vectors, metric)
         raise error from error.__cause__
-    warn_of_codes(items.vectors)
-    return items
 
 
 def without_bad_rows(items: Items, metric: str) -> tuple[Items, I64 | None]:

@@ -12,6 +12,7 @@ import numpy as np
 from hubless.builder.executors import SHARED
 from hubless.builder.inputs.bases import fit_basis
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.codes import warn_of_codes
 from hubless.builder.inputs.file_records import files_record
 from hubless.builder.recipe import Recipe
 from hubless.errors import InputError
@@ -101,6 +102,8 @@ def _checked(
     start = 0
     try:
         for block in source.blocks(block_rows(source.shape[1])):
+            if not start and not isinstance(source, HeldVectors):
+                warn_of_codes(block, source.name)
             if told is not None:
                 told(block.data)
             yield block, comparison(metric).compared(block, source.name, start, side)

@@ -19,7 +19,7 @@ from hubless.builder.reindex.plan import JobPlan
 from hubless.builder.reindex.source_files import FileTargets, RowChanges
 from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
-from hubless.errors import InputError, one_line
+from hubless.errors import InputError, advice, one_line
 from hubless.search.parts import Parts
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import I64, check_dim
@@ -107,7 +107,7 @@ def _payload(put: FileTargets, known: pa.Table | None, full: bool) -> pa.Table |
     if known is None or put.payload is None or full:
         return put.payload
     types = {field.name: field.type for field in known.schema if not pa.types.is_null(field.type)}
-    more = ", as the collection has; --set full=true takes the new type"
+    more = ", as the collection has" + advice("; {} takes the new type", "full", "true")
     names = put.payload.column_names
     columns = [
         kept_in(column, types.get(name, column.type), in_column(name, put.rows), more)

@@ -1,4 +1,4 @@
-"""What the files of a job take out of the columns of a collection."""
+"""Values that the files of a job take out of the columns of a collection."""
 
 from collections.abc import Mapping, Sequence
 

@@ -61,7 +61,7 @@ class Ordered:
         return scores, rows
 
     def _slack(self, augmented: F32) -> float:
-        """How far apart scores can be that rounding has exchanged.
+        """Return how far apart scores can be that rounding has exchanged.
 
         Errors of products of d' numbers grow as √d'. On 20,000 × 528 they are an eighth of this, at most.
         """
