@@ -129,7 +129,7 @@ class Staging:
 def overtaken(name: str, current: str | None) -> PreconditionFailed:
     """Return the error of a job that began from a version of a collection, where another one is `current` by now."""
     return PreconditionFailed(
-        f"version {current} of {name!r} became current while the job ran, so nothing was published: begin again from that"
+        f"version {current} of {name!r} became current while the job ran, so nothing was published: begin again with it"
     )
 
 

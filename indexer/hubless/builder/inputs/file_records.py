@@ -9,6 +9,8 @@ from hubless.encoders import ENCODER_FILE, WORDS_FILE
 from hubless.errors import storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import FileRecord, FileStamp, InputRecord
+from hubless.vectors.readers.columns import ID_FILES
+from hubless.vectors.readers.several_files import files_below
 
 
 def files_record(files: Sequence[Path]) -> InputRecord:
@@ -30,8 +32,8 @@ def input_record(name: str, records: Sequence[FileRecord | FileStamp]) -> InputR
 
 
 def files_at(path: Path) -> list[Path]:
-    """Return the file at a path, or those of an encoder that is a folder, or all files of another folder."""
+    """Return the file at a path, or those of an encoder that is a folder, or those that are read in another folder."""
     if not path.is_dir():
         return [path]
     encoder = [path / name for name in (ENCODER_FILE, WORDS_FILE) if (path / name).exists()]
-    return encoder or sorted(file for file in path.rglob("*") if file.is_file())
+    return encoder or files_below(path, ID_FILES)

@@ -49,9 +49,18 @@ def _stamps(path: Path) -> dict[Path, _Stamp]:
     files = [path]
     with suppress(OSError):  # the reader says it better
         if path.is_dir():
-            files = [each for each in path.rglob("*") if ending_of(each) in _READ]
+            files = list(_read_in(path))
     for file in files:
         with suppress(OSError):  # one that goes after it was listed hides no other
             stat = file.stat()
             found[file] = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
     return found
+
+
+def _read_in(folder: Path) -> Iterator[Path]:
+    """Yield the files that are read in a folder, and in its folders such as `year=2019`, whatever becomes of them."""
+    for path in folder.iterdir():
+        if ending_of(path) in _READ:
+            yield path
+        elif "=" in path.name and path.is_dir():
+            yield from _read_in(path)

@@ -30,7 +30,7 @@ def shard_files(folder: Path, endings: Sequence[str], name: str) -> list[Path]:
 
     Raises `InputError` if there are none, or of several kinds.
     """
-    files = _files(folder, endings)
+    files = files_below(folder, endings)
     if not files:
         raise InputError(name, f"a folder of {', '.join(endings)} files", "a folder without any")
     if len(kinds := sorted({ending_of(file) for file in files})) > 1:
@@ -38,8 +38,10 @@ def shard_files(folder: Path, endings: Sequence[str], name: str) -> list[Path]:
     return files
 
 
-def _files(folder: Path, endings: Sequence[str]) -> list[Path]:
-    return files_in(folder, endings) + [file for each in folders_in(folder, "=") for file in _files(each, endings)]
+def files_below(folder: Path, endings: Sequence[str]) -> list[Path]:
+    """Return the files in a folder that are read, and in its folders such as `year=2019`, but in no others."""
+    below = [file for each in folders_in(folder, "=") for file in files_below(each, endings)]
+    return files_in(folder, endings) + below
 
 
 def stacked_payload(shards: Mapping[Path, Shard], folder: Path, name: str) -> tuple[Dataset | None, list[str]]:
