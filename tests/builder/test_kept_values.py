@@ -107,5 +107,5 @@ def test_column_takes_another_type_where_a_job_is_run_in_full(tmp_path):
     assert done.published
     assert hubless.open(tmp_path / "catalog", jobs.NAME).payload([7]) == [{"price": 7.5}]
     jobs.write_targets(tmp_path / "items/a.parquet", jobs.names(0, 60), price=["x"] * 60)
-    with pytest.raises(InputError, match=r"column price, row 0: .* type double, .* --set full=true takes .* got 'x'$"):
+    with pytest.raises(InputError, match=r"column price, row 0: .* type double, .* full takes .* got 'x'$"):
         jobs.run(tmp_path)

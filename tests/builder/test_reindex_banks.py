@@ -12,6 +12,7 @@ from hubless.corrections.grouped import with_groups
 from hubless.corrections.traits import TargetTraits
 from hubless.errors import InputError
 from hubless.store.query_sample import read_sample
+from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import ArrayVectors
 
 NOON = 1_800_000_000
@@ -32,8 +33,7 @@ def folder(tmp_path):
 
 def thinned(folder, **more):
     sample = read_sample(folder / "sample" / NAME)
-    compared = sample.vectors / np.linalg.norm(sample.vectors, axis=1, keepdims=True)
-    left = thin(compared, ArrayVectors(TARGETS, "targets"), sample.clients, **more)
+    left = thin(unit_rows(sample.vectors, "sample"), ArrayVectors(TARGETS, "targets"), sample.clients, **more)
     return sample.vectors[left.rows], left
 
 
