@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hubless.errors import EncoderFailed, InputError, NoEncoder, storage_errors
 from hubless.forks import in_each_process
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import PictureSource
 
 ENCODER_FILE = "encoder.json"
 _LONGEST_NAME = 100
@@ -55,7 +56,7 @@ class PictureEncoder(Encoder, Protocol):
     def check_pictures(self) -> None:
         """Raise `NoEncoder` if it takes no pictures, and `InputError` if it cannot encode them on this machine."""
 
-    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> Any:
+    def picture_input(self, picture: PictureSource, parameter: str = "picture") -> Any:
         """Return what `encode_pictures` takes of a picture. Several threads may do so at once.
 
         Raises `InputError` for what `read_picture` refuses, and `NoEncoder` if it takes no pictures.

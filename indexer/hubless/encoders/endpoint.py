@@ -9,7 +9,6 @@ import weakref
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -22,7 +21,7 @@ from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
 from hubless.forks import in_each_process, left_to_parent
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import media_type_of, read_picture
+from hubless.vectors.readers.pictures import PictureSource, media_type_of, sound_content
 
 if TYPE_CHECKING:
     import httpx
@@ -191,11 +190,10 @@ class Endpoint(DescribedEncoder):
         self.check()
         self._form()
 
-    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> str:
+    def picture_input(self, picture: PictureSource, parameter: str = "picture") -> str:
         """Return a data URL of the file as it is: the endpoint has a preprocessing of its own."""
         self._form()
-        read_picture(picture, parameter)
-        content = picture if isinstance(picture, bytes) else picture.read_bytes()
+        content = sound_content(picture, parameter)
         return f"data:{media_type_of(content)};base64,{b64encode(content).decode()}"
 
     def encode_pictures(self, inputs: Sequence[str], seconds: float | None = None) -> F32:

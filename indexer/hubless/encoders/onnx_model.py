@@ -16,6 +16,7 @@ from hubless.encoders.onnx_tokens import TextTokens
 from hubless.errors import InputError, NoEncoder, one_line
 from hubless.forks import left_to_parent
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import PictureSource
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SHORT = {"tensor(int32)": np.int32}
@@ -105,7 +106,7 @@ class OnnxModel(folder_model.FolderModel):
         self.check_packages()
         return (self._picture_half() if pictures else self._model()).dim
 
-    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> F32:
+    def picture_input(self, picture: PictureSource, parameter: str = "picture") -> F32:
         return self.guarded(self._picture_half).picture_input(picture, parameter)
 
     def encode_pictures(self, inputs: Sequence[F32], seconds: float | None = None) -> F32:

@@ -10,7 +10,7 @@ from hubless.encoders.onnx_files import load_graph, output_of
 from hubless.encoders.preprocessing import read_preprocessing
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import check_pillow, read_picture
+from hubless.vectors.readers.pictures import PictureSource, check_pillow, read_picture
 
 POOLED = ("text_embeds", "image_embeds", "sentence_embedding", "pooler_output")
 """Outputs with one vector a text or picture, the best first; without them, the first output."""
@@ -36,7 +36,7 @@ class PictureGraph:
         self._output = output_of(self._session, POOLED)
         self.dim = self._probe(file)
 
-    def picture_input(self, picture: bytes | Path, parameter: str) -> F32:
+    def picture_input(self, picture: PictureSource, parameter: str) -> F32:
         """Return (3, height, width). Raises `InputError` for what is no picture, or too large."""
         read = read_picture(picture, parameter)
         if max(read.size) > MOST_ASPECT * min(read.size):

@@ -1,11 +1,11 @@
 """Pictures: JPEG, PNG, WebP and the first frame of a GIF. Pillow is an extra, and is imported when the first comes."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from hubless.errors import InputError, how_to_install
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+PictureSource: TypeAlias = bytes | Path | BinaryIO
+"""The bytes of a picture, its file, or the file when it is open, which stays open and is read from its beginning."""
 
 
 class PictureFormat(NamedTuple):
@@ -54,16 +58,18 @@ def check_pillow(parameter: str = "picture") -> None:
 
 
 @contextmanager
-def _opened(source: bytes | Path, parameter: str) -> Iterator["Image"]:
+def _opened(source: PictureSource, parameter: str) -> Iterator["Image"]:
     """Open a picture, whose head is read, and say of any damage that is met what `read_picture` does."""
     check_pillow(parameter)
     from PIL import Image
 
     too_many = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     try:
-        _check_size(len(source) if isinstance(source, bytes) else source.stat().st_size, parameter)
-        file = BytesIO(source) if isinstance(source, bytes) else source
-        with Image.open(file, formats=[*PICTURE_FORMATS]) as opened:
+        with _readable(source) as file:
+            if (size := file.seek(0, SEEK_END)) > MOST_BYTES:
+                raise InputError(parameter, f"a picture of at most {MOST_BYTES:,} bytes", f"{size:,}")
+            file.seek(0)
+            opened = Image.open(file, formats=[*PICTURE_FORMATS])
             width, height = opened.size
             if width * height > MOST_PIXELS:
                 raise InputError(parameter, f"a picture of at most {MOST_PIXELS:,} pixels", f"{width} × {height}")
@@ -80,7 +86,13 @@ def _opened(source: bytes | Path, parameter: str) -> Iterator["Image"]:
         raise InputError(parameter, A_PICTURE, _said(error)) from error
 
 
-def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int | None = None) -> "Image":
+def _readable(source: PictureSource) -> AbstractContextManager[BinaryIO]:
+    if isinstance(source, Path):
+        return source.open("rb")
+    return BytesIO(source) if isinstance(source, bytes) else nullcontext(source)
+
+
+def read_picture(source: PictureSource, parameter: str = "picture", at_least: int | None = None) -> "Image":
     """Return a picture in RGB, turned as its EXIF says.
 
     With `at_least` a JPEG may come back smaller, with sides of at least so many pixels: this is several times as fast.
@@ -98,6 +110,14 @@ def read_picture(source: bytes | Path, parameter: str = "picture", at_least: int
         return turned.convert("RGB")
 
 
+def sound_content(source: PictureSource, parameter: str = "picture") -> bytes:
+    """Return the bytes of a picture that can be read whole, as they are. Raises as `read_picture`."""
+    read_picture(source, parameter, at_least=1)
+    with _readable(source) as file:
+        file.seek(0)
+        return file.read()
+
+
 class PictureFacts(NamedTuple):
     """Facts in the head of a picture: its size as people see it, and texts of titles and descriptions."""
 
@@ -106,9 +126,9 @@ class PictureFacts(NamedTuple):
     texts: list[str]
 
 
-def picture_facts(path: Path, parameter: str = "picture") -> PictureFacts:
+def picture_facts(source: PictureSource, parameter: str = "picture") -> PictureFacts:
     """Return what the head of a picture says, without reading the rest. Raises as `read_picture`."""
-    with _opened(path, parameter) as opened:
+    with _opened(source, parameter) as opened:
         exif = opened.getexif()
         width, height = opened.size
         texts = [*_of_exif(exif), *_of_iptc(opened)]
@@ -135,18 +155,13 @@ def _of_iptc(opened: Any) -> list[str]:
     return [said.decode("utf-8", "replace") for key in _OF_IPTC if isinstance(said := found.get(key), bytes)]
 
 
-def thumbnail_of(source: bytes | Path, pixels: int = THUMBNAIL, parameter: str = "picture") -> bytes:
+def thumbnail_of(source: PictureSource, pixels: int = THUMBNAIL, parameter: str = "picture") -> bytes:
     """Return a picture as a JPEG whose longer side has at most so many pixels. Raises as `read_picture`."""
     picture = read_picture(source, parameter, at_least=pixels)
     picture.thumbnail((pixels, pixels))
     written = BytesIO()
     picture.save(written, "JPEG", quality=85)
     return written.getvalue()
-
-
-def _check_size(size: int, parameter: str) -> None:
-    if size > MOST_BYTES:
-        raise InputError(parameter, f"a picture of at most {MOST_BYTES:,} bytes", f"{size:,}")
 
 
 def _said(error: Exception) -> str:
