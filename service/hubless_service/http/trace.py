@@ -1,6 +1,7 @@
 """The trace of a request: its id, where its time went, and the code of its error."""
 
 import asyncio
+from collections.abc import Callable
 from time import perf_counter
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", 
 class Trace:
     """Filled while the request is answered; then the middleware reads it."""
 
-    __slots__ = ("code", "exchange", "intervals", "late", "request_id", "seconds", "started")
+    __slots__ = ("code", "exchange", "intervals", "late", "pixels", "request_id", "seconds", "started")
 
     def __init__(self, request_id: str, exchange: Cycle | None = None, *, intervals: bool = True) -> None:
         self.request_id = request_id
@@ -31,6 +32,7 @@ class Trace:
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] | None = [] if intervals else None
         self.code: str | None = None
+        self.pixels = 0  # of all pictures that came with it
 
     @property
     def alone(self) -> bool:
@@ -43,6 +45,14 @@ class Trace:
         if self.intervals is not None:
             now = perf_counter()
             self.intervals.append((stage, now - seconds, now))
+
+    def timed(self, stage: str, work: Callable[[], _T]) -> _T:
+        """Do some work, and count its time to a stage."""
+        started = perf_counter()
+        try:
+            return work()
+        finally:
+            self.add(stage, perf_counter() - started)
 
 
 async def unless_gone(trace: Trace, future: "asyncio.Future[_T]") -> _T:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,9 +29,6 @@ _PICTURE: dict[int | str, Json] = {
     304: {"description": "The picture is the one that If-None-Match names."},
 }
 _KnownTag = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
-
-# one: pictures wait for each other, and leave the other processors to queries
-_thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 
 
 @picture_routes.get(
@@ -64,10 +60,11 @@ async def get_picture(
         kept = {"ETag": tag, "Cache-Control": "private, no-cache"}
         if if_none_match is not None and tag in if_none_match:
             return Response(None, 304, kept)
-        making = asyncio.get_running_loop().run_in_executor(_thread, thumbnail_of, path, pixels)
-        return Response(await asyncio.wait_for(making, call.settings.default_timeout_ms / 1000), 200, kept, _JPEG)
-    except TimeoutError as error:
-        raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
+        deadline = call.trace.started + call.settings.default_timeout_ms / 1000
+        reading = call.engine.pictures
+        weight = await reading.pixels(call.trace, deadline, path)
+        small = await reading.read(call.trace, deadline, weight, partial(thumbnail_of, path, pixels))
+        return Response(small, 200, kept, _JPEG)
     except InputError as error:
         _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
         raise HttpProblem(

@@ -1,23 +1,30 @@
-"""Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector."""
+"""Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector.
+
+Texts wait for no picture: pictures have threads of their own.
+"""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
 
 import hubless
+from hubless.encoders.base import for_pictures
 from hubless.encoders.halves import each_encoded
 from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
 from hubless_service.http.requests import Picture, Query
-from hubless_service.http.trace import Trace, unless_gone
+from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import Listener, OnlyFailures
+from hubless_service.searching.picture_reading import PictureReading
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
 
@@ -57,21 +64,26 @@ def check_encoders(settings: Settings) -> None:
 
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them
+_TOGETHER = 8
+"""Pictures that are ready for the encoder at a time: each may take megabytes."""
 
 
 class Encoding:
     """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
 
-    def __init__(self, threads: int, room: int, listener: Listener) -> None:
+    def __init__(self, threads: int, room: int, listener: Listener, reading: PictureReading) -> None:
         self._listener = listener
         self._threads = threads
         self._room = room
-        self._queues: WeakKeyDictionary[hubless.Collection, WorkQueue] = WeakKeyDictionary()
+        self._reading = reading
+        # by the field of what they encode
+        self._queues: dict[str, WeakKeyDictionary[hubless.Collection, WorkQueue]] = defaultdict(WeakKeyDictionary)
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
-        for queue in list(self._queues.values()):
-            queue.stop()
+        for queues in self._queues.values():
+            for queue in list(queues.values()):
+                queue.stop()
 
     async def encode(
         self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query], deadline: float
@@ -91,40 +103,55 @@ class Encoding:
         where: Callable[[int], str],
         deadline: float,
     ) -> dict[int, F32]:
-        """The vector (1, d) of each text and picture, those of one kind encoded by one call."""
+        """The vector (1, d) of each text and picture. Texts are encoded by one call, pictures by some at a time.
+
+        The heads of all pictures are read before anything else is done: they tell what the pictures weigh.
+        """
         texts = {i: each for i, each in asked.items() if isinstance(each, str)}
         pictures = {i: each.content for i, each in asked.items() if isinstance(each, Picture)}
-
-        def encode() -> dict[int, F32]:
-            started = perf_counter()
-            try:
-                found = _encode(collection, collection.encode, texts, lambda i: f"{where(i)}text", deadline)
-                by = collection.encode_pictures
-                return found | _encode(collection, by, pictures, lambda i: f"{where(i)}image", deadline)
-            finally:
-                trace.add("encode", perf_counter() - started)
-
-        if not pictures and collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
-            return encode()
-        future = self._queue(collection).submit(trace, deadline, lambda _: [encode()], None, alone=trace.alone)
-        found: dict[int, F32] = await unless_gone(trace, future)
+        pixels = {i: await self._reading.pixels(trace, deadline, pictures[i], f"{where(i)}image") for i in pictures}
+        found: dict[int, F32] = {}
+        if texts:
+            work = partial(_encode, collection, collection.encode, texts, where, "text", deadline)
+            if not pictures and collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
+                return trace.timed("encode", work)
+            found = await self._queue(collection, "text").run(trace, deadline, work)
+        rows = list(pictures)
+        for start in range(0, len(rows), _TOGETHER):
+            inputs = {}
+            for i in rows[start : start + _TOGETHER]:
+                reading = partial(_input, collection, pictures[i], f"{where(i)}image")
+                inputs[i] = await self._reading.read(trace, deadline, pixels[i], reading)
+            by = for_pictures(collection.parts.encoder).encode_pictures
+            work = partial(_encode, collection, by, inputs, where, "image", deadline)
+            found |= await self._queue(collection, "image").run(trace, deadline, work)
         return found
 
-    def _queue(self, collection: hubless.Collection) -> WorkQueue:
+    def _queue(self, collection: hubless.Collection, field: str) -> WorkQueue:
         collection = collection.origin  # which has the same encoder, and lives as long as the version
-        if not (queue := self._queues.get(collection)):
+        queues = self._queues[field]
+        if not (queue := queues.get(collection)):
             queue = WorkQueue(self._threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
             queue.start()
-            self._queues[collection] = queue
+            queues[collection] = queue
             finalize(collection, queue.stop)  # the threads end with the version
         return queue
+
+
+def _input(collection: hubless.Collection, content: bytes, parameter: str) -> Any:
+    """What the encoder takes of a picture."""
+    try:
+        return for_pictures(collection.parts.encoder).picture_input(content)
+    except InputError as error:
+        raise error.about(parameter) from error
 
 
 def _encode(
     collection: hubless.Collection,
     encode: Callable[[Sequence[_T], float], F32],
     asked: dict[int, _T],
-    field: Callable[[int], str],
+    where: Callable[[int], str],
+    field: str,
     deadline: float,
 ) -> dict[int, F32]:
     """The vector of each. Raises what is wrong with the first that is refused."""
@@ -134,6 +161,6 @@ def _encode(
     )
     for i, each in zip(asked, encoded, strict=True):
         if isinstance(each, InputError):
-            raise each.about(field(i)) from each
+            raise each.about(f"{where(i)}{field}") from each
         vectors[i] = each[np.newaxis]
     return vectors

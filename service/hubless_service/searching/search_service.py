@@ -33,7 +33,9 @@ from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
+from hubless_service.searching.listener import OnlyFailures
 from hubless_service.searching.log_follower import catch_up
+from hubless_service.searching.picture_reading import PictureReading
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
@@ -73,7 +75,10 @@ class SearchService:
         self._writer = Writer(
             self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
         )
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
+        self.pictures = PictureReading(
+            *(WorkQueue(1, settings.max_waiting, 1, self._prepare, listener=OnlyFailures(self)) for _ in range(2))
+        )
+        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self, self.pictures)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self.sampling = (
@@ -238,8 +243,6 @@ class SearchService:
         self, trace: Trace, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
     ) -> dict[int, F32]:
         """The vector (1, d) of each text: see `Encoding.vectors`."""
-        if not texts:
-            return {}
         deadline = trace.started + self._timeout
         return await self._encoding.vectors(trace, collection, texts, where, deadline)
 
@@ -261,7 +264,7 @@ class SearchService:
 
     @property
     def _queues(self) -> set[WorkQueue]:
-        return {self._queue, self._remote}
+        return {self._queue, self._remote, *self.pictures}
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""
