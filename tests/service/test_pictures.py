@@ -23,7 +23,6 @@ IDS = [
     "text.png",
     "link.png",
     "in.png",
-    "bomb.png",
 ]
 NAME = "photos"
 READ_KEY, OTHER_KEY = "k" * 20, "o" * 20
@@ -43,7 +42,6 @@ def folder(tmp_path_factory):
     (folder / "text.png").write_text("no picture")
     (folder / "link.png").symlink_to(folder.parent / "secret.png")
     (folder / "in.png").symlink_to(folder / "red.png")
-    write(folder / "bomb.png", "white", (10_001, 5000))
     return folder
 
 
@@ -94,9 +92,7 @@ def test_payload_may_name_the_file(client):
         problem(get(client, id, "named"), 404, "picture_not_found")
 
 
-@pytest.mark.parametrize(
-    "id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "link.png", "row 20", "bomb.png"]
-)
+@pytest.mark.parametrize("id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "link.png", "row 20"])
 def test_nothing_else_is_shown(client, folder, id):
     answer = get(client, id.replace("../", "..%2F"))
     assert str(folder.parent) not in problem(answer, 404, "picture_not_found")

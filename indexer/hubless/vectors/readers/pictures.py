@@ -48,6 +48,10 @@ THUMBNAIL = 256
 """Pixels of the longer side of a thumbnail."""
 _READS, _BYTES_A_READ = 1000, 100
 """A file may have so many parts, and another for so many bytes. Millions of small ones would take many seconds."""
+_SCANS, _SCAN = 100, b"\xff\xda"
+"""A JPEG may have so many scans, each of which begins so: one of 50 bytes goes over all pixels again."""
+_BLOCK = 2**26
+"""Bytes that Pillow asks for at a time: beyond 32 MiB malloc gives them back, and keeps less for later."""
 _STRIP = 2**20
 """Pixels that are brought to RGB at a time."""
 _TO_8_BITS = 257
@@ -81,13 +85,17 @@ class _Watched:
         self.seek = file.seek
         self.tell = file.tell
         file.seek(0)
+        self._scans = _SCANS if file.read(2) == PICTURE_FORMATS["JPEG"].begins else size
+        file.seek(0)
 
     def read(self, size: int = -1) -> bytes:
         _check_time()
+        found = self._file.read(size)
         self._reads -= 1
-        if self._reads < 0:
+        self._scans -= found.count(_SCAN)
+        if min(self._reads, self._scans) < 0:
             raise InputError(self._parameter, A_PICTURE, "one of too many parts")
-        return self._file.read(size)
+        return found
 
 
 @contextmanager
@@ -99,6 +107,8 @@ def _opened(source: PictureSource, parameter: str) -> Iterator["ImageFile"]:
     too_many = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     try:
         with _readable(source) as file:
+            pillow: Any = Image  # whose types leave out `core`
+            pillow.core.set_block_size(_BLOCK)
             watched: Any = _Watched(file, parameter)
             opened = Image.open(watched, formats=[*PICTURE_FORMATS])
             _check_shape(opened, parameter)
