@@ -70,12 +70,6 @@ def test_picture_is_turned_as_its_exif_says():
     assert turned.getpixel((15, 37)) == (0, 0, 200)
 
 
-def test_drafts_are_at_least_as_large_as_asked():
-    jpeg = written(some(2000, 1500), "JPEG")
-    draft = read_picture(jpeg, at_least=200)
-    assert 200 <= min(draft.size) < 1500
-
-
 def test_thumbnails_keep_the_shape_and_grow_nothing():
     assert Image.open(BytesIO(thumbnail_of(written(some(400, 300), "PNG"), 100))).size == (100, 75)
     assert Image.open(BytesIO(thumbnail_of(written(some(40, 30), "PNG"), 100))).size == (40, 30)

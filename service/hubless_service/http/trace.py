@@ -1,7 +1,6 @@
 """The trace of a request: its id, where its time went, and the code of its error."""
 
 import asyncio
-from collections.abc import Callable
 from time import perf_counter
 from typing import TypeVar
 
@@ -45,14 +44,6 @@ class Trace:
         if self.intervals is not None:
             now = perf_counter()
             self.intervals.append((stage, now - seconds, now))
-
-    def timed(self, stage: str, work: Callable[[], _T]) -> _T:
-        """Do some work, and count its time to a stage."""
-        started = perf_counter()
-        try:
-            return work()
-        finally:
-            self.add(stage, perf_counter() - started)
 
 
 async def unless_gone(trace: Trace, future: "asyncio.Future[_T]") -> _T:

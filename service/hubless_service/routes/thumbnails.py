@@ -61,10 +61,10 @@ async def get_picture(
         if if_none_match is not None and tag in if_none_match:
             return Response(None, 304, kept)
         deadline = call.trace.started + call.settings.default_timeout_ms / 1000
-        reading = call.engine.pictures
-        weight = await reading.pixels(call.trace, deadline, path)
-        small = await reading.read(call.trace, deadline, weight, partial(thumbnail_of, path, pixels))
-        return Response(small, 200, kept, _JPEG)
+        encoding = call.engine.encoding
+        weight = await encoding.weigh(call.trace, path, "picture", deadline)
+        made = await encoding.read(call.trace, weight, partial(thumbnail_of, path, pixels), deadline)
+        return Response(made, 200, kept, _JPEG)
     except InputError as error:
         _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
         raise HttpProblem(

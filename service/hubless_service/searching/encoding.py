@@ -1,7 +1,4 @@
-"""Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector.
-
-Texts wait for no picture: pictures have threads of their own.
-"""
+"""Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector."""
 
 import logging
 from collections import defaultdict
@@ -9,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 import numpy as np
@@ -21,10 +18,10 @@ from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import PictureSource, pixels_of
 from hubless_service.http.requests import Picture, Query
-from hubless_service.http.trace import Trace
+from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.listener import Listener, OnlyFailures
-from hubless_service.searching.picture_reading import PictureReading
 from hubless_service.searching.work_queue import WorkQueue
 from hubless_service.settings import Settings
 
@@ -64,24 +61,31 @@ def check_encoders(settings: Settings) -> None:
 
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them
+MOST_PIXELS_TOGETHER = 100_000_000
+"""Of all pictures of a request."""
+_LARGE = 4_000_000
+"""Pixels beyond which a picture waits among the large ones. Fewer are decoded in 0.1 s or so."""
 _TOGETHER = 8
 """Pictures that are ready for the encoder at a time: each may take megabytes."""
 
 
 class Encoding:
-    """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
+    """Threads that wait for encoders, some for each collection, so that no collection waits for another's.
 
-    def __init__(self, threads: int, room: int, listener: Listener, reading: PictureReading) -> None:
+    Pictures have threads of their own there, so that texts wait for none. Before, they are decoded one at a time, as
+    each may take 300 MB: one thread decodes those of all collections that are small, and one those that are large.
+    """
+
+    def __init__(self, threads: int, room: int, listener: Listener) -> None:
         self._listener = listener
         self._threads = threads
         self._room = room
-        self._reading = reading
-        # by the field of what they encode
-        self._queues: dict[str, WeakKeyDictionary[hubless.Collection, WorkQueue]] = defaultdict(WeakKeyDictionary)
+        # by kind and by owner: a collection, or this object for those that decode
+        self._queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = defaultdict(WeakKeyDictionary)
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
-        for queues in self._queues.values():
+        for queues in list(self._queues.values()):
             for queue in list(queues.values()):
                 queue.stop()
 
@@ -109,41 +113,52 @@ class Encoding:
         """
         texts = {i: each for i, each in asked.items() if isinstance(each, str)}
         pictures = {i: each.content for i, each in asked.items() if isinstance(each, Picture)}
-        pixels = {i: await self._reading.pixels(trace, deadline, pictures[i], f"{where(i)}image") for i in pictures}
+        pixels = {i: await self.weigh(trace, pictures[i], f"{where(i)}image", deadline) for i in pictures}
         found: dict[int, F32] = {}
         if texts:
             work = partial(_encode, collection, collection.encode, texts, where, "text", deadline)
             if not pictures and collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
-                return trace.timed("encode", work)
-            found = await self._queue(collection, "text").run(trace, deadline, work)
+                return _timed(trace, work)
+            found = await self._run("text", collection.origin, trace, work, deadline)
         rows = list(pictures)
         for start in range(0, len(rows), _TOGETHER):
             inputs = {}
             for i in rows[start : start + _TOGETHER]:
-                reading = partial(_input, collection, pictures[i], f"{where(i)}image")
-                inputs[i] = await self._reading.read(trace, deadline, pixels[i], reading)
-            by = for_pictures(collection.parts.encoder).encode_pictures
-            work = partial(_encode, collection, by, inputs, where, "image", deadline)
-            found |= await self._queue(collection, "image").run(trace, deadline, work)
+                encoder = for_pictures(collection.parts.encoder, name := f"{where(i)}image")
+                decode = partial(encoder.picture_input, pictures[i], name)
+                inputs[i] = await self.read(trace, pixels[i], decode, deadline)
+            work = partial(_encode, collection, encoder.encode_pictures, inputs, where, "image", deadline)
+            found |= await self._run("image", collection.origin, trace, work, deadline)
         return found
 
-    def _queue(self, collection: hubless.Collection, field: str) -> WorkQueue:
-        collection = collection.origin  # which has the same encoder, and lives as long as the version
-        queues = self._queues[field]
-        if not (queue := queues.get(collection)):
-            queue = WorkQueue(self._threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
+    async def weigh(self, trace: Trace, source: PictureSource, parameter: str, deadline: float) -> int:
+        """Return the pixels of a picture by its head. Raises `InputError` if those of the request become too many."""
+        found = await self.read(trace, 0, partial(pixels_of, source, parameter), deadline)
+        trace.pixels += found
+        if trace.pixels > MOST_PIXELS_TOGETHER:
+            expected = f"pictures of at most {MOST_PIXELS_TOGETHER:,} pixels in all"
+            raise InputError(parameter, expected, f"{trace.pixels:,}")
+        return found
+
+    async def read(self, trace: Trace, pixels: int, work: Callable[[], _T], deadline: float) -> _T:
+        """Return what some work makes of a picture of so many pixels, when it is its turn and somebody still waits."""
+        return await self._run("large" if pixels > _LARGE else "small", self, trace, work, deadline)
+
+    async def _run(self, kind: str, owner: object, trace: Trace, work: Callable[[], _T], deadline: float) -> _T:
+        queues = self._queues[kind]
+        if not (queue := queues.get(owner)):
+            threads = 1 if owner is self else self._threads
+            queue = WorkQueue(threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
             queue.start()
-            queues[collection] = queue
-            finalize(collection, queue.stop)  # the threads end with the version
-        return queue
-
-
-def _input(collection: hubless.Collection, content: bytes, parameter: str) -> Any:
-    """What the encoder takes of a picture."""
-    try:
-        return for_pictures(collection.parts.encoder).picture_input(content)
-    except InputError as error:
-        raise error.about(parameter) from error
+            queues[owner] = queue
+            finalize(owner, queue.stop)  # the threads end with the version
+        # of a key it learns how long one takes, and refuses what would wait for too long; encoders take what they take
+        key = kind if owner is self else None
+        future = queue.submit(
+            trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False, alone=trace.alone
+        )
+        found: _T = await unless_gone(trace, future)
+        return found
 
 
 def _encode(
@@ -164,3 +179,11 @@ def _encode(
             raise each.about(f"{where(i)}{field}") from each
         vectors[i] = each[np.newaxis]
     return vectors
+
+
+def _timed(trace: Trace, work: Callable[[], _T]) -> _T:
+    started = perf_counter()
+    try:
+        return work()
+    finally:
+        trace.add("encode", perf_counter() - started)

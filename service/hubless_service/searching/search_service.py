@@ -33,9 +33,7 @@ from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
-from hubless_service.searching.listener import OnlyFailures
 from hubless_service.searching.log_follower import catch_up
-from hubless_service.searching.picture_reading import PictureReading
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
@@ -75,10 +73,7 @@ class SearchService:
         self._writer = Writer(
             self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
         )
-        self.pictures = PictureReading(
-            *(WorkQueue(1, settings.max_waiting, 1, self._prepare, listener=OnlyFailures(self)) for _ in range(2))
-        )
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self, self.pictures)
+        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self.sampling = (
@@ -101,7 +96,7 @@ class SearchService:
 
     def stop(self) -> list[threading.Thread]:
         """Begin nothing more. Return the threads that end when they have finished what somebody still needs."""
-        self._encoding.stop()
+        self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
         written = [*self._writer.stop(), *self.maintainer.stop()]
@@ -206,7 +201,7 @@ class SearchService:
         encoded = queries
         if encodes:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
-            encoded = await self._encoding.encode(trace, collection, queries, deadline)
+            encoded = await self.encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
         if self.sampling:
             self.sampling.note(request, collection, encoded)
@@ -244,7 +239,7 @@ class SearchService:
     ) -> dict[int, F32]:
         """The vector (1, d) of each text: see `Encoding.vectors`."""
         deadline = trace.started + self._timeout
-        return await self._encoding.vectors(trace, collection, texts, where, deadline)
+        return await self.encoding.vectors(trace, collection, texts, where, deadline)
 
     async def write(
         self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True
@@ -264,7 +259,7 @@ class SearchService:
 
     @property
     def _queues(self) -> set[WorkQueue]:
-        return {self._queue, self._remote, *self.pictures}
+        return {self._queue, self._remote}
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""

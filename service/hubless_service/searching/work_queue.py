@@ -12,21 +12,19 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from operator import attrgetter
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from hubless.deadline import within
 from hubless_service.http.problems import HttpProblem
-from hubless_service.http.trace import Trace, unless_gone
+from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
 
 _log = logging.getLogger("hubless.queue")
 
-_T = TypeVar("_T")
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -147,13 +145,6 @@ class WorkQueue:
         else:
             self._come_soon(loop)
         return future
-
-    async def run(self, trace: Trace, deadline: float, work: Callable[[], _T], key: Hashable = None) -> _T:
-        """Return what some work returns, which is not begun if its client has gone. Its time counts as `encode`."""
-        timed = partial(trace.timed, "encode", work)
-        future = self.submit(trace, deadline, lambda _: [timed()], None, key, inline=False, alone=trace.alone)
-        result: _T = await unless_gone(trace, future)
-        return result
 
     def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._turn_comes:
