@@ -10,6 +10,7 @@ import numpy as np
 from hubless.encoders import folder_model
 from hubless.encoders.folder_model import wrong_file
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import MOST_PIXELS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -39,13 +40,13 @@ class Preprocessing:
     deviation: tuple[float, ...]
 
     @property
-    def enough(self) -> int | None:
-        """Pixels of the shorter side beyond which a picture may be made smaller beforehand; None if it is not resized.
+    def enough(self) -> int:
+        """Pixels of the shorter side that are enough: a larger picture may be made smaller before it comes.
 
         Three times what it is resized to: Pillow calls that almost indistinguishable (`reducing_gap`).
         """
         wanted = self.shortest if self.size is None else max(self.size)
-        return wanted and _GAP * wanted
+        return _GAP * (wanted or MOST_PIXELS)
 
     def array(self, picture: "Image") -> F32:
         """Return (3, height, width): each channel (x · factor − mean) / deviation of a picture in RGB."""

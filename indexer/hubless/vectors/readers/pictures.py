@@ -40,8 +40,8 @@ A_PICTURE = "a picture as JPEG, PNG, WebP or GIF"
 """What errors say that they expected."""
 MOST_BYTES, MOST_PIXELS = 50 * 2**20, 50_000_000
 """A larger one is refused by its head: it would take more memory than it is worth. 50 million pixels take 200 MB."""
-_FEWER_PIXELS = {"WEBP": 20_000_000, "CMYK": 40_000_000}
-"""Most pixels of formats and modes that take more memory: WebP 16 bytes a pixel, progressive JPEGs of four inks 8."""
+_FEWER_PIXELS = {"WEBP": 20_000_000} | dict.fromkeys(("CMYK", "RGBA", "LA"), 40_000_000)
+"""Most pixels of formats and modes that take more memory: WebP takes 16 bytes a pixel, and inks or alpha may take 8."""
 MOST_ASPECT = 200
 """Longer side by shorter side. To bring a line of pixels to the height of a model would take all memory."""
 THUMBNAIL = 256
@@ -153,7 +153,7 @@ def pixels_of(source: PictureSource, parameter: str = "picture") -> int:
 def read_picture(
     source: PictureSource,
     parameter: str = "picture",
-    at_least: int | None = None,
+    at_least: int = MOST_PIXELS,
     side: Callable[[tuple[int, int]], int] = min,
 ) -> "Image":
     """Return a picture in RGB, turned as its EXIF says, and with nothing else of what its head says.
@@ -164,13 +164,11 @@ def read_picture(
     `MOST_PIXELS` or `MOST_ASPECT`; `PictureTimeout` at a deadline that is set around it.
     """
     with _opened(source, parameter) as opened:
-        if at_least is not None:
-            factor = max(1, side(opened.size) // at_least)
-            opened.draft("RGB", (opened.width // factor, opened.height // factor))
+        factor = max(1, side(opened.size) // at_least)
+        opened.draft("RGB", (opened.width // factor, opened.height // factor))
         opened.load()
-        _check_time()
-        picture = _in_rgb(opened, 1 if at_least is None else max(1, side(opened.size) // at_least))
         turn = _TURNS.get(_exif_of(opened).get(_ORIENTATION))
+        picture = _in_rgb(opened, max(1, side(opened.size) // at_least))
         return picture if turn is None else picture.transpose(turn)
 
 
@@ -178,6 +176,9 @@ def _in_rgb(picture: "Image", factor: int) -> "Image":
     """Return a picture in RGB, each side smaller by a factor. Strips are brought there, as copies would take memory."""
     from PIL import Image
 
+    if (factor, picture.mode) == (1, "RGB"):
+        picture.info = {}
+        return picture
     width, height = picture.size
     found = Image.new("RGB", (-(-width // factor), -(-height // factor)))
     rows = factor * max(1, _STRIP // (factor * width))
