@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageOps
 
 from hubless.deadline import within
 from hubless.errors import InputError, PictureTimeout, how_to_install
@@ -61,13 +61,14 @@ def test_grey_of_16_bits_keeps_its_shades(read):
     assert np.abs(shades - ramp // 257).max() < 4
 
 
-def test_picture_is_turned_as_its_exif_says():
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_picture_is_turned_as_its_exif_says(orientation):
     exif = Image.Exif()
-    exif[ORIENTATION] = 6  # shown after a quarter turn to the right
-    turned = read_picture(written(some(), "PNG", exif=exif))
-    assert turned.size == (30, 40)
-    assert turned.getpixel((15, 2)) == (200, 0, 0)
-    assert turned.getpixel((15, 37)) == (0, 0, 200)
+    exif[ORIENTATION] = orientation
+    png = written(some(), "PNG", exif=exif)
+    turned = read_picture(png)
+    np.testing.assert_array_equal(turned, ImageOps.exif_transpose(Image.open(BytesIO(png))))
+    assert picture_facts(png)[:2] == turned.size
 
 
 def test_thumbnails_keep_the_shape_and_grow_nothing():

@@ -146,17 +146,18 @@ class Encoding:
 
     async def _run(self, kind: str, owner: object, trace: Trace, work: Callable[[], _T], deadline: float) -> _T:
         queues = self._queues[kind]
+        ours = owner is self
         if not (queue := queues.get(owner)):
-            threads = 1 if owner is self else self._threads
+            threads = 1 if ours else self._threads
             queue = WorkQueue(threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
             queue.start()
             queues[owner] = queue
-            finalize(owner, queue.stop)  # the threads end with the version
-        # of a key it learns how long one takes, and refuses what would wait for too long; encoders take what they take
-        key = kind if owner is self else None
-        future = queue.submit(
-            trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False, alone=trace.alone
-        )
+            if not ours:
+                finalize(owner, queue.stop)  # the threads end with the version
+        # of a key the queue learns how long one takes, and refuses what would wait for too long
+        key = kind if ours else None
+        timed = partial(_timed, trace, work)
+        future = queue.submit(trace, deadline, lambda _: [timed()], None, key, inline=False, alone=trace.alone)
         found: _T = await unless_gone(trace, future)
         return found
 
