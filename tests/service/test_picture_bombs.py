@@ -17,6 +17,7 @@ from support.photos import build_photos, in_base64, solid
 from support.server_process import served
 from support.serving import serving_catalog
 from typer.testing import CliRunner
+from uvicorn.protocols.http import httptools_impl
 
 import hubless
 from hubless.cli.application import app
@@ -167,8 +168,9 @@ def test_each_picture_is_decoded_once_where_the_encoder_refuses_one(client, monk
     assert len(decoded) == 8
 
 
-def test_texts_and_small_pictures_pass_what_takes_long(client, monkeypatch):
-    """Neither pictures at the encoder nor a large thumbnail hold them up; what nobody waits for is not made."""
+def test_texts_and_small_pictures_pass_what_takes_long(client, folder, monkeypatch, decoded):
+    """Neither pictures at the encoder nor a large thumbnail hold them up; what nobody waits for is not begun."""
+    monkeypatch.setattr(httptools_impl, "HIGH_WATER_LIMIT", 0)  # as if the bodies were large
     go_on, begun, made = threading.Event(), threading.Semaphore(0), []
     vectors = PictureGraph.vectors
 
@@ -189,13 +191,16 @@ def test_texts_and_small_pictures_pass_what_takes_long(client, monkeypatch):
         slow.append(others.submit(client.get, f"{SHOWN}/large", params={"pixels": 100}))
         for _ in range(5):  # all threads that there are for pictures of the collection, and the one for large ones
             begun.acquire()
-        with pytest.raises(httpx.ReadTimeout):
-            client.get(f"{SHOWN}/large", params={"pixels": 200}, timeout=0.3)
+        large = {"image": in_base64((folder / "shown/large.png").read_bytes())}
+        for method, url, sent in (("GET", f"{SHOWN}/large", None), ("POST", QUERY, large)):
+            with pytest.raises(httpx.ReadTimeout):
+                client.request(method, url, json=sent, timeout=0.3)
         assert client.post(QUERY, json={"text": "red"}).status_code == 200
         assert client.get(f"{SHOWN}/red").status_code == 200
         go_on.set()
         assert {each.result().status_code for each in slow} == {200}
-    assert made == [100, 256]
+    assert client.get(f"{SHOWN}/large", params={"pixels": 300}).status_code == 200
+    assert (made, len(decoded)) == ([100, 256, 300], 8)
 
 
 @pytest.mark.slow
