@@ -20,6 +20,7 @@ from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
 from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
 from hubless.forks import in_each_process, left_to_parent
+from hubless.progress.deadline import within
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource, media_type_of, sound_content
 
@@ -244,8 +245,6 @@ class Endpoint(DescribedEncoder):
         """
         import httpx
 
-        from hubless.encoders.in_time import in_time
-
         left = self.description.timeout
         late: type[EncoderTimeout] = EncoderTimeout
         if ends is not None and (remaining := ends - monotonic()) < left:
@@ -260,7 +259,7 @@ class Endpoint(DescribedEncoder):
         content = bytearray()
         asked = partial(self._http.stream, "POST", "embeddings", json=body, headers=self._headers(), timeout=left)
         try:
-            with in_time(left), asked() as response:
+            with within(left), asked() as response:
                 if response.status_code != 200:
                     raise self._refusal(response, count, noun)
                 for part in response.iter_bytes():
