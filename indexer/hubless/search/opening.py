@@ -32,7 +32,7 @@ from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import engine
-from hubless.search.engines.full import CANDIDATES, FullVectors, ReducedIndex
+from hubless.search.engines.full import CANDIDATES, FullVectors, WholeVectors
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
@@ -230,11 +230,11 @@ def _read_index(
     if index.ntotal != vectors:
         raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {vectors}")
     parameters = manifest.index.parameters if kind.known else {}
-    found = FaissIndex(kind, index, own, parameters, stored(bundle.PIVOT, own))
-    if basis is None:
-        return found
-    full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
-    return ReducedIndex(found, full, offsets, basis, manifest.index.candidates or CANDIDATES)
+    whole = None
+    if basis is not None:
+        full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
+        whole = WholeVectors(full, offsets, basis, manifest.index.candidates or CANDIDATES)
+    return FaissIndex(kind, index, dim, parameters, stored(bundle.PIVOT, own), whole)
 
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:

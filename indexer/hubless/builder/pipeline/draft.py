@@ -32,7 +32,6 @@ from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import Content, Engine, engine
-from hubless.search.engines.full import ReducedIndex
 from hubless.search.segments.segment import Segment, SegmentIds
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -145,8 +144,8 @@ class VersionDraft:
         fields = {**self.about, **more}
         index = self.targets.first.index
         dims = fields.pop("dims", None)
-        if isinstance(index, ReducedIndex):
-            dims = index.basis.kept
+        if isinstance(index, FaissIndex) and index.whole is not None:
+            dims = index.whole.basis.kept
         elif self.basis is not None:
             dims = self.basis.kept
         fields.setdefault("segments", [SegmentRecord(name=version, index=self.index.type, count=self.count)])

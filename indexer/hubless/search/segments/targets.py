@@ -15,7 +15,6 @@ from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import Embedded
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
@@ -133,7 +132,7 @@ class Targets:
         search = partial(self._search, asked, how)
         index = self.first.index
         # another server may be far, and what whole vectors rank is chosen for the number of hits
-        if not isinstance(index, FaissIndex if how is not None else Embedded):
+        if not isinstance(index, FaissIndex) or (how is not None and index.whole is not None):
             return search(augmented, k)
         exact = not how or not any(each.vectors.walks(each.only) for each in asked)
         return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
