@@ -8,7 +8,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import TypeAdapter
 
 from hubless_service.http import problems
-from hubless_service.http.answers import ProblemAnswer
+from hubless_service.http.answers import ProblemAnswer, meanings
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
@@ -68,6 +68,9 @@ def complete(document: Json) -> Json:
     """Add the components that FastAPI does not see."""
     schemas = document["components"]["schemas"]
     schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(ProblemAnswer).json_schema()}
+    for name, texts in meanings().items():
+        for member, text in texts.items() if name in schemas else ():
+            schemas[name]["properties"][member]["description"] = text
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which are never sent
         del schemas[name]
     for name, schema in schemas.items():
