@@ -22,8 +22,7 @@ from support.server_process import served
 from support.serving import serving_catalog
 
 import hubless
-from hubless.builder.backup import back_up
-from hubless.builder.backup import restore as unpack
+from hubless.builder.backup import back_up, restore as unpack
 from hubless.errors import VersionNotFound
 
 LONGEST = 0.4

@@ -33,9 +33,18 @@ import httpx
 import numpy as np
 from support import calls, rivals, small
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
-from support.naming import ANY, NONE, UNSEEN, Change, Names, Reader, State, told_of
-from support.naming import Held as Kept
-from support.naming import request_of as change_of
+from support.naming import (
+    ANY,
+    NONE,
+    UNSEEN,
+    Change,
+    Held as Kept,
+    Names,
+    Reader,
+    State,
+    request_of as change_of,
+    told_of,
+)
 
 import hubless
 from hubless.builder import shards
@@ -44,8 +53,7 @@ from hubless.builder.pipeline import compaction
 from hubless.errors import HublessError
 from hubless.kernels import coupling, streaming, threads
 from hubless.search.writes import Put
-from hubless.store import bank_order, bundle, locks
-from hubless.store import catalog as catalogs
+from hubless.store import bank_order, bundle, catalog as catalogs, locks
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import SCOPE_KEY

@@ -8,8 +8,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from hubless.errors import InputError, how_to_install

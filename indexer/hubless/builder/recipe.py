@@ -11,8 +11,7 @@ import numpy as np
 from hubless.builder.banks.bank_checks import without_queries
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
-from hubless.corrections import GIVEN, OURS, Correction, folds
-from hubless.corrections import correction as correction_named
+from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
 from hubless.corrections.prior import PriorLike, taking_prior
 from hubless.errors import InputError, advice, one_line
 from hubless.forks import cached_property

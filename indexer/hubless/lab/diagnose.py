@@ -14,8 +14,7 @@ from hubless.builder.banks.bank_checks import (
     is_unusable,
     narrow_notes,
 )
-from hubless.builder.banks.bank_review import drawn, strength_by_offsets
-from hubless.builder.banks.bank_review import verdict as verdict_of_live
+from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
 from hubless.corrections import correction as correction_named
 from hubless.errors import InputError, advice
 from hubless.lab.charts import Chart, occurrence_chart

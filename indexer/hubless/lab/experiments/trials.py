@@ -23,9 +23,9 @@ from hubless.corrections.prior import (
     TakesPrior,
     TargetPrior,
     as_prior,
+    fit as fit_correction,
     prior_offsets,
 )
-from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.forks import cached_property
