@@ -21,7 +21,7 @@ from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, IndexType, Precision, SearchParameters
+from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
@@ -396,7 +396,7 @@ def _tuned(
     return [each.tuned(setting.parameters) for each in made], curve, setting
 
 
-def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: SearchParameters) -> Found:
     found = []
     start = 0
     for index in indexes:

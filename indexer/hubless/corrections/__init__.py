@@ -26,11 +26,7 @@ from hubless.corrections.query_time import (
     Rescorer as Rescorer,
     corrected_scores as corrected_scores,
 )
-from hubless.corrections.rescored.counted_proximity import (
-    CountedProximities,
-    CountedProximity,
-    FittedCountedProximity,
-)
+from hubless.corrections.rescored.counted_proximity import CountedProximities, CountedProximity, FittedCountedProximity
 from hubless.corrections.rescored.dual_softmax_loss import (
     DualSoftmaxLoss,
     FittedDualSoftmaxLoss,

@@ -26,6 +26,7 @@ from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import INDEXES, augment
+from hubless.knn.base import Found
 from hubless.knn.tuning import cheapest_setting, recall_curve
 from hubless.measures.confidence.cut import Cut
 from hubless.progress import Steps
@@ -282,7 +283,7 @@ class InEngine:
         targets = in_segments([index], order.offsets)
         steps.step(f"tuning the {record.kind} index")
 
-        def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
+        def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> Found:
             return index.find(queries, k, parameters, None)
 
         exact = stored_scores(targets, answers.queries, answers.rows)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.knn.augment import pivoted
-from hubless.knn.base import IndexType, SearchParameters
+from hubless.knn.base import Found, IndexType, SearchParameters
 from hubless.knn.exhaustive import is_shared, rows_of_a_part, search_all, storage_of
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.search.bitmap import Bitmap
@@ -48,7 +48,7 @@ class FaissIndex:
     def compares_all(self) -> bool:
         return True
 
-    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best targets, of all or `only` some; rows are −1 where there are fewer.
 
         Where an index finds fewer than k, all are compared.
@@ -66,7 +66,7 @@ class FaissIndex:
         check_scores(scores, rows)
         return scores, rows
 
-    def _find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+    def _find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         augmented = self._pivoted(augmented)
         if only is not None:
             how = None if how is None else self.kind.narrowed(how, only.count, only.total)
@@ -86,7 +86,7 @@ class FaissIndex:
             check_scores(scores, rows)
         return scores, rows
 
-    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> Found:
         if self.whole is not None:
             return self.find(augmented, k, how, None)
         return self.kind.search(self.index, self._pivoted(augmented), k, how)
@@ -119,7 +119,7 @@ class FaissIndex:
     def _pivoted(self, augmented: F32) -> F32:
         return augmented if self.pivot is None else pivoted(augmented, self.pivot)
 
-    def _exact(self, augmented: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
+    def _exact(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
         if only is None:
             return self.kind.exact(self.index, augmented, k)
         return search_selected(self.kind, self.index, augmented, k, only)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors, folded_queries
+from hubless.knn.base import Found
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
 from hubless.store.bundle import reading
@@ -102,7 +103,7 @@ class WholeVectors:
             found[some] = np.matmul(full, queries[some])[..., 0]
         return found - augmented[:, dim, np.newaxis] * self.offsets[rows]
 
-    def best(self, augmented: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
+    def best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
         """Return scores and rows (m, k) of the best of all, or of `only` some."""
         rows = np.arange(len(self.offsets)) if only is None else only.rows
         full = self.full if only is None else TakenVectors(self.full, rows, self.full.name)
