@@ -7,7 +7,7 @@ import numpy as np
 
 from hubless.corrections.alone import StandingAlone
 from hubless.corrections.base import FittedCorrection, Rows
-from hubless.corrections.query_time import Details, QueryTime, State, Stored
+from hubless.corrections.query_time import Details, QueryTime, State, StateArrays
 from hubless.corrections.traits import NO_TRAITS, TargetTraits, offsets_of
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -27,7 +27,7 @@ class CentredCorrection:
     alone: StandingAlone | None = None
 
     @classmethod
-    def from_state(cls, fitted: FittedCorrection, state: Stored) -> Self:
+    def from_state(cls, fitted: FittedCorrection, state: StateArrays) -> Self:
         """Restore what `state` gave beside that of the fit."""
         alone = state.get(ALONE)
         return cls(fitted, float(state[CENTRE]), None if alone is None else StandingAlone(*alone.tolist()))

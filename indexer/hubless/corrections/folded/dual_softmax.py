@@ -7,7 +7,7 @@ import numpy as np
 
 from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Details, State, Stored
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -42,7 +42,7 @@ class FittedDualSoftmax(Fitted):
         return self.queries.state() | {"target_bank": self.targets.state()["bank"]}
 
     @classmethod
-    def from_state(cls, state: Stored, details: Details) -> "FittedDualSoftmax":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedDualSoftmax":
         banks = (("bank", "query_temperature"), ("target_bank", "target_temperature"))
         return cls(
             *(

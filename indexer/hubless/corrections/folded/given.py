@@ -7,7 +7,7 @@ import numpy as np
 
 from hubless.corrections.base import Fitted, Rows
 from hubless.corrections.prior import OWN_OFFSETS, TargetPrior
-from hubless.corrections.query_time import Details, State, Stored
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -36,7 +36,7 @@ class FittedGiven(Fitted):
         return {}
 
     @classmethod
-    def from_state(cls, state: Stored, details: Details) -> "FittedGiven":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedGiven":
         return cls(details["median"])
 
 

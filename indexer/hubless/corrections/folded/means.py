@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.corrections.base import Fitted, Rows, check_banks
-from hubless.corrections.query_time import Details, State, Stored
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.kernels.reductions import products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_between, check_dim
@@ -33,7 +33,7 @@ class FittedMean(Fitted):
         return {"mean": self.mean}
 
     @classmethod
-    def from_state(cls, state: Stored, details: Details) -> "FittedMean":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedMean":
         return cls(state["mean"], details["weight"], details["mean_of_rows"])
 
 

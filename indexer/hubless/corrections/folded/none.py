@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hubless.corrections.base import Fitted, Rows, check_banks
-from hubless.corrections.query_time import Details, State, Stored
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import as_source
@@ -24,7 +24,7 @@ class FittedNone(Fitted):
         return {}
 
     @classmethod
-    def from_state(cls, state: Stored, details: Details) -> "FittedNone":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedNone":
         return cls(details)
 
 

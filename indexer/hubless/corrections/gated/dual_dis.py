@@ -13,7 +13,7 @@ from hubless.corrections.folded.dual_softmax import (
     FittedDualSoftmax,
 )
 from hubless.corrections.gated.dis import activation_set
-from hubless.corrections.query_time import Candidates, Details, State, Stored, signed_scores
+from hubless.corrections.query_time import Candidates, Details, State, StateArrays, signed_scores
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, Flags, check_at_least
 from hubless.vectors.comparing import COSINE, comparison
@@ -58,7 +58,7 @@ class GatedFactors:
         return {"offsets": self.offsets, "active": np.packbits(self.active, axis=1)}
 
     @classmethod
-    def from_arrays(cls, arrays: Stored, details: Details) -> Self:
+    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
         offsets = arrays["offsets"]
         active = np.unpackbits(arrays["active"], axis=1, count=offsets.shape[1]).astype(bool)
         temperatures = details["query_temperature"], details["target_temperature"]
@@ -96,7 +96,7 @@ class FittedDualGated(Fitted):
         return self.dual.state()
 
     @classmethod
-    def from_state(cls, state: Stored, details: Details) -> "FittedDualGated":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedDualGated":
         return cls(FittedDualSoftmax.from_state(state, details), details["k"], details.get("metric", COSINE))
 
 
