@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.measures.chance import Chance
@@ -14,7 +15,7 @@ from hubless.measures.significance import PairedDifference, paired_difference
 from hubless.search.scores.fitted_lists import HUBS, NO_HUBS, first_overdispersion
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.score_correction import ScoreCorrection
-from hubless.vectors.arrays import F64, I64, Flags
+from hubless.vectors.arrays import F64, I64
 
 FIRST = 10
 """Hits of a list that count: what people see."""
@@ -105,10 +106,7 @@ def diagnose_log(
     tops = _tops(once, distance)
     known = lists.ids.to_pylist()
     raw, corrected = (np.bincount(np.concatenate(each), minlength=len(known)).astype(np.int64) for each in tops)
-    absent = None
-    if ids is not None:
-        found = set(known)
-        absent = [each for each in plain_ids(ids, *hit_like(known[0]), "ids", as_text=True) if each not in found]
+    absent = None if ids is None else _absent(plain_ids(ids, *hit_like(known[0]), "ids", as_text=True), set(known))
     right = _right(known, tops, relevant or (), [] if relevant is None else once.given.tolist())
     return LogDiagnosis(
         lists=int(copies.sum()),
@@ -152,7 +150,13 @@ def _corrected(lists: ScoreLists, row: int, offsets: F64) -> I64:
     return order
 
 
-def _right(known: list[Any], tops: tuple[list[I64], list[I64]], relevant: Sequence[Any], lists: list[int]) -> Flags:
+def _absent(ids: Sequence[Any], known: set[Any]) -> list[Any]:
+    return [each for each in ids if each not in known]
+
+
+def _right(
+    known: list[Any], tops: tuple[list[I64], list[I64]], relevant: Sequence[Any], lists: list[int]
+) -> NDArray[np.bool_]:
     """Return whether the first item of each labelled list is right, raw and corrected: (m, 2)."""
     right = []
     for row, place in enumerate(lists):
