@@ -15,7 +15,7 @@ import hubless
 from hubless import measures
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless_service.observing import live
-from hubless_service.observing.live import FEWEST, MOST, WINDOW, LiveVersion
+from hubless_service.observing.live import FEWEST, MOST, WINDOW, Answered, LiveVersion
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"
@@ -76,14 +76,6 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
         by_id = dict(zip(words.ids(np.arange(words.count)), counts, strict=True))
         assert all(by_id[hub["id"]] == hub["occurrence"] for hub in hubs)
     assert found["raw"]["skewness"] > found["corrected"]["skewness"] + 1
-
-
-def test_queries_that_are_not_corrected_are_not_compared(serve, words):
-    with serve({"words": words}, hubness_compared=512) as (client, _):
-        ask(client, strength=0)
-        ask(client)
-        found = until(client, "raw", len(QUERIES))
-    assert found["served"]["queries"] == 2 * len(QUERIES)
 
 
 def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
@@ -201,7 +193,13 @@ def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
 def observe_vectors(live, collection, vectors):
     rows = np.zeros((len(vectors), 1), np.int64)
     results = SimpleNamespace(ranked=SimpleNamespace(rows=rows), strength=1.0, certainty=None)
-    live.observe(collection, vectors, [(results, line) for line in range(len(rows))], {"limit": 1})
+    live.observe(collection, answered(vectors, results, {"limit": 1}))
+
+
+def answered(vectors, results, options):
+    """Queries of these vectors, each a line of the results."""
+    queries = [SimpleNamespace(asked=vector[np.newaxis], options=options) for vector in vectors]
+    return [Answered(query, results, line) for line, query in enumerate(queries)]
 
 
 def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
@@ -282,7 +280,7 @@ def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
 def observe(live, collection, queries, limit=10):
     options = {"limit": limit, "strength": 1.0}
     results = collection.query(queries, prepared=True, **options)
-    live.observe(collection, queries, [(results, line) for line in range(len(results))], options)
+    live.observe(collection, answered(queries, results, options))
 
 
 def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):

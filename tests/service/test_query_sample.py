@@ -87,18 +87,6 @@ def test_what_people_ask_is_kept_as_it_was_compared_and_without_its_text(run, sa
     assert b"amber" not in file.read_bytes()
 
 
-def test_queries_that_no_people_ask_are_not_kept(run, sample):
-    with run() as url:
-        ask(url, {"vector": vectors(1)[0].tolist()})
-        stored = ask(url, {"text": "amber"}, headers={"X-No-Sample": "1"})["hits"][0]["id"]
-        ask(url, {"id": stored})
-        ask(url, {"text": "amber", "skip": 5})
-        assert httpx.post(f"{url}{QUERY}", json={"vector": [1.0]}).status_code == 422
-        assert httpx.post(f"{url}{QUERY}", json={"text": ""}).status_code == 422
-    assert len(of(sample).vectors) == 1
-    assert read_sample(sample / "words").seen == 1
-
-
 def test_nothing_is_written_or_told_unless_a_folder_is_set(catalog, sample):
     with serving_catalog(catalog) as url:
         ask(url, {"text": "amber"})

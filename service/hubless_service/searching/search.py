@@ -16,7 +16,7 @@ from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
 from hubless.knn.exhaustive import openmp_threads
 from hubless.search.matches import Matches
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import I64
 from hubless_service.http.requests import LikeTarget, Query
 from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, LoadedTargets, read_beside
 from hubless_service.http.trace import Trace, unless_gone
@@ -198,11 +198,7 @@ def _ask(
         if len(queries) == 1:
             return [(_in_words_of(queries[0], error), 1)]
         half = len(queries) // 2
-        return [
-            each
-            for part in (queries[:half], queries[half:])
-            for each in _ask(collection, part, matches)
-        ]
+        return [each for part in (queries[:half], queries[half:]) for each in _ask(collection, part, matches)]
 
 
 def _found(
