@@ -11,11 +11,10 @@ import pytest
 from pydantic import ValidationError
 from support import catalogs
 from support.server_process import served
-from support.serving import serving, serving_catalog, wait_until_ready
+from support.serving import serving_catalog, wait_until_ready
 
 from hubless.store import draws
 from hubless.store.query_sample import read_sample
-from hubless_service.app import create_app
 from hubless_service.observing import sampling
 from hubless_service.settings import Settings
 
@@ -35,19 +34,10 @@ def run(catalog, sample):
 
     @contextmanager
     def run(**settings):
-        with sampling_server(catalog, sample, **settings) as url:
+        with serving_catalog(catalog, query_sample=sample, **settings) as url:
             yield url
 
     return run
-
-
-@contextmanager
-def sampling_server(catalog, sample, **settings):
-    app = create_app(Settings(catalog=catalog, query_sample=sample, **settings))
-    with serving(app) as url:
-        yield url
-    for thread in app.state.hubless.engine.live.stop():  # a busy machine may take longer than the server waits
-        thread.join()
 
 
 def vectors(count, seed=0):

@@ -1,0 +1,32 @@
+"""Looking is not asking: whatever is opened and moved, live hubness, the query sample and lists stay empty."""
+
+import httpx
+from playwright.sync_api import expect
+from support.photos import build_photos, solid
+
+ASKED = ["kind=text&q=red", "kind=id&q=red", f"kind=vector&q={[1] + 11 * [0]}", "kind=bank&q=3", "kind=image"]
+
+
+def test_all_tabs_and_sliders_of_the_console_ask_nothing_that_counts(visit, console, tmp_path):
+    with console(lambda _: build_photos(tmp_path), query_sample=tmp_path / "sample") as base:
+        learner, lists = f"{base}/v1/scores/learner", [{"ids": ["a", "b"], "scores": [2.0, 1.0]}]
+        assert httpx.put(learner, json={"lists": lists, "learn": True}).json()["learning"] == 0
+        page = visit("photos", base=base)
+        for asked in ASKED:
+            page.goto(f"{base}/console/#/photos/search?{asked}")
+            if asked == "kind=image":
+                page.get_by_label("Picture to ask with").set_input_files(
+                    {"name": "mine.png", "mimeType": "image/png", "buffer": solid("lime")}
+                )
+            expect(page.locator(".side.corrected .hit")).to_have_count(10)
+        for slider in page.get_by_role("slider").all():
+            for value in ("0.5", "0", "1"):
+                with page.expect_response("**/query"):
+                    slider.fill(value)
+        for tab in page.get_by_role("navigation").get_by_role("link").all():
+            tab.click()
+            expect(page.get_by_text("Loading …")).to_have_count(0)
+        assert httpx.get(f"{base}/v1/collections/photos/hubness").json()["seen"] == 0
+        assert httpx.get(learner).json()["learning"] == 0
+        page.close()
+    assert not list((tmp_path / "sample").rglob("*.parquet"))
