@@ -7,7 +7,7 @@ from support.photos import build_photos, solid
 ASKED = ["kind=text&q=red", "kind=id&q=red", f"kind=vector&q={[1] + 11 * [0]}", "kind=bank&q=3", "kind=image"]
 
 
-def test_all_tabs_and_sliders_of_the_console_ask_nothing_that_counts(visit, console, tmp_path):
+def test_all_tabs_and_sliders_and_the_page_of_the_contract_ask_nothing_that_counts(visit, console, tmp_path):
     with console(lambda _: build_photos(tmp_path), query_sample=tmp_path / "sample") as base:
         learner, lists = f"{base}/v1/scores/learner", [{"ids": ["a", "b"], "scores": [2.0, 1.0]}]
         assert httpx.put(learner, json={"lists": lists, "learn": True}).json()["learning"] == 0
@@ -26,6 +26,9 @@ def test_all_tabs_and_sliders_of_the_console_ask_nothing_that_counts(visit, cons
         for tab in page.get_by_role("navigation").get_by_role("link").all():
             tab.click()
             expect(page.get_by_text("Loading …")).to_have_count(0)
+        with page.expect_request("**/openapi.json") as asked:
+            page.goto(f"{base}/docs")
+        assert asked.value.headers["x-no-sample"] == "1"  # as all that is tried there
         assert httpx.get(f"{base}/v1/collections/photos/hubness").json()["seen"] == 0
         assert httpx.get(learner).json()["learning"] == 0
         page.close()

@@ -85,9 +85,9 @@ class LiveVersion:
             if not _CHOSEN.isdisjoint(options):
                 continue
             if id(results) not in known:
-                again = {name: options[name] for name in _SEARCHED_AGAIN if name in options}
+                again = {"prepared": True, "strength": results.strength}
+                again |= {name: options[name] for name in _SEARCHED_AGAIN if name in options}
                 rows = results.ranked.rows[:, : min(K_OCCURRENCE, options["limit"])]
-                again |= {"prepared": True, "strength": results.strength}
                 known[id(results)] = again, _rows_of_origin(collection, rows)
             again, found = known[id(results)]
             # copies, which do not hold on to the whole batch
