@@ -245,7 +245,7 @@ class HubnessAnswer(Served):
 
     k: Annotated[int, about("Places of each answer that count.")]
     window: Annotated[int, about("The last queries that count, at most.")]
-    seen: Annotated[int, about("Queries that this worker has answered since it serves the version.")]
+    seen: Annotated[int, about("Queries of people that this worker has answered since it serves the version.")]
     served: Annotated[RankingHubness | None, about("The last answers of this worker.")]
     corrected: Annotated[RankingHubness | None, about("A share of the queries, as served: to compare with raw.")]
     raw: Annotated[RankingHubness | None, about("The same queries without the correction.")]
