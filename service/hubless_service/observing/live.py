@@ -170,7 +170,7 @@ class LiveVersion:
         """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
         with self._lock:
             served = [query.rows for query in self._recent]
-            compared = [(query, answers) for query, answers in self._compared if query.options["strength"]]
+            compared = list(self._compared)
         raw = STRENGTHS.index(0.0)
         found = (
             served,
