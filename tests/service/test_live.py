@@ -78,6 +78,13 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
     assert found["raw"]["skewness"] > found["corrected"]["skewness"] + 1
 
 
+def test_hits_that_were_chosen_do_not_count_as_they_do_not_follow_the_ranking(serve, words):
+    with serve({"words": words}) as (client, _):
+        ask(client, diversity=0.5)
+        ask(client, group_by="title")
+        assert client.get(HUBNESS).json()["seen"] == 0
+
+
 def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
     with serve({"words": words}, hubness_compared=512) as (client, _):
         ask(client, filter={"field": "rank", "eq": -1})
