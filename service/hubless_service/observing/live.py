@@ -35,7 +35,7 @@ FEWEST, MOST = 50, 512
 """Fewest different queries for which a drift is given, and the most that it is measured on."""
 _WORST = 10
 _SEARCHED_AGAIN = ("limit", "parameters", "filter")  # options that searching once more takes over
-_CHOSEN = frozenset({"group_by", "diversity"})
+_CHOSEN = frozenset({"group_by", "diversity"})  # options by which hits do not follow the ranking
 _TOGETHER = 32  # queries searched at each strength by one call; in between it is looked whether others wait
 _RENEWED = 0.05  # share of the queries that must be new before figures that take long are made again
 
