@@ -438,8 +438,6 @@ def test_what_any_worker_is_asked_is_learned_in_a_process_of_its_own(learning, l
     lists, boss = logs[0][0][:101], learning["boss"]
     about = boss[0].put("/v1/scores/learner", json={"lists": lists[:60], "learn": True, "trusted": ["shop"]}).json()
     assert (about["learning"], about["work"], about["details"]["lists"]) == (0, None, 60)
-    unseen = {"lists": [{**logs[0][0][399], "correction": "learner"}]}
-    assert learning["shop"][0].post("/v1/rerank", json=unseen, headers={"X-No-Sample": "1"}).status_code == 200
     for number, each in enumerate(lists[60:100]):
         rerank(learning["shop"][number % 2], {**each, "correction": "learner"})
         rerank(learning["stranger"][number % 2], {**lists[100], "correction": "learner"})

@@ -311,7 +311,7 @@ class HubnessAnswer(Served):
     window: int
     """The last queries that count, at most."""
     seen: int
-    """Queries that this worker has answered since it serves the version."""
+    """Queries of people that this worker has answered since it serves the version."""
     served: RankingHubness | None
     """The last answers of this worker."""
     corrected: RankingHubness | None
