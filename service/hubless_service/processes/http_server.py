@@ -20,7 +20,7 @@ from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_LISTENERS = 16
+_LISTENERS = 32
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
