@@ -18,13 +18,17 @@ BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_medi
 FIELDS = ("invalid_input", "unknown_field")
 VECTORS = ("dimension_mismatch", "not_finite", "zero_vector")
 TEXTS = ("no_encoder", "unknown_words", "text_refused", "encoder_failed", "encoder_timeout")
-UNSERVED = ("not_ready", "engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
+UNSERVED = ("engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
 """Why a collection, or all of them, may not be served."""
 SEARCHED = ("too_many_requests", "engine_failed", *UNSERVED, "deadline_exceeded")
 """Why a request that needs a search thread may not get one."""
 READ = ("collection_not_found", *UNSERVED)
 CHANGE = (*BODY, *FIELDS, "forbidden")
 INPUT = (*FIELDS, *VECTORS, *TEXTS)
+EDGE = ("internal_error", "malformed_request", "head_too_large", "not_ready")
+"""What any request may be answered: the server fails, stops or lacks memory, or refuses what it reads of the head."""
+GUARD = ("unauthenticated", "too_many_wrong_keys")
+"""What any request to a path that is not public may be answered."""
 TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."}
 ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": TAG}}}
 """The headers of an answer that can be changed on condition."""
@@ -45,8 +49,7 @@ def route(
 
 def _refusals(codes: Iterable[str], public: bool) -> dict[int | str, Json]:
     by_status: dict[int, list[str]] = {}
-    usual = ("internal_error",) if public else ("internal_error", "unauthenticated", "too_many_wrong_keys")
-    for code in dict.fromkeys([*codes, *usual]):
+    for code in dict.fromkeys([*codes, *EDGE, *(() if public else GUARD)]):
         by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
     return {status: _problems(status, by_status[status]) for status in sorted(by_status)}
 

@@ -66,9 +66,15 @@ def test_every_code_is_documented_with_its_status(document):
         for status, answer in operation["responses"].items()
         for code in answer.get("content", {}).get("application/problem+json", {}).get("examples", {})
     }
-    # these are for what is no operation: other paths and methods, and bytes that are no request
-    elsewhere = {"not_found", "method_not_allowed", "malformed_request", "head_too_large"}
+    elsewhere = {"not_found", "method_not_allowed"}  # of what is no operation
     assert documented == {(code, kind.status) for code, kind in PROBLEM_TYPES.items() if code not in elsewhere}
+
+
+@pytest.mark.parametrize("code", ["malformed_request", "head_too_large", "internal_error", "not_ready"])
+def test_what_any_request_may_get_is_documented_for_every_operation(document, code):
+    status = str(PROBLEM_TYPES[code].status)
+    for name, operation in operations(document).items():
+        assert code in operation["responses"][status]["content"]["application/problem+json"]["examples"], name
 
 
 def test_every_operation_has_a_summary_and_a_description(document):

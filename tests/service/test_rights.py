@@ -1,0 +1,100 @@
+"""Each operation of the contract, with keys of each role, for what is the key's own, another's, or not there."""
+
+import json
+
+import httpx
+import pytest
+from support.contract import Contract
+from support.serving import serving_catalog
+
+import hubless
+from hubless.builder.lifecycle import create
+from hubless.search.scores.kept_corrections import KeptCorrections
+from hubless_service.settings import ROLES
+
+LIST = {"ids": ["a", "b"], "scores": [2.0, 1.0]}
+NAMES = {
+    "{collection}": ("apple aprea", "zebra zesty", "mango"),
+    "{alias}": ("aprea", "zesty", "zebra mango"),
+    "{name}": ("apple", "zebra", "zesty mango"),
+    "": ("@", "", ""),
+}
+"""By what an operation names: a limited key's own, another's, and none; all as long, so that answers are, too."""
+NAMING = {"create_collection", "put_alias", "put_scores"}
+"""They make something of a new name. A key that is for other names gets 403, whether or not it is there."""
+WRITES = {"create_collection", "put_points", "patch_points", "delete_points", "delete_point"}
+SENT = {
+    "create_collection": [("{name}", "/v1/collections/@", {})],
+    "put_alias": [
+        ("{alias}", "/v1/aliases/{alias}", {"collection": "apple"}),
+        ("{name}", "/v1/aliases/aprea", {"collection": "@"}),
+    ],
+    "rerank": [
+        ("{collection}", "/v1/rerank", {"lists": [{"collection": "@", "vector": [1.0]}]}),
+        ("{name}", "/v1/rerank", {"lists": [{**LIST, "correction": "@"}]}),
+    ],
+}
+"""What names something otherwise than its path says: by what, where, and the body. Other bodies are empty: wrong."""
+
+
+def operations():
+    """Give each: its name, the role that it takes, by what it names, method, path and body about `@`."""
+    for path, methods in Contract().document["paths"].items():
+        for method, about in methods.items():
+            name = about["operationId"]
+            role = "write" if name in WRITES else "admin" if "403" in about["responses"] else "read"
+            usual = next(part for part in NAMES if part in path)
+            for by, where, body in SENT.get(name, [(usual, path, {})]):
+                where = where.replace(by or "@", "@").format(id="1", version="none", number="0")
+                if name != "metrics":
+                    yield name, role, by, method, where, body
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    catalog, file = tmp_path_factory.mktemp("rights"), tmp_path_factory.mktemp("keys") / "keys.json"
+    for name, alias in (("apple", "aprea"), ("zebra", "zesty")):
+        create(catalog, name, dim=4, metric="cosine", id_type="string")
+        hubless.Catalog(catalog).set_alias(alias, name)
+        KeptCorrections(catalog).put(name, hubless.ScoreCorrection.fit([LIST]))
+    limits = {"all": None, "some": ["apple"]}
+    keys = [
+        {"key": f"{role}-{of}-0123456789", "role": role, "collections": limits[of]} for role in ROLES for of in limits
+    ]
+    file.write_text(json.dumps({"keys": keys}))
+    with serving_catalog(catalog, keys_file=file) as base_url:
+        yield base_url
+
+
+@pytest.mark.parametrize("of", ["all", "some"])
+@pytest.mark.parametrize("role", ROLES)
+def test_key_opens_what_its_role_and_names_allow_and_all_else_is_as_if_it_were_not_there(base, role, of):
+    client = httpx.Client(base_url=base, headers={"X-API-Key": f"{role}-{of}-0123456789", "X-Request-ID": "same"})
+    with client as http:
+        for name, needed, by, *request in operations():
+            own, others, absent = map(str.split, NAMES[by])
+            seen, hidden = (own + others, absent) if of == "all" else (own, others + absent)
+            for it in () if name == "delete_scores" else seen:  # it would be gone
+                answer = ask(http, it, *request)
+                code = answer.json()["code"] if answer.is_error else ""
+                assert (code == "forbidden") == (ROLES.index(role) < ROLES.index(needed)), (it, request, answer.text)
+                assert not code.endswith(("collection_not_found", "alias_not_found", "scores_not_found"))
+                assert of == "all" or not ("zebra" in answer.text or "zesty" in answer.text)
+            if of == "all" and name in NAMING:
+                continue  # it would be made
+            for headers in ({}, {"If-Match": '"9"'}):
+                told = {said(ask(http, it, *request, headers), it) for it in hidden}
+                assert len(told) <= 1, (request, told)
+                assert of == "all" or name in NAMING or all(status == 404 for status, *_ in told), (request, told)
+
+
+def ask(http, it, method, path, body, headers=None):
+    wrong = {"colour": "red"} if method == "delete" and "collections" in path else None
+    body = json.loads(json.dumps(body).replace("@", it))
+    return http.request(method, path.replace("@", it), json=body, headers=headers, params=wrong)
+
+
+def said(answer, it):
+    """Return all that an answer says, but for the name that was asked for and the time."""
+    headers = {name: value for name, value in answer.headers.items() if name not in {"date", "server-timing"}}
+    return answer.status_code, answer.text.replace(it, "@"), json.dumps(headers)
