@@ -35,7 +35,7 @@ NO_LONGER = {
     "VERIFY": "hashes are compared in the background; `hubless verify` compares them before a start",
 }
 """Settings that were, and what holds in their place."""
-_NEAR, _VERY_NEAR = 0.6, 0.85
+_VERY_NEAR = 0.85
 # Kubernetes sets these for a service that is called hubless
 _OF_KUBERNETES = re.compile(r"(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_)\w*")
 
@@ -45,7 +45,7 @@ def unread(names: Iterable[str]) -> list[str]:
     known = [name.upper() for name in (*Settings.model_fields, *OTHERS)]
     engines = tuple(f"{name.upper()}_" for name in engine_names())
     said = []
-    for name in sorted(set(names)):
+    for name in sorted(names):
         head, _, rest = name.upper().partition("_")
         ours = f"{head}_" == PREFIX
         if not (ours or get_close_matches(head, [PREFIX[:-1]], 1, _VERY_NEAR)):
@@ -55,7 +55,7 @@ def unread(names: Iterable[str]) -> list[str]:
         elif ours and (rest in known or rest.startswith(engines) or _OF_KUBERNETES.fullmatch(rest)):
             continue
         else:
-            nearest = get_close_matches(rest, known, 1, _NEAR)
+            nearest = get_close_matches(rest, known, 1)
             meant = f"did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/settings.md lists the settings"
         said.append(f"nothing reads the variable {name}: {meant}")
     return said

@@ -3,20 +3,22 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
+from support.contract import STORED
 from support.serving import serving_catalog
 from support.sharpened import sharpened
 
-DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text("utf-8"))
+DOCUMENT = json.loads(STORED.read_text("utf-8"))
 SCHEMA = schemathesis.openapi.from_dict(sharpened(DOCUMENT))
 OPERATIONS = {found.ok().label: found.ok() for found in SCHEMA.get_all_operations()}
 WITH_INPUT = [label for label, operation in OPERATIONS.items() if operation.path_parameters or operation.body]
@@ -138,7 +140,7 @@ def test_requests_against_the_document_are_refused_as_documented(unguarded, labe
 def test_requests_with_a_key_get_documented_answers(guarded, label, key, examples):
     statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, examples, key)
     if key == READ_KEY and label in (*WRITES, STORED_QUERY):
-        assert set(statuses) == ({403, 404} if label == STORED_QUERY else {403})
+        assert set(statuses) <= {403, 404}
         return
     assert statuses[200] or NAMES_UNKNOWN.search(label), statuses
     assert not statuses[401]
@@ -149,3 +151,18 @@ def test_requests_with_a_key_get_documented_answers(guarded, label, key, example
 def test_requests_without_a_right_key_get_401_or_what_is_public(guarded, label, key):
     statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, FEW, key)
     assert set(statuses) == ({200} if label in PUBLIC else {401})
+
+
+CHECKED = """--phases examples,coverage,stateful --max-examples 5 --seed 0 --continue-on-failure
+--warnings off --checks all --exclude-checks positive_data_acceptance,negative_data_rejection
+--exclude-path /v1/collections/{collection}/points/delete"""
+"""Schemas say less than the server checks; the tests above hold the second; the path is the point "delete", too."""
+
+
+@pytest.mark.slow
+def test_cases_at_the_limits_of_the_document_and_chains_of_them_pass_the_checks_of_schemathesis(serve_copy, tmp_path):
+    url = serve_copy(WRITES[0], admin_keys=ADMIN_KEY)
+    run = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run", STORED]
+    run += [*CHECKED.split(), "--url", url, "--header", f"Authorization: Bearer {ADMIN_KEY}"]
+    ended = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -33,12 +33,10 @@ def test_options_and_a_wrong_method_get_all_methods_of_a_path(http, contract, pa
     methods = {m.upper() for pattern, operations in contract.paths if pattern.fullmatch(path) for m in operations}
     methods = methods or {"GET"}  # of a page
     allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else ())}))
-    asked = http.options(path)
-    assert (asked.status_code, asked.headers["allow"], asked.content) == (204, allowed, b"")
-    for method in {"TRACE", "PROPFIND", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} - {*allowed.split(", ")}:
+    for method, status in (("OPTIONS", 204), ("TRACE", 405)):
         answer = http.request(method, path)
-        assert (answer.status_code, answer.headers["allow"]) == (405, allowed), method
-        assert method == "HEAD" or answer.json()["detail"] == f"{path} takes {allowed}, not {method}."
+        assert (answer.status_code, answer.headers["allow"]) == (status, allowed)
+    assert answer.json()["detail"] == f"{path} takes {allowed}, not TRACE."
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/docs", "/v1/collections", "/v1/collections/words"])
