@@ -37,7 +37,7 @@ KEPT = [
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
 FEW, QUICK, LONG = 3, 30, 400
 LONGEST_HEAD = 2**16
-READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
+ADMIN_KEY = "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
 NAMES_UNKNOWN = re.compile(
     rf"{{version}}|{{alias}}|{{name}}|/points$|/points/delete$|/pictures/|/occurrence/queries$|^PUT .*/bank$|"
@@ -50,7 +50,6 @@ WRITES.append("PUT /v1/collections/{collection}/bank")
 WRITES.append("POST /v1/collections/{collection}/versions/{version}/activate")
 WRITES += [f"{method} /v1/aliases/{{alias}}" for method in ("PUT", "DELETE")]
 WRITES += [f"{method} /v1/scores/{{name}}" for method in ("PUT", "DELETE")]
-STORED_QUERY = "GET /v1/collections/{collection}/bank/{number}"  # may be private
 PUBLIC = ("GET /livez", "GET /readyz")
 
 
@@ -74,7 +73,7 @@ def unguarded(serve_copy, label):
 
 @pytest.fixture
 def guarded(serve_copy, label):
-    return serve_copy(label, admin_keys=ADMIN_KEY, read_keys=READ_KEY)
+    return serve_copy(label, admin_keys=ADMIN_KEY)
 
 
 def fuzz(base_url, label, mode, checks, examples, key=None):
@@ -129,21 +128,6 @@ def test_requests_as_documented_get_documented_answers(unguarded, label, example
 def test_requests_against_the_document_are_refused_as_documented(unguarded, label, examples):
     checks = KEPT if "{id}" in label else REFUSED  # an id at random may be one that is there
     fuzz(unguarded, label, GenerationMode.NEGATIVE, checks, examples)
-
-
-@tried(QUICK)
-@pytest.mark.parametrize("label", OPERATIONS)
-@pytest.mark.parametrize(
-    "key",  # an admin's answers are those without keys
-    [pytest.param(READ_KEY, id="reader"), pytest.param(ADMIN_KEY, id="admin", marks=pytest.mark.slow)],
-)
-def test_requests_with_a_key_get_documented_answers(guarded, label, key, examples):
-    statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, examples, key)
-    if key == READ_KEY and label in (*WRITES, STORED_QUERY):
-        assert set(statuses) <= {403, 404}
-        return
-    assert statuses[200] or NAMES_UNKNOWN.search(label), statuses
-    assert not statuses[401]
 
 
 @pytest.mark.parametrize("key", [None, "a key that opens nothing"], ids=["none", "wrong"])

@@ -110,15 +110,6 @@ def test_probes_and_documentation_need_no_key_and_name_no_collection(client):
     assert set(client.get("/readyz", headers=bearer(READ)).json()["collections"]) == {"words", "numbers"}
 
 
-def test_limited_key_sees_its_collections_only(client):
-    headers = bearer(LIMITED)
-    assert [each["name"] for each in client.get("/v1/collections", headers=headers).json()["collections"]] == ["words"]
-    assert set(client.get("/readyz", headers=headers).json()["collections"]) == {"words"}
-    assert client.get("/v1/collections/words", headers=headers).status_code == 200
-    assert client.get("/metrics", headers=headers).json()["code"] == "forbidden"
-    assert client.get("/metrics", headers=bearer(READ)).status_code == 200
-
-
 def test_collection_that_is_being_opened_is_not_there_for_a_key_that_may_not_see_it(serve, words, numbers, keys_file):
     settings = {"keys_file": keys_file, "poll_seconds": 0.01, "default_timeout_ms": 200}
     with serve({"words": words}, **settings) as (client, source):
