@@ -59,9 +59,11 @@ class Call(Request):
 
         For one that the key may not see it waits no longer than for one that is not there.
         """
-        access = self.access
-        seen = access.sees(self.engine.shelf.own_name(name))
-        await self.engine.up_to_date(self.trace, name if seen else "")
+        access, own_name = self.access, self.engine.shelf.own_name
+        if not access.sees(own_name(name)):
+            await self.engine.up_to_date(self.trace, "")  # it may be a new alias
+        if access.sees(own_name(name)):
+            await self.engine.up_to_date(self.trace, name)
         try:
             return look(name, access)
         except (CollectionNotFound, HttpProblem) as error:
@@ -100,7 +102,7 @@ async def _creator(call: Call, collection: str) -> Access:
 
 
 async def _administrator(call: Call) -> Access:
-    return check_role(call, "admin")
+    return check_role(call, "admin", call.path_params.get("name"))
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
@@ -118,7 +120,7 @@ ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
 CreateAccess = Annotated[Access, Depends(_creator)]
 """The rights of a request that may make a collection of the name of the path."""
 AdminAccess = Annotated[Access, Depends(_administrator)]
-"""The rights of a request that may administer."""
+"""The rights of a request that may administer, and make something of the name of the path."""
 
 
 class DirectRoute(APIRoute):
@@ -130,7 +132,7 @@ class DirectRoute(APIRoute):
         self._headers = [(field.name, field.alias) for field in self.dependant.header_params]
         # parameters without a name are there for the contract only
         self._needs = [
-            (need.name, need.call, [field.alias for field in need.path_params])
+            (need.name, need.call, bool(need.path_params))
             for need in self.dependant.dependencies
             if need.name and isinstance(need.call, FunctionType)
         ]
@@ -164,8 +166,8 @@ class DirectRoute(APIRoute):
             given[name] = path[name]
         for name, header in self._headers:
             given[name] = call.headers.get(header)
-        for name, need, parts in self._needs:
-            given[name] = await need(call, *[path[part] for part in parts])
+        for name, need, of_collection in self._needs:
+            given[name] = await (need(call, path["collection"]) if of_collection else need(call))
         if self._body or self._url:
             subject = Subject(cast(hubless.Collection, given.get("held")), call.settings)
             if self._body:

@@ -2,9 +2,8 @@
 
 import asyncio
 import logging
-from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import Response
 
 import hubless
 from hubless.errors import ScoresNotFound
@@ -12,13 +11,12 @@ from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import check_role
-from hubless_service.access.keys import Access
 from hubless_service.http.answers import WorkAnswer
 from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
 from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
 from hubless_service.maintaining.work import read_status
-from hubless_service.routes.route import Call, routes_of
+from hubless_service.routes.route import AdminAccess, Call, routes_of
 
 _log = logging.getLogger("hubless.administration")
 score_routes = routes_of("scores")
@@ -33,10 +31,6 @@ def _check_seen(call: Call, name: str) -> None:
     """Raise `ScoresNotFound` for a name that is not for the key of a request."""
     if not call.access.sees(name):
         raise ScoresNotFound(f'There is no correction of scores "{name}".')
-
-
-async def _naming(call: Call, name: str) -> Access:
-    return check_role(call, "admin", name)
 
 
 async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
@@ -77,9 +71,7 @@ async def get_scores(call: Call, name: str) -> Response:
     ),
     **openapi.other_bodies(ScoresOptions, arrow=f"A stream. {_ARROW}", file=f"A file. {_ARROW}"),
 )
-async def put_scores(
-    call: Call, name: str, access: Annotated[Access, Depends(_naming)], body: PutScoresRequest
-) -> Response:
+async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScoresRequest) -> Response:
     """It is learned from past lists of any search, or comes as a file of `hubless log`.
 
     All workers use it from the answer on. Lists are read for seconds at most; learn from more by `hubless log`.
