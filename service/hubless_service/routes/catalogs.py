@@ -222,7 +222,8 @@ async def put_alias(
 ) -> Response:
     """To move an existing alias send If-Match. So nobody undoes the change of somebody else by accident.
 
-    All workers follow before the answer. The answer to a query has the collection's own name.
+    All workers follow before the answer. The answer to a query has the collection's own name. A key that is limited
+    makes aliases of names in its list, and moves those of its collections.
     """
     engine = call.engine
     collection = body.collection
