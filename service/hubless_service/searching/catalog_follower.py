@@ -19,6 +19,7 @@ from hubless.errors import (
     EngineUnavailable,
     HublessError,
     StorageError,
+    names_of,
 )
 from hubless.kernels.pools import start_all
 from hubless.search.engines.deadline import within
@@ -26,6 +27,7 @@ from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.catalog import Marks
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.log_follower import LogFollower, catch_up, stamp_of
+from hubless_service.searching.room import NoRoom, most_collections
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
 
@@ -61,6 +63,8 @@ class CatalogFollower:
         self._marks = dict[str, Marks | None]()  # of the versions that are served, when they were looked at
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
         self._alias_error = ""
+        self._room = 0  # so many more collections may be opened now
+        self._left_out = set[str]()  # those that were not
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
         self._on_loaded: Callable[[], None] = lambda: None
@@ -160,6 +164,7 @@ class CatalogFollower:
             _log.info('collection "%s" is gone', gone)
             self._told.pop(gone, None)
             self._marks.pop(gone, None)
+        self._room = most_collections() - len(shelf.living()) - len(self._opening)
         for name in names:
             with self._lock:
                 opening = name in self._opening
@@ -167,6 +172,14 @@ class CatalogFollower:
                     self._again.add(name)
             if not opening:
                 self._renew(name)
+        self._tell_left_out()
+
+    def _tell_left_out(self) -> None:
+        """Log the collections that are not opened, when there is a new one."""
+        left_out = {name for name, slot in self._shelf.slots.items() if isinstance(slot.failure, NoRoom)}
+        if left_out - self._left_out:
+            _log.error("collections %s (/readyz names all)", NoRoom(names_of(sorted(left_out))))
+        self._left_out = left_out
 
     def _read_aliases(self) -> None:
         try:
@@ -228,7 +241,10 @@ class CatalogFollower:
                 renewed = slot
             elif here:
                 renewed = self._opened(name)
+            elif slot.living is None and self._room < 1:
+                raise NoRoom(name)
             else:
+                self._room -= 1
                 self._have_opened(name, slot)
                 return
         except Exception as error:
@@ -250,7 +266,7 @@ class CatalogFollower:
 
     def _refused(self, name: str, slot: Slot, version: str | None, error: Exception) -> Slot:
         """Return the slot of a version that cannot be served: the one before is served on, unless its files changed."""
-        if version != slot.tried or str(error) != str(slot.failure):
+        if not isinstance(error, NoRoom) and (version != slot.tried or str(error) != str(slot.failure)):
             _log_failure(f'collection "{name}"', error)
         # its traceback would hold on to collections
         living = None if version in self._unsound else slot.living
