@@ -3,6 +3,7 @@
 import logging
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from re import fullmatch
@@ -62,35 +63,42 @@ def open_parts(
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
-    What the version shares with one that is `known` is taken from there. `hashes` compares the content of all files
-    with the manifest, and not only their sizes. `encoder` are fields that replace those of the stored description of
-    the encoder, or a description. `lenient`: if the encoder cannot be made, log it and refuse texts only. Raises
-    `StorageError`, `CollectionNotFound`, `VersionNotFound`, `BundleDamaged`,
-    `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the field of `encoder` that is wrong.
+    At an address, files that are damaged here are pulled again once. What the version shares with one that is `known`
+    is taken from there. `hashes` compares the content of all files with the manifest, and not only their sizes.
+    `encoder` are fields that replace those of the stored description of the encoder, or a description. `lenient`: if
+    the encoder cannot be made, log it and refuse texts only. Raises `StorageError`, `CollectionNotFound`,
+    `VersionNotFound`, `BundleDamaged`, `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the
+    field of `encoder` that is wrong.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
+    mended = False
     while True:
-        folder = home.folder(name, version)
+        folder = None
         try:
+            folder = home.folder(name, version)
             manifest = bundle.read_manifest(folder)
-            shared = _shared(folder, manifest, known)
+            inodes = bundle.inodes(folder, manifest)
+            shared = _shared(folder, manifest, known, inodes)
             bundle.verify(folder, manifest, hashes=hashes, known=shared)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return _read_version(folder, named, encoder, lenient, known if shared else None)
-        except (BundleError, StorageError):
+            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), inodes=inodes)
+        except (BundleError, StorageError) as error:
             # another version may have become current meanwhile, and this one been pruned
-            if version is not None or home.folder(name) == folder:
-                raise
+            if folder is None or version is not None or home.folder(name) == folder:
+                if mended or not home.mend(name, folder.name if folder else None, error):
+                    raise
+                mended = True
 
 
-def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None) -> set[str]:
-    """Return the files that a version shares with one that is open."""
+def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None, inodes: Mapping[str, int | None]) -> set[str]:
+    """Return the files that a version shares with one that is open; none if one of them was replaced since."""
     if known is None or known.folder is None or known.folder.parent != folder.parent:
         return set()
     there = known.manifest.files
-    return {name for name, record in manifest.files.items() if "/" in name and there.get(name) == record}
+    shared = {name for name, record in manifest.files.items() if "/" in name and there.get(name) == record}
+    return shared if all(inodes[name] == known.inodes.get(name) for name in shared) else set()
 
 
 def _read_version(

@@ -1,7 +1,7 @@
 """The parts of a collection: read from the files of a version, or made in memory."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from hubless.corrections.prior import OWN_OFFSETS, PRIOR, NumberOfTarget
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
+from hubless.errors import BundleDamaged
 from hubless.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
@@ -25,7 +26,7 @@ from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import Manifest, verify, warm
+from hubless.store.bundle import Manifest, inodes, verify, warm
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
@@ -39,7 +40,8 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none.
+    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inodes` are those of
+    the files when they were opened.
     """
 
     manifest: Manifest
@@ -54,6 +56,7 @@ class Parts:
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
+    inodes: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def ids(self) -> TargetIds:
@@ -144,8 +147,11 @@ class Parts:
         return StoredVectors(self.targets, f"collection {self.manifest.collection}")
 
     def check_hashes(self) -> None:
+        """Compare the files with the manifest, and with those that are open. Raises `BundleDamaged`, `StorageError`."""
         if self.folder is not None:
             verify(self.folder, self.manifest)
+            if inodes(self.folder, self.manifest) != self.inodes:
+                raise BundleDamaged(self.folder, "has files that were replaced since it was opened")
 
     def warm(self) -> None:
         """Read the files that queries look at into memory, unless they would take most of it. Raises `StorageError`."""

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -463,18 +463,27 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Cont
 
     Files that are `known` were checked already.
     """
-    for name, expected in manifest.files.items():
-        if name in known:
-            continue
-        path = path_of(folder, name)
+    files = {path_of(folder, name): expected for name, expected in manifest.files.items() if name not in known}
+    for path, expected in files.items():
         with storage_errors(path):
             if not path.is_file():
                 raise BundleDamaged(path, "missing")
             size = path.stat().st_size
             if size != expected.size:
                 raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
-            if hashes and record_of(path).sha256 != expected.sha256:
+    for path, expected in files.items() if hashes else ():  # last, as it takes long
+        with storage_errors(path):
+            if record_of(path).sha256 != expected.sha256:
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
+
+
+def inodes(folder: Path, manifest: Manifest) -> dict[str, int | None]:
+    """Return the inode of each file of a version, which another file in its place does not have; None for no file."""
+    found = dict[str, int | None].fromkeys(manifest.files)
+    for name in found:
+        with suppress(OSError):
+            found[name] = path_of(folder, name).stat().st_ino
+    return found
 
 
 def warm(folder: Path, manifest: Manifest) -> None:

@@ -247,6 +247,10 @@ class Catalog:
             raise VersionNotFound(f"collection {name!r} has no version {version!r}")
         return self.path / name / VERSIONS / wanted
 
+    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> bool:
+        """Bring what is damaged of a version from elsewhere; return False where there is nothing to bring it from."""
+        return False
+
     def home(self, name: str) -> Path:
         """Return the folder of a collection, which holds its versions. Raises `CollectionNotFound`."""
         self.current(name)

@@ -32,12 +32,10 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, RLock
+from threading import RLock
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
 from hubless.forks import in_each_process, left_to_parent
@@ -337,7 +335,7 @@ class Log:
             else:
                 self._connection = _connect(f"{uri}?mode=ro", "query_only=1")
             self._files = self._found_files()
-        _open_logs.use(self)
+        _use(self)
         return self._connection
 
     def _found_files(self) -> list[tuple[int, int] | None]:
@@ -352,29 +350,17 @@ class Log:
         return found
 
 
-class _OpenLogs:
-    """The logs of this process that may have their files open, the one that was used last at the end."""
-
-    def __init__(self) -> None:
-        in_each_process(self)
-
-    def renew(self) -> None:
-        self._logs = WeakKeyDictionary[Log, None]()
-        self._lock = Lock()
-
-    def use(self, log: Log) -> None:
-        """Note that a log is used now. Of too many, close those that were used longest ago."""
-        with self._lock:
-            self._logs.pop(log, None)
-            self._logs[log] = None
-            resting = [*islice(self._logs, max(0, len(self._logs) - most_open()))]
-            for each in resting:
-                del self._logs[each]
-        for each in resting:
-            each.rest()
+_used: dict[int, "weakref.ref[Log]"] = {}
+"""The logs of this process that may have their files open, the one that was used last at the end."""
 
 
-_open_logs = _OpenLogs()
+def _use(log: Log) -> None:
+    """Note that a log is used now. Of too many, close those that were used longest ago."""
+    _used.pop(id(log), None)
+    _used[id(log)] = weakref.ref(log)
+    for key in list(_used)[: -most_open()]:
+        if (found := _used.pop(key, None)) and (resting := found()):
+            resting.rest()
 
 
 def most_open() -> int:

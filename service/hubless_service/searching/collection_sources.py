@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import hubless
-from hubless.errors import BundleDamaged, HublessError, storage_errors
+from hubless.errors import BundleError, HublessError, StorageError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
-from hubless.store.durable import is_locked, locked, make_folder, replace_text
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless.store.durable import is_locked, locked, make_folder
+from hubless.store.remote.mirror import RemoteCatalog, put_text
 
 
 class CatalogSource(hubless.Catalog):
@@ -34,7 +34,7 @@ class CatalogSource(hubless.Catalog):
         Without `hashes`, only the sizes of files are compared with the manifest.
         """
         encoder = self._encoders.get(name)
-        return open_collection(self.path, name, hashes=hashes, encoder=encoder, lenient=True, known=known)
+        return open_collection(self, name, hashes=hashes, encoder=encoder, lenient=True, known=known)
 
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
@@ -95,15 +95,9 @@ class RemoteSource(CatalogSource):
         self._look()
         return super().names()
 
-    def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
-        """Open that version. If its files were damaged here, they are brought again."""
-        try:
-            return super().open(name, hashes=hashes, known=known)
-        except BundleDamaged as error:
-            _log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
-            self._remote.forget(name, self.current(name))
-            self._remote.pull(name)
-            return super().open(name, hashes=hashes)
+    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> bool:
+        """Bring damaged files of a version here again."""
+        return self._remote.mend(name, version, damage)
 
     def log(self, name: str, until: int | None = None) -> None:  # type: ignore[override]  # it has none
         """No log: such a catalog is changed by builds."""
@@ -155,4 +149,4 @@ class RemoteSource(CatalogSource):
         elif before.trouble and not trouble:
             _log.info("%s can be reached again", self.address)
         state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
-        replace_text(self.path / _STATE, json.dumps(state))
+        put_text(self.path / _STATE, json.dumps(state))
