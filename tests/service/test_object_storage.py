@@ -7,6 +7,7 @@ import pytest
 from support import object_storage, small
 from support.object_storage import ADDRESS, BUCKET, damaging, failing
 from support.server_process import served
+from support.serving import serving_catalog
 from support.until import until
 
 import hubless
@@ -85,13 +86,48 @@ def test_current_that_is_no_name_and_damaged_aliases_stop_only_themselves(publis
     assert "is not a file of aliases" in found.state.trouble
 
 
-def test_copy_that_was_damaged_on_the_disk_is_brought_again(publish, source, tmp_path):
-    version = publish()
-    found = source()
-    found.names()
-    path = tmp_path / "served" / "photos" / "segments" / version / "offsets.npy"
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
-    assert found.open("photos", hashes=True).version == version
+def flipped(folder, name):
+    """Change the last byte of a copy; return its path."""
+    path = next(folder.rglob(name))
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    return path
+
+
+def asked(url):
+    answer = httpx.post(f"{url}/v1/collections/photos/query", json={"vector": [1.0] * small.DIM}, timeout=60)
+    return answer.status_code, answer.json().get("detail")
+
+
+@pytest.mark.parametrize("name", ["offsets.npy", "canary.npz", "index.faiss", "manifest.json", "CURRENT"])
+def test_service_that_starts_over_a_damaged_copy_pulls_it_again(publish, source, tmp_path, name):
+    publish()
+    source().names()
+    before = small.contents(tmp_path / "served" / "photos")
+    flipped(tmp_path / "served", name)
+    with serving_catalog(tmp_path / "served", source()) as url:
+        until(lambda: small.contents(tmp_path / "served" / "photos") == before and asked(url)[0] == 200)
+
+
+@pytest.mark.parametrize("state", ["away", "damaged"])
+def test_damaged_copy_is_refused_with_both_reasons_until_the_address_has_it(publish, source, store, tmp_path, state):
+    publish()
+    source().names()
+    path = flipped(tmp_path / "served", "offsets.npy")
+    key = f"some/catalog/{path.relative_to(tmp_path / 'served')}"
+    sound = store.objects()[key]
+    store.put(key, path.read_bytes())
+    store.faults.clear()
+    if state == "away":
+        store.faults.add(failing(10**6))
+    with serving_catalog(tmp_path / "served", source(), poll_seconds=0.05) as url:
+        until(lambda: "offsets.npy: missing, and it cannot be pulled again" in str(asked(url)))
+        assert asked(url)[0] == 503
+        fetched = [path for method, path in store.faults.asked if method == "GET" and path.endswith(key)]
+        assert state == "away" or len(fetched) == 2
+        store.faults.clear()
+        store.put(key, sound)
+        until(lambda: asked(url)[0] == 200)
 
 
 def test_deleted_collection_goes_and_a_late_listing_removes_nothing(publish, source, store):

@@ -78,12 +78,12 @@ def open_parts(
         try:
             folder = home.folder(name, version)
             manifest = bundle.read_manifest(folder)
-            inodes = bundle.inodes(folder, manifest)
-            shared = _shared(folder, manifest, known, inodes)
+            marks = bundle.marks_of(folder, manifest)
+            shared = _shared(folder, manifest, known, marks)
             bundle.verify(folder, manifest, hashes=hashes, known=shared)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), inodes=inodes)
+            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), marks=marks)
         except (BundleError, StorageError) as error:
             # another version may have become current meanwhile, and this one been pruned
             if folder is None or version is not None or home.folder(name) == folder:
@@ -92,13 +92,13 @@ def open_parts(
                 mended = True
 
 
-def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None, inodes: Mapping[str, int | None]) -> set[str]:
+def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None, marks: Mapping[str, object]) -> set[str]:
     """Return the files that a version shares with one that is open; none if one of them was replaced since."""
     if known is None or known.folder is None or known.folder.parent != folder.parent:
         return set()
     there = known.manifest.files
     shared = {name for name, record in manifest.files.items() if "/" in name and there.get(name) == record}
-    return shared if all(inodes[name] == known.inodes.get(name) for name in shared) else set()
+    return shared if all(marks[name] == known.marks.get(name) for name in shared) else set()
 
 
 def _read_version(

@@ -26,7 +26,7 @@ from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import Manifest, inodes, verify, warm
+from hubless.store.bundle import Manifest, marks_of, verify, warm
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
@@ -40,8 +40,8 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inodes` are those of
-    the files when they were opened.
+    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `marks` are those
+    of the files when they were opened.
     """
 
     manifest: Manifest
@@ -56,7 +56,7 @@ class Parts:
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
-    inodes: Mapping[str, int | None] = field(default_factory=dict)
+    marks: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
 
     @property
     def ids(self) -> TargetIds:
@@ -150,7 +150,7 @@ class Parts:
         """Compare the files with the manifest, and with those that are open. Raises `BundleDamaged`, `StorageError`."""
         if self.folder is not None:
             verify(self.folder, self.manifest)
-            if inodes(self.folder, self.manifest) != self.inodes:
+            if marks_of(self.folder, self.manifest) != self.marks:
                 raise BundleDamaged(self.folder, "has files that were replaced since it was opened")
 
     def warm(self) -> None:

@@ -477,12 +477,13 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Cont
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
 
 
-def inodes(folder: Path, manifest: Manifest) -> dict[str, int | None]:
-    """Return the inode of each file of a version, which another file in its place does not have; None for no file."""
-    found = dict[str, int | None].fromkeys(manifest.files)
+def marks_of(folder: Path, manifest: Manifest) -> dict[str, tuple[int, int] | None]:
+    """Return the inode and the time of each file of a version, which are others of another file; None for no file."""
+    found = dict[str, tuple[int, int] | None].fromkeys(manifest.files)
     for name in found:
         with suppress(OSError):
-            found[name] = path_of(folder, name).stat().st_ino
+            stat = path_of(folder, name).stat()
+            found[name] = stat.st_ino, stat.st_mtime_ns
     return found
 
 

@@ -149,10 +149,13 @@ class RemoteCatalog:
 
         Raises `StorageError` with the `damage` if they cannot be pulled, or are damaged at the address, too.
         """
+        if isinstance(damage, BundleDamaged) and damage.path.name != CURRENT:  # by which the collection is known
+            _remove(damage.path)
         try:
             self.pull(name, version, hashes=True)
         except HublessError as error:
-            raise StorageError(damage.path, f"{damage.problem}, and it cannot be pulled again: {error}") from error
+            reason, _, _ = getattr(error, "problem", str(error)).partition(": ")  # what follows is for logs
+            raise StorageError(damage.path, f"{damage.problem}, and it cannot be pulled again: {reason}") from error
         _log.warning("pulled again from %s: %s", self.address, damage)
         return True
 
