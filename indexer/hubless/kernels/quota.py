@@ -1,28 +1,22 @@
 """The cores and the memory that a container lets its processes use, as Docker and Kubernetes set them; descriptors."""
 
 import resource
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
-_MACOS = 10_240
-"""Descriptors that a process may have there though its hard limit says that there is none."""
-
 
 def most_descriptors() -> int:
-    """Return how many descriptors this process may have; `sys.maxsize` without a limit."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
+    """Return how many descriptors this process may have."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def raise_descriptors() -> None:
     """Let this process, and those that it starts, have as many descriptors as the system allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for limit in (max(soft, _MACOS), hard):
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # macOS allows fewer than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def core_limit(root: Path = Path("/")) -> int | None:

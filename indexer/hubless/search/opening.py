@@ -24,6 +24,7 @@ from hubless.errors import (
     StorageError,
     UnsupportedBundle,
     VersionReplaced,
+    storage_errors,
 )
 from hubless.knn import index_type
 from hubless.knn.augment import augmented_dim
@@ -78,12 +79,13 @@ def open_parts(
         try:
             folder = home.folder(name, version)
             manifest = bundle.read_manifest(folder)
-            marks = bundle.marks_of(folder, manifest)
-            shared = _shared(folder, manifest, known, marks)
+            with storage_errors(folder):
+                inode = folder.stat().st_ino  # first: with files that are mended the folder is another
+            shared = _shared(folder, manifest, known)
             bundle.verify(folder, manifest, hashes=hashes, known=shared)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), marks=marks)
+            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), inode=inode)
         except (BundleError, StorageError) as error:
             # another version may have become current meanwhile, and this one been pruned
             if folder is None or version is not None or home.folder(name) == folder:
@@ -92,13 +94,12 @@ def open_parts(
                 mended = True
 
 
-def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None, marks: Mapping[str, object]) -> set[str]:
-    """Return the files that a version shares with one that is open; none if one of them was replaced since."""
+def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None) -> set[str]:
+    """Return the files that a version shares with one that is open."""
     if known is None or known.folder is None or known.folder.parent != folder.parent:
         return set()
     there = known.manifest.files
-    shared = {name for name, record in manifest.files.items() if "/" in name and there.get(name) == record}
-    return shared if all(marks[name] == known.marks.get(name) for name in shared) else set()
+    return {name for name, record in manifest.files.items() if "/" in name and there.get(name) == record}
 
 
 def _read_version(

@@ -1,7 +1,7 @@
 """The parts of a collection: read from the files of a version, or made in memory."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ from hubless.search.matches import MatchesCache
 from hubless.search.ranker import Ranker
 from hubless.search.segments.contents import TargetIds, TargetPayload
 from hubless.search.segments.targets import Targets
-from hubless.store.bundle import Manifest, marks_of, verify, warm
+from hubless.store.bundle import Manifest, verify, warm
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import comparison
@@ -40,8 +40,8 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `marks` are those
-    of the files when they were opened.
+    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inode` is that
+    of the folder.
     """
 
     manifest: Manifest
@@ -56,7 +56,7 @@ class Parts:
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
-    marks: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+    inode: int | None = None
 
     @property
     def ids(self) -> TargetIds:
@@ -147,11 +147,11 @@ class Parts:
         return StoredVectors(self.targets, f"collection {self.manifest.collection}")
 
     def check_hashes(self) -> None:
-        """Compare the files with the manifest, and with those that are open. Raises `BundleDamaged`, `StorageError`."""
+        """Compare the files with the manifest. Raises `BundleDamaged`, also of files that took their place since."""
         if self.folder is not None:
             verify(self.folder, self.manifest)
-            if marks_of(self.folder, self.manifest) != self.marks:
-                raise BundleDamaged(self.folder, "has files that were replaced since it was opened")
+            if self.folder.stat().st_ino != self.inode:
+                raise BundleDamaged(self.folder, "was replaced since it was opened")
 
     def warm(self) -> None:
         """Read the files that queries look at into memory, unless they would take most of it. Raises `StorageError`."""

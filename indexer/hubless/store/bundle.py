@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Container, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -475,16 +475,6 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Cont
         with storage_errors(path):
             if record_of(path).sha256 != expected.sha256:
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
-
-
-def marks_of(folder: Path, manifest: Manifest) -> dict[str, tuple[int, int] | None]:
-    """Return the inode and the time of each file of a version, which are others of another file; None for no file."""
-    found = dict[str, tuple[int, int] | None].fromkeys(manifest.files)
-    for name in found:
-        with suppress(OSError):
-            stat = path_of(folder, name).stat()
-            found[name] = stat.st_ino, stat.st_mtime_ns
-    return found
 
 
 def warm(folder: Path, manifest: Manifest) -> None:

@@ -149,15 +149,6 @@ def test_current_that_names_no_version_is_refused_and_rollback_mends_it(store, b
     assert other.rollback("photos", version) == other.pull("photos") == version
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "encoder.json", "canary.npz", MANIFEST])
-def test_file_that_is_lost_here_is_pulled_again(built, other, name):
-    version = other.pull("photos")
-    folder = other.folder / "photos" / "versions" / version
-    (folder / name if name == MANIFEST else small.path_of(folder, name)).unlink()
-    other.pull("photos")
-    small.check_complete(other.folder)
-
-
 def test_late_listing_hides_neither_versions_nor_known_collections(store, built, other):
     pushed, _ = built
     other.pull("photos")

@@ -60,7 +60,6 @@ PULLING = ".pulling-"
 TRIES = 8
 _TIMES = 2
 """So often a file is fetched that comes damaged."""
-_UNREADABLE = (errno.EACCES, errno.EPERM, errno.EIO)
 _log = logging.getLogger("hubless.catalog")
 
 
@@ -223,14 +222,18 @@ class RemoteCatalog:
         for file, record in manifest.files.items():
             path = path_of(own, file)
             places.setdefault(path.parent, {})[path.name] = record
+        changed = False
         for place, files in reversed(places.items()):  # the manifest last
-            self._fetch(name, place, files)
+            changed = self._fetch(place, files, changed) or changed
 
-    def _fetch(self, name: str, place: Path, files: Mapping[str, FileRecord]) -> None:
-        """Bring those files of a folder that are not here as they should be. Those that are stay as they are."""
+    def _fetch(self, place: Path, files: Mapping[str, FileRecord], again: bool) -> bool:
+        """Bring those files of a folder that are not here as they should be; return whether there were any.
+
+        Then the folder is another one, as it is if that is to be done `again`.
+        """
         wrong = [file for file, record in files.items() if not _has(place / file, record)]
-        if not wrong:
-            return
+        if not wrong and not again:
+            return False
         made = place.with_name(f"{PULLING}{place.name}")
         make_folder(made)
         for file in wrong:
@@ -242,6 +245,7 @@ class RemoteCatalog:
                 self._fetch_file((place / file).relative_to(self.folder).as_posix(), made / file, record)
         _remove(place)
         move(made, place)
+        return True
 
     def _fetch_file(self, key: str, path: Path, record: FileRecord) -> None:
         """Bring a file. Raises `BundleDamaged` if it is not what its manifest says, also the second time."""
@@ -382,7 +386,7 @@ def _has(path: Path, record: FileRecord) -> bool:
     try:
         return path.is_file() and path.stat().st_size == record.size and record_of(path) == record
     except OSError as error:
-        if error.errno not in _UNREADABLE:  # that says nothing about the file
+        if error.errno == errno.EMFILE:  # which says nothing about the file
             raise
         return False
 
