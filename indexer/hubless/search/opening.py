@@ -89,8 +89,9 @@ def open_parts(
         except (BundleError, StorageError) as error:
             # another version may have become current meanwhile, and this one been pruned
             if folder is None or version is not None or home.folder(name) == folder:
-                if mended or not home.mend(name, folder.name if folder else None, error):
+                if mended or home.mend is None:
                     raise
+                home.mend(name, folder.name if folder else None, error)
                 mended = True
 
 

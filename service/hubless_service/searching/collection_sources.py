@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import hubless
-from hubless.errors import BundleError, HublessError, StorageError, storage_errors
+from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
 from hubless.store.durable import is_locked, locked, make_folder
@@ -74,6 +74,7 @@ class RemoteSource(CatalogSource):
     ) -> None:
         super().__init__(folder, encoders)
         self._remote = RemoteCatalog(address, folder)
+        self.mend = self._remote.mend
         self._seconds = seconds
         self._looked = False
 
@@ -94,10 +95,6 @@ class RemoteSource(CatalogSource):
         """Bring here what is new, and name all collections."""
         self._look()
         return super().names()
-
-    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> bool:
-        """Bring damaged files of a version here again."""
-        return self._remote.mend(name, version, damage)
 
     def log(self, name: str, until: int | None = None) -> None:  # type: ignore[override]  # it has none
         """No log: such a catalog is changed by builds."""

@@ -66,15 +66,8 @@ _log = logging.getLogger("hubless.catalog")
 class _Copies(Catalog):
     """Copies of versions. There is no log beside them, whatever writes they have."""
 
-    def __init__(self, remote: "RemoteCatalog", folder: Path) -> None:
-        super().__init__(folder)
-        self._remote = remote
-
     def log(self, name: str, until: int | None = None) -> Log:
         return super().log(name, 0)
-
-    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> bool:
-        return self._remote.mend(name, version, damage)
 
 
 class RemoteCatalog:
@@ -90,7 +83,8 @@ class RemoteCatalog:
             raise InputError("catalog", "an address that begins with s3://, gs:// or az://", address)
         self.address = found
         self.objects = Objects(found)
-        self.catalog = _Copies(self, folder or copy_folder(found, "read"))
+        self.catalog = _Copies(folder or copy_folder(found, "read"))
+        self.catalog.mend = self.mend
         self.folder = self.catalog.path
         self._refused = dict[str, str | None]()  # objects that came damaged, and their tags then
 
@@ -143,8 +137,8 @@ class RemoteCatalog:
             else:
                 return current
 
-    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> bool:
-        """Pull those files of a version again that are damaged here; return True. None for the current version.
+    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> None:
+        """Pull those files of a version again that are damaged here. None for the current version.
 
         Raises `StorageError` with the `damage` if they cannot be pulled, or are damaged at the address, too.
         """
@@ -156,7 +150,6 @@ class RemoteCatalog:
             reason, _, _ = getattr(error, "problem", str(error)).partition(": ")  # what follows is for logs
             raise StorageError(damage.path, f"{damage.problem}, and it cannot be pulled again: {reason}") from error
         _log.warning("pulled again from %s: %s", self.address, damage)
-        return True
 
     def _bring(self, name: str, versions: Sequence[str], hashes: bool) -> None:
         home = self.folder / name
