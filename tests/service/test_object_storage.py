@@ -87,13 +87,6 @@ def test_current_that_is_no_name_and_damaged_aliases_stop_only_themselves(publis
     assert "is not a file of aliases" in found.state.trouble
 
 
-def damaged(folder, name):
-    """Change a byte of a copy; return its path."""
-    path = next(folder.rglob(name))
-    flip(path)
-    return path
-
-
 def asked(url):
     return httpx.post(f"{url}/v1/collections/photos/query", json={"vector": [1.0] * small.DIM}, timeout=60)
 
@@ -103,7 +96,7 @@ def test_service_that_starts_over_a_damaged_copy_pulls_it_again(publish, source,
     publish()
     source().names()
     before = small.contents(tmp_path / "served" / "photos")
-    damaged(tmp_path / "served", name)
+    flip(next((tmp_path / "served").rglob(name)))
     with serving_catalog(tmp_path / "served", source()) as url:
         until(lambda: small.contents(tmp_path / "served" / "photos") == before and asked(url).status_code == 200)
 
@@ -112,9 +105,9 @@ def test_service_that_starts_over_a_damaged_copy_pulls_it_again(publish, source,
 def test_damaged_copy_is_refused_with_both_reasons_until_the_address_has_it(publish, source, store, tmp_path, state):
     publish()
     source().names()
-    path = damaged(tmp_path / "served", "offsets.npy")
-    key = f"some/catalog/{path.relative_to(tmp_path / 'served')}"
-    sound = store.objects()[key]
+    path = next((tmp_path / "served").rglob("offsets.npy"))
+    flip(path)
+    [(key, sound)] = [item for item in store.objects().items() if item[0].endswith(path.name)]
     store.put(key, path.read_bytes())
     store.faults.clear()
     if state == "away":

@@ -5,7 +5,7 @@ from support import small
 from support.object_storage import ADDRESS, damaging, failing, late_listing
 
 from hubless.errors import BundleDamaged, CollectionNotFound, PreconditionFailed, StorageError, VersionNotFound
-from hubless.store.bundle import MANIFEST, path_of
+from hubless.store.bundle import MANIFEST
 from hubless.store.remote import objects
 from hubless.store.remote.mirror import RemoteCatalog
 
@@ -233,14 +233,3 @@ def test_prune_of_the_copies_waits_for_a_pull_and_spares_what_it_brought(store, 
     pruning.join()
     assert small.entries(other.folder) == [second.version]
     small.check_complete(other.folder)
-
-
-def test_collection_without_one_of_its_versions_is_whole_again_after_a_pull(merged, other):
-    here, first, second = merged
-    here.push("photos", second.version, here.tag("photos"))
-    other.pull("photos", first.version)
-    for file in second.files:  # what the first has, too
-        path_of(small.folder(other.folder, second), file).unlink()
-    assert other.pull("photos", first.version) == second.version
-    for version in (first.version, second.version):
-        small.check_complete(other.folder, version)
