@@ -4,7 +4,7 @@ from hubless.errors import StorageError
 from hubless.kernels.quota import most_descriptors
 from hubless.store.log import LOG_FILES, most_open
 
-_LEFT, _SHARE_LEFT = 128, 2
+_LEFT, _SHARE_LEFT = 256, 2
 """Descriptors that collections leave to connections and to all else: so many, or half of them if there are few."""
 
 
