@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from hubless import Catalog
 from hubless.errors import HublessError, InputError, storage_errors
+from hubless.kernels.quota import raise_descriptors
 from hubless.store.durable import make_folder
 from hubless.store.query_sample import SampleWriter
 from hubless.store.remote.objects import Objects
@@ -53,6 +54,7 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
                 _fail(str(error), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
+    raise_descriptors()
     with _listen(settings.host, settings.port) as listener:
         settings = with_workers(settings)
         signals = Signals()

@@ -3,6 +3,7 @@
 import logging
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from re import fullmatch
@@ -23,6 +24,7 @@ from hubless.errors import (
     StorageError,
     UnsupportedBundle,
     VersionReplaced,
+    storage_errors,
 )
 from hubless.knn import index_type
 from hubless.knn.augment import augmented_dim
@@ -62,27 +64,35 @@ def open_parts(
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
-    What the version shares with one that is `known` is taken from there. `hashes` compares the content of all files
-    with the manifest, and not only their sizes. `encoder` are fields that replace those of the stored description of
-    the encoder, or a description. `lenient`: if the encoder cannot be made, log it and refuse texts only. Raises
-    `StorageError`, `CollectionNotFound`, `VersionNotFound`, `BundleDamaged`,
-    `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the field of `encoder` that is wrong.
+    At an address, files that are damaged here are pulled again once. What the version shares with one that is `known`
+    is taken from there. `hashes` compares the content of all files with the manifest, and not only their sizes.
+    `encoder` are fields that replace those of the stored description of the encoder, or a description. `lenient`: if
+    the encoder cannot be made, log it and refuse texts only. Raises `StorageError`, `CollectionNotFound`,
+    `VersionNotFound`, `BundleDamaged`, `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the
+    field of `encoder` that is wrong.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
+    mended = False
     while True:
-        folder = home.folder(name, version)
+        folder = None
         try:
+            folder = home.folder(name, version)
             manifest = bundle.read_manifest(folder)
+            with storage_errors(folder):
+                inode = folder.stat().st_ino  # first: with files that are mended the folder is another
             shared = _shared(folder, manifest, known)
             bundle.verify(folder, manifest, hashes=hashes, known=shared)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return _read_version(folder, named, encoder, lenient, known if shared else None)
-        except (BundleError, StorageError):
+            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), inode=inode)
+        except (BundleError, StorageError) as error:
             # another version may have become current meanwhile, and this one been pruned
-            if version is not None or home.folder(name) == folder:
-                raise
+            if folder is None or version is not None or home.folder(name) == folder:
+                if mended or home.mend is None:
+                    raise
+                home.mend(name, folder.name if folder else None, error)
+                mended = True
 
 
 def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None) -> set[str]:

@@ -525,17 +525,17 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Cont
 
     Files that are `known` were checked already.
     """
-    for name, expected in manifest.files.items():
-        if name in known:
-            continue
-        path = path_of(folder, name)
+    files = {path_of(folder, name): expected for name, expected in manifest.files.items() if name not in known}
+    for path, expected in files.items():
         with storage_errors(path):
             if not path.is_file():
                 raise BundleDamaged(path, "missing")
             size = path.stat().st_size
             if size != expected.size:
                 raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
-            if hashes and record_of(path).sha256 != expected.sha256:
+    for path, expected in files.items() if hashes else ():  # last, as it takes long
+        with storage_errors(path):
+            if record_of(path).sha256 != expected.sha256:
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
 
 
