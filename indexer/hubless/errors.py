@@ -343,6 +343,12 @@ def collection_errors(home: Path) -> Iterator[None]:
         raise CollectionNotFound(f"collection {home.name!r} was deleted") from error
 
 
+def refuse_given(parameters: Mapping[str, object], expected: str) -> None:
+    """Raise `InputError` for the first of some parameters that is given: neither None nor False."""
+    for name in (name for name, value in parameters.items() if value is not None and value is not False):
+        raise InputError(name, expected, "one")
+
+
 _LONGEST_LINE = 300
 """Characters. NumPy, for one, repeats all of a damaged header."""
 

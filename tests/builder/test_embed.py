@@ -17,8 +17,7 @@ from support.model_pairs import COLOURS, DIM, load_pair, picture_graph, write_pa
 from support.small import WORDS
 
 import hubless
-from hubless.builder.embedding import embed as embedding
-from hubless.builder.embedding import embed_folder
+from hubless.builder.embedding import embed as embedding, embed_folder
 from hubless.builder.embedding.texts_beside import words_of_name
 from hubless.encoders.halves import each_encoded
 from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused, how_to_install

@@ -6,8 +6,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from PIL import Image, ImageOps
 
 from hubless.errors import InputError, PictureTimeout, how_to_install

@@ -73,12 +73,14 @@ def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: S
     """Copy collections of a backup, verified, into a catalog, with aliases and scores unless their names are taken.
 
     What is damaged is left out and named, as in `back_up`. The collections and their aliases appear at the end; if that
-    fails, none of them stays. Raises `InputError` if the catalog has one of the names; `CollectionNotFound`;
-    `StorageError`.
+    fails, none of them stays. Raises `InputError` if the catalog has one of the names, or if the folder has nothing to
+    restore; `CollectionNotFound`; `StorageError`.
     """
     backup = Catalog(folder)
     backup.check_exists()
     names = _chosen(backup, only, skip)
+    if not names and not KeptCorrections(folder).names():
+        raise InputError("folder", "a backup with collections or scores to restore", f"{folder}, which has none")
     new = not catalog.path.exists()
     for name in names:
         _check_free(catalog, name)

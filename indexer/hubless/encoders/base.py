@@ -115,10 +115,11 @@ def brief(value: object) -> str:
 class EncoderDescription(BaseModel):
     """The description of an encoder in a bundle or a setting. It holds no secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     type: str
-    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
+    dim: int = Field(ge=1)
+    """Dimensions of the vectors; those of the targets if not given."""
 
 
 class DescribedEncoder(Encoder):

@@ -55,22 +55,29 @@ class EndpointDescription(EncoderDescription):
     """The endpoint, and how it is asked."""
 
     type: Literal["openai"] = "openai"
-    url: str = Field(description="Up to and without `/embeddings`, such as `https://api.openai.com/v1`.")
+    url: str
+    """Up to and without `/embeddings`, such as `https://api.openai.com/v1`."""
     model: str
-    dimensions: int | None = Field(
-        default=None, ge=1, description="Asked for, of models that can shorten their vectors."
-    )
-    api_key_env: str | None = Field(default=None, description="Name of the environment variable that holds the key.")
-    timeout: float = Field(default=10, gt=0, description="Seconds in which the endpoint has to answer, whole.")
-    retries: int = Field(default=2, ge=0, description="Attempts after the first, where it refuses or fails.")
-    connections: int = Field(default=8, ge=1, description="Most connections that are open at a time.")
-    batch: int = Field(default=256, ge=1, description="Most texts in one call.")
-    cache: int = Field(default=1000, ge=0, description="Recent texts of which the vectors are kept.")
-    pictures: Literal["jina", "infinity"] | None = Field(
-        default=None, description="The form in which it takes pictures: Jina's, Infinity's; none if not given."
-    )
-    breaker_failures: int = Field(default=5, ge=1, description="Failures in a row, after which it is left alone.")
-    breaker_seconds: float = Field(default=10, gt=0, description="Seconds that it is left alone.")
+    dimensions: int | None = Field(default=None, ge=1)
+    """Asked for, of models that can shorten their vectors."""
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+    timeout: float = Field(default=10, gt=0)
+    """Seconds in which the endpoint has to answer, whole."""
+    retries: int = Field(default=2, ge=0)
+    """Attempts after the first, where it refuses or fails."""
+    connections: int = Field(default=8, ge=1)
+    """Most connections that are open at a time."""
+    batch: int = Field(default=256, ge=1)
+    """Most texts in one call."""
+    cache: int = Field(default=1000, ge=0)
+    """Recent texts of which the vectors are kept."""
+    pictures: Literal["jina", "infinity"] | None = None
+    """The form in which it takes pictures: Jina's, Infinity's; none if not given."""
+    breaker_failures: int = Field(default=5, ge=1)
+    """Failures in a row, after which it is left alone."""
+    breaker_seconds: float = Field(default=10, gt=0)
+    """Seconds that it is left alone."""
 
     @field_validator("api_key_env")
     @classmethod

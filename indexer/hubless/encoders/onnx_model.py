@@ -56,23 +56,20 @@ class OnnxDescription(folder_model.FolderDescription):
     """The folder of the graph. Its files answer what is not given here."""
 
     type: Literal["onnx"] = "onnx"
-    file: str | None = Field(
-        default=None, description="The graph in the folder; that of texts of a pair, or model.onnx, if not given."
-    )
-    picture_file: str | None = Field(
-        default=None, description="The graph of pictures; the other half of the pair if not given."
-    )
-    pooling: Literal["mean", "cls", "lasttoken"] | None = Field(
-        default=None, description="How vectors of tokens become one; as 1_Pooling/config.json says if not given."
-    )
-    normalize: bool | None = Field(
-        default=None, description="Whether vectors get length 1; those of a pair do, else as modules.json says."
-    )
-    max_seq_length: int | None = Field(
-        default=None, ge=1, description="Tokens of a text that are read; as the model's files say if not given."
-    )
-    batch: int = Field(default=32, ge=1, description="Texts that the model takes at once.")
-    threads: int | None = Field(default=None, ge=1, description="Of one call; one per core if not given.")
+    file: str | None = None
+    """The graph in the folder; that of texts of a pair, or model.onnx, if not given."""
+    picture_file: str | None = None
+    """The graph of pictures; the other half of the pair if not given."""
+    pooling: Literal["mean", "cls", "lasttoken"] | None = None
+    """How vectors of tokens become one; as 1_Pooling/config.json says if not given."""
+    normalize: bool | None = None
+    """Whether vectors get length 1; those of a pair do, else as modules.json says."""
+    max_seq_length: int | None = Field(default=None, ge=1)
+    """Tokens of a text that are read; as the model's files say if not given."""
+    batch: int = Field(default=32, ge=1)
+    """Texts that the model takes at once."""
+    threads: int | None = Field(default=None, ge=1)
+    """Of one call; one per core if not given."""
 
 
 class OnnxModel(folder_model.FolderModel):

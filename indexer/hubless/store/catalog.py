@@ -150,7 +150,11 @@ class Catalog:
     changes : raised by each change of what is current, of the collections and of the aliases
     answered : raised by a server before it answers such a change, see `answer`
     written : another number after each write to any collection, by whichever process
+    mend : brings files of a version that are damaged from elsewhere, given its collection, its id, None for the current
+        one, and the damage; None where there is nothing to bring them from
     """
+
+    mend: Callable[[str, str | None, BundleError | StorageError], None] | None = None
 
     def __init__(self, path: str | Path) -> None:
         if (address := storage_address(path)) is not None:

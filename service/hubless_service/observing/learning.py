@@ -12,7 +12,7 @@ from fastapi import Request
 from hubless.errors import StorageError
 from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.scores.learned_lists import AskedList
-from hubless_service.observing.sampling import NO_SAMPLE, client_of
+from hubless_service.observing.sampling import client_of
 
 _log = logging.getLogger("hubless.sample")
 
@@ -32,7 +32,7 @@ class ListSampler:
 
     def note(self, request: Request, name: str, ids: Sequence[Any], scores: Sequence[float]) -> None:
         """Note a list that was corrected, if the correction learns."""
-        if self._scores.learns(name) and NO_SAMPLE not in request.headers:
+        if self._scores.learns(name):
             self._asked.append((name, AskedList(ids, scores, client_of(request))))
 
     def look(self, now: float, *, last: bool = False) -> None:

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import faiss
+import numpy as np
 from fastapi import Request
 
 import hubless
@@ -27,9 +28,10 @@ from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.learning import ListSampler
-from hubless_service.observing.live import LiveHubness
+from hubless_service.observing.live import Answered, LiveHubness
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import QuerySampler
+from hubless_service.observing.traffic import is_traffic
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
@@ -202,9 +204,16 @@ class SearchService:
         if encodes:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
             encoded = await self.encoding.encode(trace, collection, queries, deadline)
-        found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
+        found = await search(trace, queue, collection, encoded, deadline)
+        answered = [
+            Answered(query, hits.results, hits.line)
+            for query, hits in zip(encoded, found, strict=True)
+            # what is asked like a target is not what people look for
+            if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
+        ]
+        self.live.observe(collection, answered)
         if self.sampling:
-            self.sampling.note(request, collection, encoded)
+            self.sampling.note(request, collection, [each.query for each in answered])
         return found
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:

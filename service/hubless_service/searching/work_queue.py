@@ -210,9 +210,12 @@ class WorkQueue:
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
         """Give each item its outcome, and learn how long the call took."""
         size = 0
+        now = perf_counter()
         for item, outcome in zip(items, outcomes, strict=True):
             size += item.size
             item.timer.cancel()
+            if item.deadline < now:  # the loop was kept from its timer
+                _expire(item.future)
             if item.future.done():
                 continue
             if isinstance(outcome, StopIteration):  # which no future takes
