@@ -73,20 +73,27 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 @contextmanager
 def held_still(path: Path) -> Iterator[None]:
-    """Hold a file's lock while what it guards is read. Nothing is held where nobody can make the file."""
+    """Hold a file's lock while what it guards is read. Nothing is held where nobody can make the file.
+
+    Nor is it where a link or a pipe is in its place, as in a folder of somebody else: no file is made elsewhere.
+    """
     try:
-        lock = path.open("a")
+        lock = _opened_here(path, os.O_WRONLY | os.O_CREAT)
     except OSError as error:
-        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO):
             raise
         try:
-            lock = path.open()
-        except (FileNotFoundError, PermissionError):
+            lock = _opened_here(path, os.O_RDONLY)
+        except OSError:
             yield
             return
-    with lock:
+    with os.fdopen(lock):
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _opened_here(path: Path, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def is_locked(path: Path) -> bool:
