@@ -8,9 +8,9 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from hubless.errors import BundleDamaged, storage_errors
+from hubless.errors import storage_errors
 from hubless.store.durable import sync
-from hubless.vectors.readers.plain_files import NOT_PLAIN, open_below
+from hubless.vectors.readers.plain_files import open_below
 
 _READ_BYTES = 2**20
 _MODES = 0o775
@@ -18,17 +18,9 @@ _MODES = 0o775
 
 
 def open_plain(path: Path, root: Path | None = None) -> BinaryIO:
-    """Open a file to read it: below `root`, without a link on the way, or else in its folder, however that is reached.
-
-    Raises `BundleDamaged` unless it is a plain one; `OSError` if it is not there.
-    """
+    """Open a plain file below a folder, by default its own, to read it. Raises as `open_below`."""
     root = root or path.parent
-    try:
-        return open_below(root, path.relative_to(root))
-    except OSError as error:
-        if error.errno in NOT_PLAIN:
-            raise BundleDamaged(path, f"is {error.strerror}") from error
-        raise
+    return open_below(root, path.relative_to(root))
 
 
 def copy_open(file: BinaryIO, path: Path) -> None:

@@ -7,7 +7,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,8 @@ try:
     import fcntl
 except ModuleNotFoundError:
     raise HublessError("hubless runs on Linux and macOS; on Windows use WSL or the Docker image") from None
+
+_UNHELD = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.ELOOP, errno.ENXIO)
 
 
 def now() -> datetime:
@@ -75,25 +77,19 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 def held_still(path: Path) -> Iterator[None]:
     """Hold a file's lock while what it guards is read. Nothing is held where nobody can make the file.
 
-    Nor is it where a link or a pipe is in its place, as in a folder of somebody else: no file is made elsewhere.
+    Nor is it where a link or a pipe is in its place, as somebody else may have put there, nor in a folder that is gone.
     """
-    try:
-        lock = _opened_here(path, os.O_WRONLY | os.O_CREAT)
-    except OSError as error:
-        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENXIO):
-            raise
-        try:
-            lock = _opened_here(path, os.O_RDONLY)
-        except OSError:
-            yield
-            return
-    with os.fdopen(lock):
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        for flags in (os.O_WRONLY | os.O_CREAT, os.O_RDONLY):
+            try:
+                lock = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+            except OSError as error:
+                if error.errno not in _UNHELD:
+                    raise
+            else:
+                fcntl.flock(held.enter_context(os.fdopen(lock)), fcntl.LOCK_EX)
+                break
         yield
-
-
-def _opened_here(path: Path, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def is_locked(path: Path) -> bool:

@@ -39,14 +39,11 @@ class EmbedSource:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def path(self, number: int) -> Path:
-        return self.base / self.contents[number]
-
     def fingerprint(self) -> str:
         """Return a hash that changes with any id, text, or stamp of a file."""
         hashed = hashlib.sha256(self.kind.encode())
         for number, each in enumerate(self.ids):
-            stamp = self.contents[number] if self.kind == TEXTS else _stamp(self.path(number))
+            stamp = self.contents[number] if self.kind == TEXTS else _stamp(self.base / self.contents[number])
             hashed.update(f"{each!r}\0{stamp}\0".encode("utf-8", "surrogateescape"))
         return hashed.hexdigest()
 
@@ -162,6 +159,6 @@ def _is_text(kind: pa.DataType) -> bool:
 def _stamp(path: Path) -> str:
     try:
         stat = path.lstat()
-    except OSError:
+    except (OSError, ValueError):
         return "gone"  # which is listed when it is read
     return f"{stat.st_size} {stat.st_mtime_ns}"

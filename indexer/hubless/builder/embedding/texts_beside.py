@@ -44,8 +44,6 @@ _MOST_OF_CAPTIONS, _MOST_OF_METADATA = 2**20, 2**27
 """Bytes of a file. A larger one is skipped."""
 _MOST_OF_LINE = 2**20
 """Characters. At a longer line the rest of a file is left out."""
-_MOST_WRONG = 100
-"""Lines of metadata that say nothing. At more of them the rest of a file is left out."""
 
 
 class TextBeside(NamedTuple):
@@ -72,12 +70,12 @@ class TextsBeside:
         self._base = base
         self._pictures = frozenset(map(PurePath, pictures))
         self._metadata: dict[PurePath, dict[PurePath, list[str]]] = {}
-        self._skipped: list[dict[str, Any]] = []
+        self._skipped: dict[tuple[PurePath, str], dict[str, Any]] = {}
 
     def taken(self) -> list[dict[str, Any]]:
-        """Return what could not be read of captions and metadata since the last call."""
-        found, self._skipped = self._skipped, []
-        return found
+        """Return what could not be read of captions and metadata since the last call: of a file, each reason once."""
+        found, self._skipped = self._skipped, {}
+        return [*found.values()]
 
     def of(self, name: str, in_head: list[str]) -> list[TextBeside]:
         """Return the texts about a picture, each once; words of its name only if there are no others."""
@@ -108,7 +106,6 @@ class TextsBeside:
         if (content := self._content(file, _MOST_OF_METADATA)) is None:
             return
         lines = self._lines(file, content)
-        wrong = 0
         try:
             for number, row in enumerate(lines if ending_of(file) == ".jsonl" else _table(lines), 1):
                 try:
@@ -116,15 +113,10 @@ class TextsBeside:
                     path, *_ = [row[key] for key in _PATHS if key in row]
                     texts = [text for key in _FIELDS for text in _texts(row.get(key))]
                     yield file.parent / str(path).replace("\\", "/"), texts[:MOST_TEXTS]
-                    if not row.keys().isdisjoint(_FIELDS):
-                        continue
-                    self._skip(file, f"no texts in {', '.join(_FIELDS)}")
+                    if row.keys().isdisjoint(_FIELDS):
+                        self._skip(file, f"no texts in {', '.join(_FIELDS)}")
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    self._skip(file, "no object with file_name", f", line {number}")
-                wrong += 1
-                if wrong == _MOST_WRONG:
-                    self._skip(file, f"{wrong} such lines: the rest is left out")
-                    return
+                    self._skip(file, "no object with file_name, the first of this file", f", line {number}")
         except csv.Error as error:
             self._skip(file, one_line(error))
 
@@ -133,10 +125,8 @@ class TextsBeside:
         text = TextIOWrapper(BytesIO(content), "utf-16" if content.startswith(MARKS) else "utf-8-sig")
         try:
             for line in iter(partial(text.readline, _MOST_OF_LINE), ""):
-                if "\0" in line:
-                    raise ValueError("no text in UTF-8")
-                if len(line) == _MOST_OF_LINE:
-                    raise ValueError(f"a line of {_MOST_OF_LINE:,} characters or more")
+                if "\0" in line or len(line) == _MOST_OF_LINE:
+                    raise ValueError(f"no text in UTF-8 with lines of less than {_MOST_OF_LINE:,} characters")
                 yield line
         except ValueError as error:
             self._skip(file, one_line(error))
@@ -151,7 +141,7 @@ class TextsBeside:
             return None
 
     def _skip(self, file: PurePath, why: str, where: str = "") -> None:
-        self._skipped.append(skipped_item(f"{file}{where}", why))
+        self._skipped.setdefault((file, why), skipped_item(f"{file}{where}", why))
 
 
 def _table(lines: Iterator[str]) -> Iterator[dict[str, Any]]:

@@ -21,32 +21,28 @@ _WHY = {
     errno.ENXIO: "a folder, a pipe or a device, and no plain file",
     errno.EINVAL: "a name that leads out of the folder, or that no file can have",
 }
-NOT_PLAIN = (errno.ELOOP, errno.ENXIO, errno.EINVAL)
-"""Numbers of the errors of what is there, and is no plain file."""
 
 
 def open_below(root: Path, name: str | PurePath) -> BinaryIO:
     """Open a plain file below a folder to read it. The folder itself may be a link: whoever named it knows.
 
-    Raises `OSError`, with a number of `NOT_PLAIN` and plain words for a link anywhere below the folder, for what is no
-    plain file, and for a name that is empty or absolute, or has `..` or a NUL. Waits for nobody who writes to a pipe.
+    Raises `OSError` with plain words for a link anywhere below the folder, for what is no plain file, and for a name
+    that is empty or absolute, or has `..` or a NUL. Waits for nobody who writes to a pipe.
     """
-    way = PurePath(name)
+    steps = PurePath(name).parts
     try:
-        if way.is_absolute() or os.pardir in way.parts or not way.parts:
+        if not steps or steps[0].startswith(os.sep) or os.pardir in steps:
             raise ValueError
-        return open(root / way, "rb", opener=partial(_opened, root, way.parts))
-    except OSError as error:
-        number, why = error.errno or errno.EINVAL, error.strerror
-    except ValueError:  # of a NUL too, and of half a letter
-        number, why = errno.EINVAL, None
-    raise OSError(number, _WHY.get(number, why), str(root / way))
+        return open(root.joinpath(*steps), "rb", opener=partial(_opened, root, steps))
+    except (OSError, ValueError) as error:  # of a NUL too, and of half a letter
+        number = getattr(error, "errno", errno.EINVAL)
+        raise OSError(number, _WHY.get(number, os.strerror(number)), str(root / name)) from error
 
 
 def read_below(root: Path, name: str | PurePath, most: int) -> bytes:
     """Return the content of a plain file below a folder. Raises as `open_below`, and `OSError` for more bytes."""
     with open_below(root, name) as file:
-        content = file.read(min(os.fstat(file.fileno()).st_size, most) + 1)
+        content = file.read(most + 1)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"more than {most:,} bytes", str(name))
     return content
@@ -54,18 +50,14 @@ def read_below(root: Path, name: str | PurePath, most: int) -> bytes:
 
 def _opened(root: Path, steps: Sequence[str], path: str, flags: int) -> int:
     here = os.open(root, _WAY)
-    for step in steps[:-1]:
-        here = _next(here, step, _WAY)
-    here = _next(here, steps[-1], flags | os.O_NONBLOCK)
-    if stat.S_ISREG(os.fstat(here).st_mode):
-        return here
-    os.close(here)
-    raise OSError(errno.ENXIO, "")
-
-
-def _next(here: int, step: str, flags: int) -> int:
-    """Open what stands in an open folder, unless it is a link, and close the folder."""
-    try:
-        return os.open(step, flags | os.O_NOFOLLOW, dir_fd=here)
-    finally:
+    for place, step in enumerate(steps, 1):
+        kind = _WAY if place < len(steps) else flags | os.O_NONBLOCK
+        try:
+            found = os.open(step, kind | os.O_NOFOLLOW, dir_fd=here)
+        finally:
+            os.close(here)
+        here = found
+    if not stat.S_ISREG(os.fstat(here).st_mode):
         os.close(here)
+        raise OSError(errno.ENXIO, path)
+    return here
