@@ -12,8 +12,12 @@ from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
-from hubless.search.writes import Put
+from hubless.search.scores.kept_corrections import SCORES
+from hubless.search.writes import Put, Remove
+from hubless.store.aliases import ALIASES
+from hubless.store.bank_order import give_bank
 from hubless.store.bundle import CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
+from hubless.store.catalog import CURRENT
 from hubless.store.log import LOG
 
 NAME = "photos"
@@ -227,13 +231,28 @@ def generate_a_column(version, home):
 
 
 def link_the_log(version, home):
-    log = version.parents[1] / LOG
-    log.unlink(missing_ok=True)
-    log.symlink_to(home / ".bashrc")
+    small.record(hubless.Catalog(version.parents[2]).log(NAME), Remove(pa.array(["0"], pa.large_string())))
+    link_folder(version.parents[1] / LOG, home)
 
 
-def pipe_the_scan(version, home):
-    os.mkfifo(version.parents[1] / "scan.json")
+def link_the_current(version, home):
+    link_folder(version.parents[1] / CURRENT, home)
+
+
+def link_the_bank(version, home):
+    give_bank(version.parents[1], small.query_bank(), append=False)
+    link_folder(version.parents[1] / "bank", home)
+
+
+def pipe(name):
+    def attack(version, home):
+        place = version.parents[1] / name
+        place.parent.mkdir(exist_ok=True)
+        place.unlink(missing_ok=True)
+        os.mkfifo(place)
+
+    attack.__name__ = f"pipe_{name}"
+    return attack
 
 
 ATTACKS = [
@@ -241,7 +260,8 @@ ATTACKS = [
     *(list_beside, name_segment_outside, name_fit_outside, link_a_file_of_a_segment, link_the_segment, link_the_fit),
     *(link_all_segments, link_all_fits, give_a_segment_that_is_a_file, leave_out_what_is_not_there, pack_what_is_gone),
     *(give_a_sparse_file, pack_a_bomb, end_the_manifest_nowhere, make_an_endless_view, generate_a_column),
-    *(link_the_log, pipe_the_scan, compress_ids, compress_payload),
+    *(link_the_log, link_the_current, link_the_bank, compress_ids, compress_payload),
+    *map(pipe, (LOG, CURRENT, "scan.json", "bank/order.json")),
 ]
 
 
@@ -255,6 +275,22 @@ def test_what_a_stranger_packed_is_named_and_the_rest_is_restored(backup, versio
     assert hubless.Catalog(home / "hub" / "catalog").collections() == ["sound"]
     assert (home / ".bashrc").read_text() == "mine"
     assert sorted(path.name for path in (home / "hub" / "catalog").iterdir() if path.is_dir()) == ["sound"]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "put", [lambda place, home: place.symlink_to(home / "made"), lambda place, _: os.mkfifo(place)]
+)
+@pytest.mark.parametrize("name", [f"{NAME}/LOCK", f"{NAME}/bank/.lock", ALIASES, f"{SCORES}/mine.arrow"])
+def test_link_or_pipe_beside_a_collection_makes_nothing_elsewhere_and_does_not_hang(backup, home, name, put):
+    give_bank(backup / NAME, small.query_bank(), append=False)
+    (backup / SCORES).mkdir()
+    (backup / name).unlink(missing_ok=True)
+    put(backup / name, home)
+    verdict = restore(backup, hubless.Catalog(home / "hub" / "catalog"))
+    assert {each.collection for each in verdict.problems} <= {ALIASES, f"{SCORES}/mine"}
+    assert hubless.Catalog(home / "hub" / "catalog").collections() == [NAME, "sound"]
+    assert sorted(path.name for path in home.iterdir()) == [".bashrc", "hub"]
 
 
 @pytest.mark.parametrize("name", ["../photos", ".", "photos/../photos", "", "/etc"])
