@@ -97,8 +97,8 @@ class Settings(BaseSettings):
     )
     pictures: Path | None = Field(
         default=None,
-        description="Folder with the pictures of targets; {collection} in it stands for the collection's name, and has "
-        "to be there if a key is limited to collections.",
+        description="Folder with the pictures of targets; {collection} in it, which limited keys need, stands for the "
+        "collection's name.",
     )
     hubness: bool = Field(
         default=True, description="Keep the last 2,048 queries of a collection in memory, for live hubness and drift."

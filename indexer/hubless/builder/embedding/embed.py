@@ -75,9 +75,10 @@ def embed(
     """Write vectors and payload of pictures, texts or source files as `hubless.build` takes them.
 
     `output` gets the folders `targets` and, of pictures, `bank`: shards of Parquet. A run that was killed goes on where
-    it ended, if source and encoder are the same. What cannot be read is skipped, and listed in `skipped.jsonl`. The
-    bytes of pictures' vectors do not depend on what is encoded together. Raises `InputError` naming what is wrong, also
-    if nothing could be read; `NoEncoder` if the encoder takes no pictures; `EncoderFailed` if an endpoint does.
+    it ended, if source and encoder are the same. What cannot be read, and each link, is skipped, and listed in
+    `skipped.jsonl`. The bytes of pictures' vectors do not depend on what is encoded together. Raises `InputError`
+    naming what is wrong, also if nothing could be read; `NoEncoder` if the encoder takes no pictures; `EncoderFailed`
+    if an endpoint does.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def embed(
     encoder : a folder, a file that describes one (.json or .toml), or an encoder
     output : the folder to fill: a new one, or that of a run that was killed
     kind : "pictures", "texts" or "files". By default pictures of a folder that has some, files of another, texts of a
-        file; with "pictures" or "files" a file lists paths, relative to itself
+        file; with "pictures" or "files" a file lists paths below its folder
     column : of a table, the one to embed; by default `text`, `caption`, `title` or `content`, or the only one of texts
     thumbnails : write small JPEGs of pictures, too, into a folder `thumbnails`
     bank : make a query bank of captions beside pictures, texts in their heads, and words in their names
