@@ -17,7 +17,7 @@ from hubless.search.scores.kept_corrections import SCORES
 from hubless.search.writes import Put, Remove
 from hubless.store.aliases import ALIASES
 from hubless.store.bank_order import give_bank
-from hubless.store.bundle import CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
+from hubless.store.bundle import CANARY, CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
 from hubless.store.catalog import CURRENT
 from hubless.store.log import LOG
 
@@ -65,19 +65,9 @@ def name_absolutely(version, home):
     list_file(version, str(home / ".bashrc"), record_of(home / ".bashrc").model_dump())
 
 
-def give_a_pipe(version, home):
-    os.mkfifo(version / "x")
-    list_file(version, "x", {"size": 0, "sha256": "0" * 64})
-
-
 def give_a_device(version, home):
     (version / "x").symlink_to("/dev/zero")
     list_file(version, "x", {"size": 10**12, "sha256": "0" * 64})
-
-
-def give_a_link(version, home):
-    (version / "x").symlink_to(home / ".bashrc")
-    list_file(version, "x", record_of(home / ".bashrc").model_dump())
 
 
 def give_a_folder(version, home):
@@ -195,7 +185,7 @@ def generate_a_column(version, home):
 
 
 ATTACKS = [
-    *(name_outside, name_absolutely, give_a_pipe, give_a_device, give_a_link, give_a_folder, list_beside),
+    *(name_outside, name_absolutely, give_a_device, give_a_folder, list_beside),
     *(name_segment_outside, name_fit_outside, give_a_segment_that_is_a_file, leave_out_what_is_not_there),
     *(pack_what_is_gone, give_a_sparse_file, pack_a_bomb, make_an_endless_view, generate_a_column),
     *(compress_ids, compress_payload),
@@ -218,8 +208,8 @@ def test_what_a_stranger_packed_is_named_and_the_rest_is_restored(backup, versio
 
 
 PLACES = [
-    *("versions/*", f"versions/*/{MANIFEST}", "segments", "segments/*", f"segments/*/{OFFSETS}", "fits", "fits/*"),
-    *(LOG, CURRENT, "bank", "bank/order.json"),
+    *("versions/*", f"versions/*/{MANIFEST}", f"versions/*/{CANARY}", "segments", "segments/*"),
+    *(f"segments/*/{OFFSETS}", "fits", "fits/*", LOG, CURRENT, "bank", "bank/order.json"),
 ]
 PUT = {"link": lambda place, home: place.symlink_to(home / "elsewhere"), "pipe": lambda place, home: os.mkfifo(place)}
 

@@ -21,8 +21,6 @@ IDS = [
     "../secret.png",
     "/etc/passwd",
     "text.png",
-    "link.png",
-    "in.png",
     "bomb.png",
 ]
 NAME = "photos"
@@ -41,8 +39,6 @@ def folder(tmp_path_factory):
     write(folder / "dir/blue.jpg", "blue")
     write(folder.parent / "secret.png", "white")
     (folder / "text.png").write_text("no picture")
-    (folder / "link.png").symlink_to(folder.parent / "secret.png")
-    (folder / "in.png").symlink_to(folder / "red.png")
     write(folder / "bomb.png", "white", (10_001, 5000))
     return folder
 
@@ -92,9 +88,7 @@ def test_payload_may_name_the_file(client):
         problem(get(client, id, "named"), 404, "picture_not_found")
 
 
-@pytest.mark.parametrize(
-    "id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "link.png", "in.png", "row 20", "bomb.png"]
-)
+@pytest.mark.parametrize("id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "row 20", "bomb.png"])
 def test_nothing_else_is_shown(client, folder, id):
     answer = get(client, id.replace("../", "..%2F"))
     assert str(folder.parent) not in problem(answer, 404, "picture_not_found")

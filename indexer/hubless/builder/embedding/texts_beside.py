@@ -91,8 +91,8 @@ class TextsBeside:
 
     def _captions(self, path: PurePath) -> list[str]:
         for beside in (*map(path.with_suffix, (".txt", ".TXT")), path.with_name(f"{path.name}.txt")):
-            if ending_of(path) != ".txt" and (content := self._content(beside, _MOST_OF_CAPTIONS)) is not None:
-                return [line.strip() for line in self._lines(beside, content) if line.strip()]
+            if ending_of(path) != ".txt" and (lines := [*self._lines(beside, _MOST_OF_CAPTIONS)]):
+                return [line for line in lines if line.strip()]
         return []
 
     def _of_folder(self, folder: PurePath) -> dict[PurePath, list[str]]:
@@ -103,9 +103,7 @@ class TextsBeside:
 
     def _rows(self, file: PurePath) -> Iterator[tuple[PurePath, list[str]]]:
         """Yield the path of a picture, and its texts, for each line of a file of metadata."""
-        if (content := self._content(file, _MOST_OF_METADATA)) is None:
-            return
-        lines = self._lines(file, content)
+        lines = self._lines(file, _MOST_OF_METADATA)
         try:
             for number, row in enumerate(lines if ending_of(file) == ".jsonl" else _table(lines), 1):
                 try:
@@ -120,25 +118,21 @@ class TextsBeside:
         except csv.Error as error:
             self._skip(file, one_line(error))
 
-    def _lines(self, file: PurePath, content: bytes) -> Iterator[str]:
-        """Yield the lines of a text in UTF-8, or in UTF-16 with its mark. Other bytes, and the rest, are skipped."""
-        text = TextIOWrapper(BytesIO(content), "utf-16" if content.startswith(MARKS) else "utf-8-sig")
+    def _lines(self, file: PurePath, most: int) -> Iterator[str]:
+        """Yield the lines of a text in UTF-8, or in UTF-16 with its mark; none of a file that is not there.
+
+        What cannot be read, or is more than so many bytes, is listed as skipped.
+        """
         try:
+            content = read_below(self._base, file, most)
+            text = TextIOWrapper(BytesIO(content), "utf-16" if content.startswith(MARKS) else "utf-8-sig")
             for line in iter(partial(text.readline, _MOST_OF_LINE), ""):
                 if "\0" in line or len(line) == _MOST_OF_LINE:
                     raise ValueError(f"no text in UTF-8 with lines of less than {_MOST_OF_LINE:,} characters")
                 yield line
-        except ValueError as error:
-            self._skip(file, one_line(error))
-
-    def _content(self, file: PurePath, most: int) -> bytes | None:
-        """Return the bytes of a file; None if there is none, or one that cannot be read, which is listed as skipped."""
-        try:
-            return read_below(self._base, file, most)
-        except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ENAMETOOLONG):
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) not in (errno.ENOENT, errno.ENAMETOOLONG):
                 self._skip(file, one_line(error))
-            return None
 
     def _skip(self, file: PurePath, why: str, where: str = "") -> None:
         self._skipped.setdefault((file, why), skipped_item(f"{file}{where}", why))
