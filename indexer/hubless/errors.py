@@ -244,6 +244,12 @@ class EncoderTimeout(EncoderFailed):
     code = "encoder_timeout"
 
 
+class PictureTimeout(HublessError):
+    """A picture could not be read in the time that was left."""
+
+    code = "deadline_exceeded"
+
+
 class EngineError(HublessError):
     """The engine that holds the vectors refuses, or answers with something else than was asked."""
 

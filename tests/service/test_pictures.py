@@ -21,7 +21,6 @@ IDS = [
     "../secret.png",
     "/etc/passwd",
     "text.png",
-    "bomb.png",
 ]
 NAME = "photos"
 READ_KEY, OTHER_KEY = "k" * 20, "o" * 20
@@ -39,7 +38,6 @@ def folder(tmp_path_factory):
     write(folder / "dir/blue.jpg", "blue")
     write(folder.parent / "secret.png", "white")
     (folder / "text.png").write_text("no picture")
-    write(folder / "bomb.png", "white", (10_001, 5000))
     return folder
 
 
@@ -88,7 +86,7 @@ def test_payload_may_name_the_file(client):
         problem(get(client, id, "named"), 404, "picture_not_found")
 
 
-@pytest.mark.parametrize("id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "row 20", "bomb.png"])
+@pytest.mark.parametrize("id", ["gone.png", "../secret.png", "%2Fetc%2Fpasswd", "text.png", "row 20"])
 def test_nothing_else_is_shown(client, folder, id):
     answer = get(client, id.replace("../", "..%2F"))
     assert str(folder.parent) not in problem(answer, 404, "picture_not_found")

@@ -66,12 +66,12 @@ class PictureEncoder(Encoder, Protocol):
         """Return (m, d) vectors of what `picture_input` returned. `seconds` limits the time of a remote encoder."""
 
 
-def for_pictures(encoder: Encoder | None) -> PictureEncoder:
+def for_pictures(encoder: Encoder | None, parameter: str = "picture") -> PictureEncoder:
     """Return an encoder that may take pictures. Raises `NoEncoder` for any other."""
     if isinstance(encoder, PictureEncoder):
         return encoder
     received = "one without an encoder" if encoder is None else "one whose encoder takes texts only"
-    raise NoEncoder("picture", "a collection whose encoder takes pictures", received)
+    raise NoEncoder(parameter, "a collection whose encoder takes pictures", received)
 
 
 def checked(vectors: Any, count: int, dim: int) -> F32:

@@ -1,19 +1,18 @@
 """Thumbnails of the targets' pictures, from one folder and from nowhere else."""
 
-import asyncio
 import logging
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO, TypeVar
 
 from fastapi import Header, Response
 
 import hubless
 from hubless.errors import InputError
-from hubless.vectors.readers.pictures import THUMBNAIL, thumbnail_of
+from hubless.vectors.readers.pictures import THUMBNAIL, pixels_of, thumbnail_of
 from hubless.vectors.readers.plain_files import open_below
 from hubless_service import openapi
 from hubless_service.http.problems import HttpProblem
@@ -26,15 +25,13 @@ _log = logging.getLogger("hubless.pictures")
 picture_routes = routes_of("collections")
 PATH_COLUMN = "path"
 """The payload column with the path of a picture below the folder. Without it the id is the path."""
+_T = TypeVar("_T")
 _JPEG = "image/jpeg"
 _PICTURE: dict[int | str, Json] = {
     200: {"content": {_JPEG: {"schema": {"type": "string", "format": "binary"}}}, "headers": {"ETag": openapi.TAG}},
     304: {"description": "The picture is the one that If-None-Match names."},
 }
 _KnownTag = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
-
-# one: pictures wait for each other, and leave the other processors to queries
-_thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 
 
 @picture_routes.get(
@@ -60,16 +57,18 @@ async def get_picture(
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
     place = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
+    deadline = call.trace.started + call.settings.default_timeout_ms / 1000
+
+    async def read(make: Callable[[BinaryIO], _T], weight: int = 0) -> tuple[dict[str, str], _T]:
+        return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), deadline)
+
     try:
         # opened twice, as one that waits with an open file would take a descriptor from the others
-        kept, _ = await asyncio.to_thread(_read, *place, pixels, whole=False)
+        kept, weight = await read(pixels_of)
         if kept["ETag"] in (if_none_match or ""):
             return Response(None, 304, kept)
-        making = asyncio.get_running_loop().run_in_executor(_thread, partial(_read, *place, pixels, whole=True))
-        kept, picture = await asyncio.wait_for(making, call.settings.default_timeout_ms / 1000)
+        kept, picture = await read(partial(thumbnail_of, pixels=pixels), weight)
         return Response(picture, 200, kept, _JPEG)
-    except TimeoutError as error:
-        raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
     except (InputError, OSError) as error:
         if not isinstance(error, FileNotFoundError):
             _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
@@ -84,10 +83,10 @@ def _path_of(held: hubless.Collection, folder: Path, text: str) -> tuple[Path, s
     return Path(str(folder).replace("{collection}", held.name)), str((payload or {}).get(PATH_COLUMN) or wanted)
 
 
-def _read(root: Path, name: str, pixels: int, *, whole: bool) -> tuple[dict[str, str], bytes]:
-    """Return the headers of a picture as it is now, and its thumbnail if that is wanted."""
+def _read(root: Path, name: str, pixels: int, make: Callable[[BinaryIO], _T]) -> tuple[dict[str, str], _T]:
+    """Return the headers of a picture as it is now, and what is made of its file."""
     with open_below(root, name) as file:
         stat = os.fstat(file.fileno())
         said = repr((root, name, stat.st_ino, stat.st_mtime_ns, stat.st_size, pixels))
         kept = {"ETag": f'"{sha256(said.encode()).hexdigest()[:32]}"', "Cache-Control": "private, no-cache"}
-        return kept, thumbnail_of(file, pixels) if whole else b""
+        return kept, make(file)

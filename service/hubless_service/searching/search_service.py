@@ -73,7 +73,7 @@ class SearchService:
         self._writer = Writer(
             self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
         )
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
+        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self.sampling = (
@@ -96,7 +96,7 @@ class SearchService:
 
     def stop(self) -> list[threading.Thread]:
         """Begin nothing more. Return the threads that end when they have finished what somebody still needs."""
-        self._encoding.stop()
+        self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
         written = [*self._writer.stop(), *self.maintainer.stop()]
@@ -201,7 +201,7 @@ class SearchService:
         encoded = queries
         if encodes:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
-            encoded = await self._encoding.encode(trace, collection, queries, deadline)
+            encoded = await self.encoding.encode(trace, collection, queries, deadline)
         found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
         if self.sampling:
             self.sampling.note(request, collection, encoded)
@@ -238,10 +238,8 @@ class SearchService:
         self, trace: Trace, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
     ) -> dict[int, F32]:
         """The vector (1, d) of each text: see `Encoding.vectors`."""
-        if not texts:
-            return {}
         deadline = trace.started + self._timeout
-        return await self._encoding.vectors(trace, collection, texts, where, deadline)
+        return await self.encoding.vectors(trace, collection, texts, where, deadline)
 
     async def write(
         self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True

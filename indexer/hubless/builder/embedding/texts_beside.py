@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from io import BytesIO, TextIOWrapper
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from hubless.builder.embedding.embed_sources import skipped_item
@@ -68,9 +68,9 @@ class TextsBeside:
 
     def __init__(self, base: Path, pictures: Collection[str]) -> None:
         self._base = base
-        self._pictures = frozenset(map(PurePath, pictures))
-        self._metadata: dict[PurePath, dict[PurePath, list[str]]] = {}
-        self._skipped: dict[tuple[PurePath, str], dict[str, Any]] = {}
+        self._pictures = frozenset(map(Path, pictures))
+        self._metadata: dict[Path, dict[Path, list[str]]] = {}
+        self._skipped: dict[tuple[Path, str], dict[str, Any]] = {}
 
     def taken(self) -> list[dict[str, Any]]:
         """Return what could not be read of captions and metadata since the last call: of a file, each reason once."""
@@ -79,7 +79,7 @@ class TextsBeside:
 
     def of(self, name: str, in_head: list[str]) -> list[TextBeside]:
         """Return the texts about a picture, each once; words of its name only if there are no others."""
-        path = PurePath(name)
+        path = Path(name)
         found = [TextBeside(text, CAPTION) for text in self._captions(path)]
         for folder in path.parents:
             found += [TextBeside(text, METADATA) for text in self._of_folder(folder).get(path, ())]
@@ -89,23 +89,24 @@ class TextsBeside:
         kept = {" ".join(each.text.split())[:_LONGEST]: each.source for each in reversed(found[:MOST_TEXTS])}
         return [TextBeside(text, source) for text, source in reversed(kept.items()) if text]
 
-    def _captions(self, path: PurePath) -> list[str]:
+    def _captions(self, path: Path) -> list[str]:
         for beside in (*map(path.with_suffix, (".txt", ".TXT")), path.with_name(f"{path.name}.txt")):
             if ending_of(path) != ".txt" and (lines := [*self._lines(beside, _MOST_OF_CAPTIONS)]):
                 return [line for line in lines if line.strip()]
         return []
 
-    def _of_folder(self, folder: PurePath) -> dict[PurePath, list[str]]:
+    def _of_folder(self, folder: Path) -> dict[Path, list[str]]:
         if folder not in self._metadata:
             rows = (row for name in METADATA_FILES for row in self._rows(folder / name))
             self._metadata[folder] = {path: texts for path, texts in rows if path in self._pictures}
         return self._metadata[folder]
 
-    def _rows(self, file: PurePath) -> Iterator[tuple[PurePath, list[str]]]:
+    def _rows(self, file: Path) -> Iterator[tuple[Path, list[str]]]:
         """Yield the path of a picture, and its texts, for each line of a file of metadata."""
         lines = self._lines(file, _MOST_OF_METADATA)
+        rows: Iterator[Any] = lines if ending_of(file) == ".jsonl" else _table(lines)
         try:
-            for number, row in enumerate(lines if ending_of(file) == ".jsonl" else _table(lines), 1):
+            for number, row in enumerate(rows, 1):
                 try:
                     row = json.loads(row.strip() or _NOTHING) if isinstance(row, str) else row
                     path, *_ = [row[key] for key in _PATHS if key in row]
@@ -118,7 +119,7 @@ class TextsBeside:
         except csv.Error as error:
             self._skip(file, one_line(error))
 
-    def _lines(self, file: PurePath, most: int) -> Iterator[str]:
+    def _lines(self, file: Path, most: int) -> Iterator[str]:
         """Yield the lines of a text in UTF-8, or in UTF-16 with its mark; none of a file that is not there.
 
         What cannot be read, or is more than so many bytes, is listed as skipped.
@@ -134,7 +135,7 @@ class TextsBeside:
             if getattr(error, "errno", None) not in (errno.ENOENT, errno.ENAMETOOLONG):
                 self._skip(file, one_line(error))
 
-    def _skip(self, file: PurePath, why: str, where: str = "") -> None:
+    def _skip(self, file: Path, why: str, where: str = "") -> None:
         self._skipped.setdefault((file, why), skipped_item(f"{file}{where}", why))
 
 
