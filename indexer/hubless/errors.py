@@ -310,7 +310,7 @@ _REFUSALS = {
     errno.EROFS: "the disk is read-only",
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
-    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ENOTDIR: "a part of the path is a file or a link, not a folder",
     errno.EEXIST: "a file is in the place of a folder",
     errno.EISDIR: "a folder is in the place of a file",
     errno.ENOENT: "no such file or folder",

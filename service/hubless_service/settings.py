@@ -104,8 +104,11 @@ class Settings(BaseSettings):
     """Searches that run at the same time."""
     encoders: dict[str, dict[str, Any]] = {}
     """JSON: by collection, fields that replace those of its encoder."""
-    pictures: Path | None = None
-    """Folder with the pictures of targets; {collection} in it stands for the collection's name."""
+    pictures: Path | None = Field(
+        default=None,
+        description="Folder with the pictures of targets; {collection} in it, which limited keys need, stands for the "
+        "collection's name.",
+    )
     hubness: bool = True
     """Keep the last 2,048 queries of a collection in memory, for live hubness and drift."""
     query_sample: Path | None = None

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import threading
 
 import pytest
@@ -142,6 +143,23 @@ def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_p
     assert keys.access(b"fresh-0123456789").has("admin")
     assert len(caplog.records) == 2
     assert "short" not in caplog.text.replace("shorter", "")
+
+
+def test_limited_key_beside_one_folder_of_pictures_for_all_is_refused_at_the_start_and_later(tmp_path, catalog, caplog):
+    path = tmp_path / "keys.json"
+    path.write_text(json.dumps(FILE))
+    one, each = (Settings(catalog=catalog, keys_file=path, pictures=tmp_path / name) for name in ("", "{collection}"))
+    said = "HUBLESS_PICTURES: expected {collection} in it, such as /pictures/{collection}, as a key is limited"
+    with pytest.raises(InputError, match=re.escape(said)):
+        Keys(one)
+    assert Keys(each).access(LIMITED.encode())
+    path.write_text(json.dumps({"keys": FILE["keys"][1:]}))
+    keys = Keys(one)
+    path.write_text(json.dumps(FILE))
+    keys.look()
+    assert keys.access(HASHED.encode())
+    assert not keys.access(LIMITED.encode())
+    assert f"API keys stay as they were: {said}" in caplog.text
 
 
 def test_file_that_is_written_twice_in_the_same_moment_is_read_anew(tmp_path, catalog):
