@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hubless.demo.pairs import find_pairs, standard_library
+from hubless_demo.pairs import find_pairs, standard_library
 
 MOST = 4000
 """Pairs of a corpus."""

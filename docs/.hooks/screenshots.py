@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from hubless.cli.application import app
-from hubless.demo.measuring import encode_known, split_pairs
-from hubless.demo.pairs import find_pairs, standard_library
-from hubless.demo.training import train
+from hubless_demo.measuring import encode_known, split_pairs
+from hubless_demo.pairs import find_pairs, standard_library
+from hubless_demo.training import train
 
 IMAGES = Path(__file__).parents[1] / "images"
 # name (shots of one name stand side by side), width in CSS pixels, height, pixels per CSS pixel, section on top

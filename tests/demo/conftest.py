@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hubless.demo.pairs import Pair
+from hubless_demo.pairs import Pair
 
 TOPICS = ["file", "socket", "thread", "string", "number", "list", "date", "process"]
 VERBS = ["open", "close", "read", "write", "count", "sort", "join", "split"]

@@ -10,8 +10,8 @@ from demo.conftest import make_pairs
 from support.processes import free_port
 
 import hubless
-from hubless.demo.pairs import find_pairs, installed_package
-from hubless.demo.story import collection_name, unique_names
+from hubless_demo.pairs import find_pairs, installed_package
+from hubless_demo.story import collection_name, unique_names
 
 PACKAGE = "http"  # of the standard library: 118 documented functions are enough to learn a little from
 

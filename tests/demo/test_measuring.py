@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 from demo.conftest import make_pairs
 
-from hubless.demo.measuring import CORRECTED, rank, rank_by_all, split_pairs
-from hubless.demo.training import Encoders
+from hubless_demo.measuring import CORRECTED, rank, rank_by_all, split_pairs
+from hubless_demo.training import Encoders
 
 
 def test_rank_measures_a_gallery_whose_answers_are_known():

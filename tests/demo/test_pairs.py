@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from hubless.demo.pairs import Library, find_pairs, installed_package, standard_library
 from hubless.errors import InputError
+from hubless_demo.pairs import Library, find_pairs, installed_package, standard_library
 
 MODULE = '''
 """A module has documentation, and is no function."""

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from demo.conftest import make_pairs
 
-from hubless.demo.training import fit_map, fit_side, fold, normalise, train
+from hubless_demo.training import fit_map, fit_side, fold, normalise, train
 
 UNSEEN = ["open the file", "count count COUNT numbers n3", "sort a listOfItems by n1, n2 and unheard_of words"]
 

@@ -10,6 +10,7 @@ LIMITS = {
     "library": 316_300,
     "service": 75_000,
     "databases": 19_500,
+    "demo": 4_600,
     "tests": 482_000,
     "tests_of_databases": 17_100,
     "words": 44_150,

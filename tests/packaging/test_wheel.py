@@ -15,7 +15,10 @@ from hubless.errors import how_to_install
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "clients"
 PROJECTS = {
-    "hubless": (ROOT, {"hubless": ROOT / "indexer", "hubless_service": ROOT / "service"}),
+    "hubless": (
+        ROOT,
+        {"hubless": ROOT / "indexer", "hubless_service": ROOT / "service", "hubless_demo": ROOT / "demo"},
+    ),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_databases": (ROOT / "databases", {"hubless_databases": ROOT / "databases"}),
     "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),

@@ -5,7 +5,7 @@ import pytest
 from support.size import ROOT, tracked
 
 REFUSED = {"What", "Whether", "How", "That", "Those"}
-SOURCES = tracked("indexer/*.py", "service/*.py", "engines/*.py", "databases/*.py", "clients/*.py", "benchmarks/*.py")
+SOURCES = tracked("indexer/*.py", "service/*.py", "engines/*.py", "databases/*.py", "demo/*.py", "clients/*.py", "benchmarks/*.py")
 FILES = [file for file in SOURCES if "tests" not in file.parts]
 OTHER_NUMBER = re.compile(r"(?<![\w.\])}\\*:`+%-])\.\d|\d%(?![\dA-Z])")
 """A fraction without its zero, or a share without the space before %."""
@@ -41,7 +41,7 @@ def texts_of(tree):
             yield as_format if id(node) in formats else node.value
 
 
-@pytest.mark.parametrize("folder", ["indexer", "service", "databases"])
+@pytest.mark.parametrize("folder", ["indexer", "service", "databases", "demo"])
 def test_numbers_are_written_as_5_percent_and_0_83(folder):
     found = []
     for file in FILES:

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 import hubless
-from hubless.demo.pairs import Pair
 from hubless.encoders import BagOfWords
+from hubless_demo.pairs import Pair
 
 DIM, COUNT = 256, 300
 

@@ -26,7 +26,8 @@ from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LIBRARY, SERVICE, DATABASES = "indexer/hubless", "service/hubless_service", "databases/hubless_databases"
-RINGS = (LIBRARY, SERVICE, DATABASES)
+DEMO = "demo/hubless_demo"
+RINGS = (LIBRARY, SERVICE, DATABASES, DEMO)
 COUNTED = {token.NAME, token.OP, token.NUMBER, token.STRING}
 WAYS = {
     "query": [["--vectors", "q.npy"]],
@@ -167,6 +168,7 @@ def size():
         "library": tokens_of(LIBRARY),
         "service": tokens_of(SERVICE),
         "databases": tokens_of(DATABASES),
+        "demo": tokens_of(DEMO),
         "tests": tokens_of("tests"),
         "tests_of_databases": tokens_of("databases/tests"),
         "words": words(),

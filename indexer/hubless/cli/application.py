@@ -17,10 +17,9 @@ from typer.core import TyperGroup
 from hubless.errors import TAKEN, HublessError, one_line
 
 ADDED = "hubless.commands"
-"""Entry points through which other packages add commands. The service adds `serve`."""
+"""Entry points through which other packages add commands. The service adds `serve`, the demo `demo`."""
 PANELS = {
     "Commands": {
-        "demo": ("demo.demo_command:demo", "Search a Python library in plain English, with and without hubs."),
         "diagnose": ("cli.hubs:diagnose_command", "Find out without labels whether hubness hurts."),
         "correct": ("cli.build:correct_command", "Correct the vectors of a database where they are."),
         "log": ("cli.log:log_command", "Correct any search by its log, without vectors."),

@@ -1,4 +1,4 @@
-"""What is traffic: what people ask. What counts or learns from queries and lists is told of these, and no others."""
+"""Traffic is what people ask. All that counts or learns from queries and lists is told of these, and no others."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many collections may be open: each holds a descriptor, and connections need some."""
+"""Room for collections: how many may be open. Each holds a descriptor, and connections need some."""
 
 from hubless.errors import StorageError
 from hubless.kernels.quota import most_descriptors

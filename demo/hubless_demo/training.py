@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 from threadpoolctl import threadpool_limits
 
-from hubless.demo.pairs import Pair
 from hubless.encoders import BagOfWords, tokenise
 from hubless.vectors.arrays import F32, F64
+from hubless_demo.pairs import Pair
 
 DIMENSIONS = 256
 RIDGE_PENALTY = 1.0

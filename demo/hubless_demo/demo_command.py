@@ -20,12 +20,13 @@ def demo(
     ] = 8000,
     json_: Annotated[bool, typer.Option("--json", help="Print what it found as JSON.")] = False,
 ) -> None:
-    """Search a Python library in plain English, with and without hubs.
+    """Search a Python library in plain English.
 
-    Trains two small encoders on documentation and code, and measures hubness on
-    held-out functions. Then builds, asks and serves an index of all functions.
+    With and without hubs: trains two small encoders on documentation and code, and
+    measures hubness on held-out functions. Then builds, asks and serves an index of
+    all functions.
     """
-    from hubless.demo.story import serve_demo, tell
+    from hubless_demo.story import serve_demo, tell
 
     collection = tell(package, catalog, json_)
     if not once:
