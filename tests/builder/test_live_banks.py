@@ -3,7 +3,7 @@ import pytest
 from support.hubs import foreign, pairs, unit
 
 from hubless.builder.banks.bank_review import review
-from hubless.builder.banks.thinning import held_out, thin
+from hubless.builder.banks.thinning import thin
 from hubless.corrections import correction
 from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors

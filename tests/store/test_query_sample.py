@@ -7,7 +7,8 @@ import pytest
 
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
-from hubless.store.query_sample import SampleWriter, forget, read_sample
+from hubless.store.draws import forget
+from hubless.store.query_sample import LiveQuery, SampleWriter, read_sample
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600
 DAY = 86_400

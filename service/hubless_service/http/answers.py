@@ -347,9 +347,9 @@ class BankQueryAnswer(Served):
 
 
 class CountedAnswer(TypedDict):
-    """Live queries for a bank that waits for them."""
+    """Live queries that count for a bank that waits for them, or lists for a correction of scores that learns."""
 
-    queries: Annotated[int, about("How many count: of one client a tenth of `sampled` at most.")]
+    queries: Annotated[int, about("How many count: of one client a tenth of `sampled`, or of all lists, at most.")]
     clients: Annotated[int, about("Clients that asked: API keys, or addresses where there are no keys.")]
     clients_needed: Annotated[int, about("So many at least; 1 if trusted ones ask.")]
 

@@ -10,7 +10,7 @@ from hubless.errors import ScoresNotFound
 from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
-from hubless_service.http.answers import WorkAnswer
+from hubless_service.http.answers import CountedAnswer, WorkAnswer
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
@@ -98,7 +98,9 @@ async def delete_scores(call: Call, name: str, access: AdminAccess) -> Response:
 
 def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
     cut = correction.cut
-    status = read_status(scores.learned(name).home)
+    learned = scores.learned(name)
+    learns = learned.put.exists()
+    status = read_status(learned.home)
     return {
         "name": name,
         "items": len(correction.ids),
@@ -106,6 +108,8 @@ def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorre
         "details": correction.details,
         "pairs": None if cut is None else cut.pairs,
         "accuracies": [] if cut is None else cut.accuracies,
-        "learning": scores.learning(name),
+        "learning": learned.kept() if learns else None,
+        "counted": CountedAnswer(**learned.counted()._asdict()) if learns else None,
+        "held_back": learned.held_back() if learns else [],
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
     }

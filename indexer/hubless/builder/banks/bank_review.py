@@ -16,7 +16,7 @@ from hubless.builder.banks.thinning import live_bank
 from hubless.corrections import Correction
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.measures.evenness import ENOUGH, FEWEST, FULL_STRENGTH, STRENGTHS, ChosenStrength, most_even
+from hubless.measures.evenness import ENOUGH, FEWEST, POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
 from hubless.measures.likeness import share_among
 from hubless.search.parts import Parts
 from hubless.store.bundle import BankRecord
@@ -26,8 +26,6 @@ from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory, sample
 
-POOR = 0.25
-"""A strength of this or less says that the bank is no good."""
 _FOUND = 10
 MOST_LIVE = 1000
 """Of more live queries so many are drawn at random: more of them choose no better."""
@@ -126,16 +124,11 @@ def _against(record: BankRecord) -> list[str]:
 def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> list[str]:
     if chosen.state == "too_few" or chosen.strength <= POOR:
         return [verdict(chosen)]
-    if served is not None and chosen.strength <= FULL_STRENGTH:
-        ours = max(chosen.entropy)
-        theirs = max(served.entropy)
-        raw = STRENGTHS.index(0.0)
-        # how much chance moves the difference from the raw ranking stands for how much it moves this one
-        if theirs - ours > max(chosen.error[raw], served.error[raw]):
-            return [
-                f"The version that is served spreads the answers to live queries more evenly: entropy {theirs:.3f}, "
-                f"with this bank {ours:.3f}."
-            ]
+    if served is not None and is_less_even(chosen, served):
+        return [
+            "The version that is served spreads the answers to live queries more evenly: entropy "
+            f"{max(served.entropy):.3f}, with this bank {max(chosen.entropy):.3f}."
+        ]
     return []
 
 

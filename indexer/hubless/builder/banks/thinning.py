@@ -14,14 +14,13 @@ from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
 from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
-from hubless.store.query_sample import FEWEST_CLIENTS
+from hubless.store.clients import held_out
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
 _SAME = SAME_ANSWERS
 """Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
-_HELD_OUT = 200
 _FOUND = 10
 _CSLS = 10  # queries of which a target's mean similarity is taken
 _FAR_OUT = 3.0
@@ -122,23 +121,6 @@ def live_bank(
         rows, others = (np.sort(order[side]) for side in sides)
     left = thin(queries[rows], targets, [clients[row] for row in rows.tolist()] if clients else None)
     return LiveBank(rows[left.rows], others, left)
-
-
-def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:
-    """Return rows of live queries for the bank, and 200 others, or a third, to check it with.
-
-    The others are by other clients, where ten or more asked: who fills the bank must not check it.
-    """
-    rng = np.random.default_rng(seed)
-    held = min(_HELD_OUT, count // 3)
-    names, client, counts = np.unique(np.array(clients or ()), return_inverse=True, return_counts=True)
-    if len(names) < FEWEST_CLIENTS:
-        order = rng.permutation(count)
-        return np.sort(order[held:]), np.sort(order[:held])
-    order = rng.permutation(len(names))
-    last = int(np.searchsorted(np.cumsum(counts[order]), held))
-    checking = np.isin(client, order[: last + 1])
-    return np.flatnonzero(~checking), np.flatnonzero(checking)
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:

@@ -21,7 +21,8 @@ from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
 from hubless.search.parts import Parts
-from hubless.store.query_sample import is_sample, read_sample
+from hubless.store.draws import holds_asked
+from hubless.store.query_sample import read_sample
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
@@ -187,4 +188,4 @@ def _opened(path: Path, name: str, plan: JobPlan) -> Items:
 
 
 def _is_sample(files: Sequence[Path]) -> bool:
-    return files[0].suffix == ".parquet" and is_sample(files[0])
+    return files[0].suffix == ".parquet" and holds_asked(files[0])
