@@ -22,9 +22,8 @@ def writer(folder):
 
 def add(made, vectors, client="a", when=NOON):
     clients = [client] * len(vectors) if isinstance(client, str) else client
-    for vector, name in zip(vectors, clients, strict=True):
-        made.record("c", "cosine", vector, name, when)
-    for error in made.flush().values():
+    asked = [LiveQuery("c", "cosine", vector, name) for vector, name in zip(vectors, clients, strict=True)]
+    for error in made.add(asked, when).values():
         if error:
             raise error
 

@@ -4,6 +4,7 @@ Offsets rise with how high lists show a target. A client can show it as often an
 counts only as far as others show it, too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,19 @@ class AskedVectors(HeldVectors):
     """Queries (b, d) in memory, with the number of the client that asked each."""
 
     clients: I64 = field(repr=False)
+
+
+def asked_by(queries: F32, name: str, clients: Sequence[str | None] | None) -> HeldVectors:
+    """Return queries (b, d) with who asked each, None whoever is believed; without any clients plain vectors."""
+    if clients is None or not any(clients):
+        return HeldVectors(queries, name)
+    return AskedVectors(queries, name, numbers_of(clients))
+
+
+def numbers_of(clients: Sequence[str | None]) -> I64:
+    """Return a number for each client, from 1 on, and `BELIEVED` for None."""
+    numbers: dict[str | None, int] = {None: BELIEVED}
+    return np.array([numbers.setdefault(each, len(numbers)) for each in clients], np.int64)
 
 
 def clients_of(source: VectorSource) -> I64 | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import cast
 
 from fastapi import Response
 
@@ -109,7 +110,7 @@ def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorre
         "pairs": None if cut is None else cut.pairs,
         "accuracies": [] if cut is None else cut.accuracies,
         "learning": learned.kept() if learns else None,
-        "counted": CountedAnswer(**learned.counted()._asdict()) if learns else None,
+        "counted": cast(CountedAnswer, learned.counted()._asdict()) if learns else None,
         "held_back": learned.held_back() if learns else [],
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
     }

@@ -14,6 +14,7 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.thinning import live_bank
 from hubless.corrections import Correction
+from hubless.corrections.supported import asked_by
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
 from hubless.measures.evenness import ENOUGH, FEWEST, POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
@@ -132,18 +133,20 @@ def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> li
     return []
 
 
-def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
-    """Return a bank (b, d) of sampled queries, thinned.
+def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> tuple[F32, list[str]]:
+    """Return a bank (b, d) of sampled queries, thinned, and the client of each.
 
     A third, about 200 at most, stays out of it, to review it: by clients that are not in the bank.
     """
     metric = parts.manifest.metric
     vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis, OF_QUERIES))
     made = live_bank(vectors, parts.source, sample.clients, parts.manifest.provenance.seed)
-    bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (made.rows, made.fresh))
+    clients = [sample.clients[row] for row in made.rows.tolist()]
+    bank = asked_by(vectors[made.rows], "query sample", clients)
+    fresh = ArrayVectors(vectors[made.fresh], "query sample")
     served = parts.offsets if parts.is_folded else None
     found = review(bank, parts.source, metric, method, fresh, served)
     if not found.good:
         raise InputError("sampled", "live queries that the correction suits", " ".join(found.against))
     queries: F32 = np.asarray(sample.vectors[made.rows], np.float32)
-    return queries
+    return queries, clients

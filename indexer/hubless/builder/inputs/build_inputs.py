@@ -28,6 +28,7 @@ from hubless.corrections.prior import (
     PriorLike,
     TargetPrior,
 )
+from hubless.corrections.supported import asked_by
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import InputError
@@ -258,9 +259,10 @@ class BuildVectors:
             return self
         queries, name = in_memory(self.query_bank), self.query_bank.name
         made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None)
+        asked = [self.clients[row] for row in made.rows.tolist()] if self.clients else None
         return replace(
             self,
-            query_bank=HeldVectors(queries[made.rows], name),
+            query_bank=asked_by(queries[made.rows], name, asked),
             live_queries=HeldVectors(queries[made.fresh], "live queries") if len(made.fresh) else self.live_queries,
             notes=[f"{made.thinned.note(name)}."],
         )

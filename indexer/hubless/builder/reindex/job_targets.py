@@ -126,9 +126,10 @@ NAME = "query bank"
 
 @dataclass(frozen=True)
 class JobBank:
-    """The query bank (b, d), as it is given, and what was left out of it."""
+    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out."""
 
     queries: VectorSource
+    clients: list[str | None]
     notes: list[str] = field(default_factory=list)
 
 
@@ -146,6 +147,7 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
     metric = plan.job.metric
     parts = list[VectorSource]()
     notes = list[str]()
+    whose = list[str | None]()
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
@@ -155,8 +157,10 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
             left = thin(in_memory(compared), targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
             notes.append(left.note(entry))
+            clients = [clients[row] for row in left.rows.tolist()]
         parts.append(part)
-    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), notes)
+        whose += clients or [None] * part.shape[0]
+    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), whose, notes)
 
 
 def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.corrections.alone import find_alone
-from hubless.corrections.supported import BELIEVED, heard_of
+from hubless.corrections.supported import heard_of, numbers_of
 from hubless.errors import InputError, StorageError
 from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
 from hubless.search.scores.logged_lists import ScoreLists
@@ -199,10 +199,9 @@ class LearnedLists:
         clients = live["client"].to_pylist()
         teaching, checking = (pa.array(some) for some in held_out(len(clients), counted.queries, clients))
         taught = live.take(teaching)
-        known = dict.fromkeys(trusted, BELIEVED)
-        whose = [known.setdefault(name, len(known)) for name in taught["client"].to_pylist()]
+        whose = [None if name in trusted else name for name in taught["client"].to_pylist()]
         lists = read_lists(pa.concat_tables([put, taught.select(_LISTS)]), distance=distance)
-        numbers = np.array([*[BELIEVED] * (lists.count - len(whose)), *whose])
+        numbers = numbers_of([*[None] * (lists.count - len(whose)), *whose])
         heard = lists.of_items(heard_of(lists.heights(), numbers))
         numbers = numbers[heard.given]
         found = _held_back(heard, numbers, served, distance=distance)
