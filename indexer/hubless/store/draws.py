@@ -89,42 +89,33 @@ class Asked:
         return datetime.strptime(self.day, DAY).replace(tzinfo=UTC)
 
 
-class Reservoir:
-    """The files of a folder: of each day `size` rows at most, and so many of one client that is not trusted."""
+def add_asked(home: Path, fresh: Asked, size: int, of_a_client: int, trusted: Container[str] = ()) -> None:
+    """Add rows to those of their day: `size` at most, and so many of one client that is not trusted.
 
-    def __init__(self, home: Path, size: int, of_a_client: int) -> None:
-        self.home = home
-        self._size, self._of_a_client = size, of_a_client
+    A file that is damaged, or about something else, is begun anew. Raises `StorageError`.
+    """
+    path = home / f"{fresh.day}.parquet"
+    with storage_errors(path):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(home / LOCK):
+            before = _before(path, fresh)
+            rows = [each.rows for each in (before, fresh) if each]
+            seen = fresh.seen + (before.seen if before else 0)
+            _write(path, Asked(fresh.about, fresh.day, seen, lowest_draws(rows, size, of_a_client, trusted)))
 
-    def add(self, fresh: Asked, trusted: Container[str] = ()) -> None:
-        """Add rows to those of their day. A file that is damaged, or about something else, is begun anew.
 
-        Raises `StorageError`.
-        """
-        path = self.home / f"{fresh.day}.parquet"
-        with storage_errors(path):
-            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(self.home / LOCK):
-                before = self._before(path, fresh)
-                rows = [fresh.rows] if before is None else [before.rows, fresh.rows]
-                seen = fresh.seen + (before.seen if before else 0)
-                _write(path, Asked(fresh.about, fresh.day, seen, self._lowest(rows, trusted)))
-
-    def _lowest(self, rows: Sequence[pa.Table], trusted: Container[str]) -> pa.Table:
-        return lowest_draws(rows, self._size, self._of_a_client, trusted)
-
-    def _before(self, path: Path, fresh: Asked) -> Asked | None:
-        if not path.exists():
-            return None
-        try:
-            before = read_day(path)
-            if before.about == fresh.about and before.rows.schema.equals(fresh.rows.schema):
-                return before
-            why = f"about something else: {dict(before.about)}"
-        except InputError as error:
-            why = error.received
-        _log.warning("what was asked is begun anew in %s: it is %s", path, why)
+def _before(path: Path, fresh: Asked) -> Asked | None:
+    if not path.exists():
         return None
+    try:
+        before = read_day(path)
+        if before.about == fresh.about and before.rows.schema.equals(fresh.rows.schema):
+            return before
+        why = f"about something else: {dict(before.about)}"
+    except InputError as error:
+        why = error.received
+    _log.warning("what was asked is begun anew in %s: it is %s", path, why)
+    return None
 
 
 def days_of(home: Path) -> list[Path]:

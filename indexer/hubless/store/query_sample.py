@@ -25,8 +25,8 @@ from hubless.store.draws import (
     LOCK,
     SALT,
     Asked,
-    Reservoir,
     Salt,
+    add_asked,
     day_of,
     forget_days,
     holds_asked,
@@ -183,8 +183,8 @@ class SampleWriter:
             about = {"collection": collection, "metric": metric, "dim": dim}
             outcomes.setdefault(collection, None)
             try:
-                files = Reservoir(self._folder / collection, SIZE, OF_A_CLIENT)
-                files.add(Asked(about, day_of(now), len(some), self._table(dim, some)))
+                fresh = Asked(about, day_of(now), len(some), self._table(dim, some))
+                add_asked(self._folder / collection, fresh, SIZE, OF_A_CLIENT)
             except StorageError as error:
                 outcomes[collection] = error
         return outcomes

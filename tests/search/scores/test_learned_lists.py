@@ -111,8 +111,9 @@ def test_too_few_clients_or_lists_teach_nothing(kept, lists, clients, counted):
     if clients == 10 and lists >= learned_lists.FEWEST_THAT_TEACH:
         return
     assert kept.due(time.time() + 2 * DAY) == []
-    with pytest.raises(InputError, match=f"60 that count, of 10 clients, got {counted[0]} of {clients}"):
-        kept.learn("words")
+    if clients < 10:
+        with pytest.raises(InputError, match=f"some of 10 clients, got {clients}"):
+            kept.learn("words")
     same(kept.get("words"), before)
 
 

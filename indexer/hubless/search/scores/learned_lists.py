@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.corrections.alone import find_alone
@@ -34,8 +33,8 @@ from hubless.store.clients import CountedQueries, held_out, most_of_each
 from hubless.store.draws import (
     DRAWN,
     Asked,
-    Reservoir,
     Salt,
+    add_asked,
     day_of,
     days_of,
     forget_days,
@@ -45,7 +44,7 @@ from hubless.store.draws import (
     write_private,
 )
 from hubless.store.durable import make_folder, replace_text
-from hubless.vectors.arrays import F64, I64
+from hubless.vectors.arrays import I64
 
 DAYS, LISTS_OF_A_DAY, OF_ONE_CLIENT = 20, 1000, 250
 """Lists are kept so long, so many of a day, and so many of one client in a day."""
@@ -109,13 +108,6 @@ class PutLists:
         return table.replace_schema_metadata({_KEY: orjson.dumps(said)})
 
 
-class Learned(NamedTuple):
-    """A correction that is fitted on what was put and asked, and the ids of items whose offset is held back."""
-
-    correction: ScoreCorrection
-    held_back: list[Any]
-
-
 class LearnedLists:
     """The lists of one correction. Whoever changes what was put holds the lock of the catalog's corrections."""
 
@@ -153,7 +145,7 @@ class LearnedLists:
                 }
             )
             fresh = Asked({"lists": self.home.stem}, day_of(now), len(of_kind), rows)
-            Reservoir(self.home, LISTS_OF_A_DAY, OF_ONE_CLIENT).add(fresh, _said(put)["trusted"])
+            add_asked(self.home, fresh, LISTS_OF_A_DAY, OF_ONE_CLIENT, _said(put)["trusted"])
         forget_days(self.home, "*.parquet", now, DAYS)
 
     def kept(self) -> int:
@@ -181,8 +173,8 @@ class LearnedLists:
         counted = self.counted()
         return counted.are_enough and counted.queries >= FEWEST_THAT_TEACH
 
-    def fitted(self, served: ScoreCorrection) -> Learned:
-        """Return the correction fitted on what was put and what counts of what was asked.
+    def fitted(self, served: ScoreCorrection) -> tuple[ScoreCorrection, list[Any]]:
+        """Return the correction fitted on what was put and what counts of what was asked, and ids that it holds back.
 
         Clients whose lists are not in it check it. Raises `InputError` if they are answered less evenly than with what
         is `served`, or if there are too few.
@@ -190,26 +182,26 @@ class LearnedLists:
         put = pq.read_table(self.put)
         told = _said(put.schema)
         put, distance, trusted = put.replace_schema_metadata(None), told["distance"], told["trusted"]
-        live = self._within(self._asked(), read_lists(put, distance=distance))
+        live = self._asked()
         counted, rows = _counted(live, put.num_rows, trusted)
-        if not counted.are_enough or counted.queries < FEWEST_THAT_TEACH:
-            expected = f"{FEWEST_THAT_TEACH} that count, of {counted.clients_needed} clients"
-            raise InputError("lists", expected, f"{counted.queries} of {counted.clients}")
+        if not counted.are_enough:
+            raise InputError("lists", f"some of {counted.clients_needed} clients", counted.clients)
         live = live.take(rows)
         clients = live["client"].to_pylist()
-        teaching, checking = (pa.array(some) for some in held_out(len(clients), counted.queries, clients))
-        taught = live.take(teaching)
-        whose = [None if name in trusted else name for name in taught["client"].to_pylist()]
-        lists = read_lists(pa.concat_tables([put, taught.select(_LISTS)]), distance=distance)
-        numbers = numbers_of([*[None] * (lists.count - len(whose)), *whose])
-        heard = lists.of_items(heard_of(lists.heights(), numbers))
-        numbers = numbers[heard.given]
-        found = _held_back(heard, numbers, served, distance=distance)
-        _check(read_lists(live.take(checking).select(_LISTS), distance=distance), found.correction, served)
-        made = found.correction
+        teaching, checking = held_out(len(clients), counted.queries, clients)
+        lists = read_lists(pa.concat_tables([put, live.take(teaching).select(_LISTS)]), distance=distance)
+        whose = [None if clients[row] in trusted else clients[row] for row in teaching.tolist()]
+        numbers = numbers_of([None] * put.num_rows + whose)
+        with np.errstate(over="ignore"):
+            widths = lists.scores[lists.starts[:-1]] - lists.scores[lists.starts[1:] - 1]
+        usual = np.flatnonzero(widths <= WIDEST * widths[: put.num_rows].max())
+        lists = lists.taken(usual)
+        heard = lists.of_items(heard_of(lists.heights(), numbers[usual]))
+        made, held_back = _held_back(heard, numbers[heard.given], served, distance=distance)
+        _check(read_lists(live.take(checking).select(_LISTS), distance=distance), made, served)
         if labelled := orjson.loads((self.home / _LABELLED).read_bytes()):
             made = made.calibrate(labelled, [each["relevant"] for each in labelled])
-        return Learned(replace(made, details=made.details | {"learned": len(whose)}), found.held_back)
+        return replace(made, details=made.details | {"learned": len(whose)}), held_back
 
     def note_fit(self, kept: int, held_back: list[Any]) -> None:
         """Note that it was fitted when so many lists were kept, and which items were held back."""
@@ -234,16 +226,6 @@ class LearnedLists:
         most = DAYS * LISTS_OF_A_DAY
         return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAWN.names]})
 
-    @staticmethod
-    def _within(live: pa.Table, put: ScoreLists) -> pa.Table:
-        """Return the lists that are not much wider than those that were put."""
-        if not len(live):
-            return live
-        scores = live["scores"].combine_chunks()
-        starts = np.concatenate([[0], np.cumsum(pc.list_value_length(scores).to_numpy())])
-        flat = np.asarray(scores.flatten().to_numpy(), np.float64)
-        return live.filter(pa.array(_widths(flat, starts) <= WIDEST * float(_widths(put.scores, put.starts).max())))
-
 
 def _said(put: pa.Schema) -> dict[str, Any]:
     told: dict[str, Any] = orjson.loads(put.metadata[_KEY])
@@ -265,7 +247,9 @@ def _counted(live: pa.Table, put: int, trusted: Sequence[str]) -> tuple[CountedQ
     return CountedQueries.of(asked, most, trusted), np.array(rows, np.int64)
 
 
-def _held_back(lists: ScoreLists, clients: I64, served: ScoreCorrection, *, distance: bool) -> Learned:
+def _held_back(
+    lists: ScoreLists, clients: I64, served: ScoreCorrection, *, distance: bool
+) -> tuple[ScoreCorrection, list[Any]]:
     """Fit lists (b,) of `clients` (b,), and say which items they would lift else.
 
     These are items whose offset would be far higher if all were believed, and those whose offset stands alone, which is
@@ -282,21 +266,16 @@ def _held_back(lists: ScoreLists, clients: I64, served: ScoreCorrection, *, dist
         lower = np.minimum(offsets, np.maximum(alone.held_back(offsets), before))
         held |= lower < offsets
         offsets = lower
-    return Learned(replace(made, values=offsets), lists.ids.filter(pa.array(held)).to_pylist())
+    return replace(made, values=offsets), lists.ids.filter(pa.array(held)).to_pylist()
 
 
 def _check(lists: ScoreLists, made: ScoreCorrection, served: ScoreCorrection) -> None:
     """Raise `InputError` if something speaks against a correction in lists that it was not fitted on."""
     ours, theirs = (_evenness(lists, each) for each in (made, served))
-    against = None
-    if ours.state == "too_few":
-        against = f"{ours.different} different ones"
-    elif ours.strength <= POOR:
-        against = f"lists that are spread most evenly at strength {ours.strength:g}"
-    elif is_less_even(ours, theirs):
-        against = f"entropy {max(ours.entropy):.3f}, and {max(theirs.entropy):.3f} with the one that is served"
-    if against is not None:
-        raise InputError("lists", "lists of other clients that the new correction spreads evenly", against)
+    if ours.state == "too_few" or ours.strength <= POOR or is_less_even(ours, theirs):
+        expected = "lists of other clients that the new correction spreads evenly"
+        found = f"{ours.different} different ones, entropy {max(ours.entropy):.3f}, with the one that is served "
+        raise InputError("lists", expected, f"{found}{max(theirs.entropy):.3f}")
 
 
 def _evenness(lists: ScoreLists, correction: ScoreCorrection) -> ChosenStrength:
@@ -310,10 +289,3 @@ def _evenness(lists: ScoreLists, correction: ScoreCorrection) -> ChosenStrength:
             best = np.argsort(strength * offsets[columns] - lists.scores[hits], kind="stable")[:_FOUND]
             answers[place, row, : len(best)] = columns[best]
     return most_even(answers, len(lists.ids))
-
-
-def _widths(scores: F64, starts: Any) -> F64:
-    """Return how far the largest score of each list (b,) lies above its smallest; no list is empty."""
-    with np.errstate(over="ignore"):
-        widths: F64 = np.maximum.reduceat(scores, starts[:-1]) - np.minimum.reduceat(scores, starts[:-1])
-    return widths
