@@ -14,7 +14,7 @@ from support.server_process import served
 from support.serving import serving, serving_catalog, wait_until_ready
 
 from hubless.store import draws
-from hubless.store.query_sample import LiveQuery, read_sample
+from hubless.store.query_sample import SampledQuery, read_sample
 from hubless_service.app import create_app
 from hubless_service.observing import sampling
 from hubless_service.settings import Settings
@@ -204,7 +204,7 @@ def test_days_follow_each_other_and_the_oldest_go(tmp_path, words):
     made = sampling.QuerySampler(tmp_path / "sample", 6)
     day = 86_400
     for n in range(12):
-        made._waiting.note(LiveQuery("words", "cosine", vectors(12)[n], "a"), 0)
+        made._waiting.note(SampledQuery("words", "cosine", vectors(12)[n], "a"), 0)
         made.look(n * day + 10)
     made.look(12 * day, last=True)
     files = sorted(path.name for path in (tmp_path / "sample" / "words").glob("*.parquet"))

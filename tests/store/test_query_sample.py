@@ -8,7 +8,7 @@ import pytest
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
 from hubless.store.draws import forget
-from hubless.store.query_sample import LiveQuery, SampleWriter, read_sample
+from hubless.store.query_sample import SampledQuery, SampleWriter, read_sample
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600
 DAY = 86_400
@@ -22,7 +22,7 @@ def writer(folder):
 
 def add(made, vectors, client="a", when=NOON):
     clients = [client] * len(vectors) if isinstance(client, str) else client
-    asked = [LiveQuery("c", "cosine", vector, name) for vector, name in zip(vectors, clients, strict=True)]
+    asked = [SampledQuery("c", "cosine", vector, name) for vector, name in zip(vectors, clients, strict=True)]
     for error in made.add(asked, when).values():
         if error:
             raise error

@@ -9,7 +9,7 @@ from support.hubs import pairs
 
 from hubless.cli import application
 from hubless.store.draws import SALT
-from hubless.store.query_sample import LiveQuery, SampleWriter
+from hubless.store.query_sample import SampledQuery, SampleWriter
 
 COUNT = 300
 
@@ -94,7 +94,7 @@ def write_sample(folder, vectors, clients=("shop", "phone"), collection="things"
     writer = SampleWriter(folder)
     writer.add(
         [
-            LiveQuery(collection, "cosine", vector, clients[row % len(clients)])
+            SampledQuery(collection, "cosine", vector, clients[row % len(clients)])
             for row, vector in enumerate(np.asarray(vectors, np.float32))
         ],
         at,

@@ -29,7 +29,7 @@ from hubless.corrections.folded.none import FittedNone
 from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import TargetPrior
-from hubless.corrections.supported import BELIEVED, AskedVectors, numbers_of
+from hubless.corrections.supported import BELIEVED, AskedVectors, client_numbers
 from hubless.encoders import Endpoint
 from hubless.errors import (
     BundleError,
@@ -318,7 +318,7 @@ def refit(
         with drafting(home, name, recipe, steps) as (staged, bench):
             column = before.fit_by if fit_by is None else fit_by or None
             bank, record = _bank(parts, given, append)
-            asked = _asked_by(parts, bank.shape[0], None if given is None else given.shape[0], clients)
+            bank = _with_clients(parts, bank, given, clients)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
@@ -329,7 +329,7 @@ def refit(
             )
             vectors = BuildVectors(
                 targets=rows.vectors(staged.folder),
-                query_bank=bank if asked is None else AskedVectors(in_memory(bank), bank.name, asked),
+                query_bank=bank,
                 target_prior=_prior(rows),
                 grouping=None if column is None else _grouping(column, rows, items, append),
                 relevant=labels,
@@ -401,18 +401,20 @@ def _fitted_bank(parts: Parts) -> F32 | None:
     return bank if MULTIPLICITIES not in state else np.repeat(bank, state[MULTIPLICITIES], axis=0)
 
 
-def _asked_by(parts: Parts, count: int, given: int | None, clients: Sequence[str | None] | None) -> I64 | None:
-    """Return the client of each query of a bank (b,), of which the given ones come last; None if all are believed."""
-    numbers = np.full(count, BELIEVED)
-    known = count - (given or 0)
-    if known:
-        state = parts.correction().state()
-        if CLIENTS in state:
-            numbers[:known] = np.repeat(state[CLIENTS], state.get(MULTIPLICITIES, 1))
+def _with_clients(
+    parts: Parts, bank: VectorSource, given: VectorSource | None, clients: Sequence[str | None] | None
+) -> VectorSource:
+    """Return a bank (b, d), of which the given queries come last, with who asked each, if anybody is not believed."""
+    count = bank.shape[0]
+    known = count if given is None else count - given.shape[0]
+    whose = np.full(count, BELIEVED)
+    state = parts.correction().state() if known else {}
+    if CLIENTS in state:
+        whose[:known] = np.repeat(state[CLIENTS], state.get(MULTIPLICITIES, 1))
     if clients is not None:
-        asked = numbers_of(clients)
-        numbers[known:] = np.where(asked == BELIEVED, BELIEVED, asked + numbers.max())
-    return None if (numbers == BELIEVED).all() else numbers
+        asked = client_numbers(clients)
+        whose[known:] = np.where(asked == BELIEVED, BELIEVED, asked + whose.max())
+    return bank if (whose == BELIEVED).all() else AskedVectors(in_memory(bank), bank.name, whose)
 
 
 def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:

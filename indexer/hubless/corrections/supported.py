@@ -34,10 +34,10 @@ def asked_by(queries: F32, name: str, clients: Sequence[str | None] | None) -> H
     """Return queries (b, d) with who asked each, None whoever is believed; without any clients plain vectors."""
     if clients is None or not any(clients):
         return HeldVectors(queries, name)
-    return AskedVectors(queries, name, numbers_of(clients))
+    return AskedVectors(queries, name, client_numbers(clients))
 
 
-def numbers_of(clients: Sequence[str | None]) -> I64:
+def client_numbers(clients: Sequence[str | None]) -> I64:
     """Return a number for each client, from 1 on, and `BELIEVED` for None."""
     numbers: dict[str | None, int] = {None: BELIEVED}
     return np.array([numbers.setdefault(each, len(numbers)) for each in clients], np.int64)

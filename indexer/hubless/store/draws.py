@@ -41,7 +41,7 @@ DAY_FILE = re.compile(r"\d{8}\.parquet")
 SPARE = 64 * 2**20
 """Bytes that stay free on the disk of a sample."""
 SALT, LOCK = ".salt", ".lock"
-DRAWN = pa.schema([("draw", pa.uint64()), ("count", pa.int64()), ("client", pa.string())])
+DRAW_COLUMNS = pa.schema([("draw", pa.uint64()), ("count", pa.int64()), ("client", pa.string())])
 """The last columns of a file."""
 _SALT_BYTES = 32
 _FORMAT = 2
@@ -76,8 +76,8 @@ class Salt:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Rows of a day with the columns of `DRAWN`: how often was asked (`seen`), and what the rows are `about`."""
+class AskedRows:
+    """Rows of a day with the columns of `DRAW_COLUMNS`: how often was asked (`seen`), and what the rows are `about`."""
 
     about: Mapping[str, Any]
     day: str
@@ -89,7 +89,7 @@ class Asked:
         return datetime.strptime(self.day, DAY).replace(tzinfo=UTC)
 
 
-def add_asked(home: Path, fresh: Asked, size: int, of_a_client: int, trusted: Container[str] = ()) -> None:
+def add_asked(home: Path, fresh: AskedRows, size: int, of_a_client: int, trusted: Container[str] = ()) -> None:
     """Add rows to those of their day: `size` at most, and so many of one client that is not trusted.
 
     A file that is damaged, or about something else, is begun anew. Raises `StorageError`.
@@ -101,10 +101,10 @@ def add_asked(home: Path, fresh: Asked, size: int, of_a_client: int, trusted: Co
             before = _before(path, fresh)
             rows = [each.rows for each in (before, fresh) if each]
             seen = fresh.seen + (before.seen if before else 0)
-            _write(path, Asked(fresh.about, fresh.day, seen, lowest_draws(rows, size, of_a_client, trusted)))
+            _write(path, AskedRows(fresh.about, fresh.day, seen, lowest_draws(rows, size, of_a_client, trusted)))
 
 
-def _before(path: Path, fresh: Asked) -> Asked | None:
+def _before(path: Path, fresh: AskedRows) -> AskedRows | None:
     if not path.exists():
         return None
     try:
@@ -123,9 +123,9 @@ def days_of(home: Path) -> list[Path]:
     return sorted(path for path in home.glob("*.parquet") if DAY_FILE.fullmatch(path.name))
 
 
-def read_days(home: Path, columns: Sequence[str] | None = None) -> list[Asked]:
+def read_days(home: Path, columns: Sequence[str] | None = None) -> list[AskedRows]:
     """Read the files of a folder, the oldest first. One that cannot be read is left out, and the log says so."""
-    read = list[Asked]()
+    read = list[AskedRows]()
     for path in days_of(home):
         try:
             read.append(read_day(path, columns))
@@ -134,7 +134,7 @@ def read_days(home: Path, columns: Sequence[str] | None = None) -> list[Asked]:
     return read
 
 
-def read_day(path: Path, columns: Sequence[str] | None = None) -> Asked:
+def read_day(path: Path, columns: Sequence[str] | None = None) -> AskedRows:
     """Read a file, or some columns of it. Raises `InputError` for a file of something else, or one that is damaged."""
     with _reading(path):
         file = pq.ParquetFile(path)
@@ -143,7 +143,7 @@ def read_day(path: Path, columns: Sequence[str] | None = None) -> Asked:
         return _asked(header, file.read(columns or names).replace_schema_metadata(None))
 
 
-def summary_of_day(path: Path) -> tuple[Asked, int]:
+def summary_of_day(path: Path) -> tuple[AskedRows, int]:
     """Return what the metadata of a file say, with no rows, and how many it has. Raises as `read_day`."""
     with _reading(path):
         file = pq.ParquetFile(path)
@@ -173,7 +173,9 @@ def forget(path: str | Path, client: str | None = None) -> int:
             others = [row for row, name in enumerate(found.rows["client"].to_pylist()) if name != client]
             if len(others) < len(found.rows):
                 gone += len(found.rows) - len(others)
-                _write(file, Asked(found.about, found.day, found.seen, found.rows.take(pa.array(others, pa.int64()))))
+                _write(
+                    file, AskedRows(found.about, found.day, found.seen, found.rows.take(pa.array(others, pa.int64())))
+                )
     return gone
 
 
@@ -210,13 +212,13 @@ def day_of(now: float) -> str:
     return datetime.fromtimestamp(now, UTC).strftime(DAY)
 
 
-def _asked(header: dict[str, Any], rows: pa.Table) -> Asked:
-    return Asked(header, header.pop("day"), header.pop("seen"), rows)
+def _asked(header: dict[str, Any], rows: pa.Table) -> AskedRows:
+    return AskedRows(header, header.pop("day"), header.pop("seen"), rows)
 
 
 def _header(path: Path, schema: pa.Schema) -> dict[str, Any]:
     metadata = schema.metadata or {}
-    if _HEADER not in metadata or not {*DRAWN.names} < {*schema.names}:
+    if _HEADER not in metadata or not {*DRAW_COLUMNS.names} < {*schema.names}:
         raise InputError(str(path), "a file of what people asked", "a file of something else")
     told: dict[str, Any] = json.loads(metadata[_HEADER])
     if (found := told.pop("format")) != _FORMAT:
@@ -247,6 +249,6 @@ def write_private(path: Path, table: pa.Table) -> None:
         pq.write_table(table, new, compression="none", use_dictionary=["client"])
 
 
-def _write(path: Path, asked: Asked) -> None:
+def _write(path: Path, asked: AskedRows) -> None:
     header = {**asked.about, "day": asked.day, "seen": asked.seen, "format": _FORMAT}
     write_private(path, asked.rows.replace_schema_metadata({_HEADER: json.dumps(header)}))

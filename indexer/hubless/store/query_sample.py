@@ -21,10 +21,10 @@ from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.clients import FEWEST_CLIENTS, CountedQueries
 from hubless.store.draws import (
     DAY_FILE,
-    DRAWN,
+    DRAW_COLUMNS,
     LOCK,
     SALT,
-    Asked,
+    AskedRows,
     Salt,
     add_asked,
     day_of,
@@ -68,7 +68,7 @@ class SampleSummary(NamedTuple):
     begins: datetime
 
 
-class LiveQuery(NamedTuple):
+class SampledQuery(NamedTuple):
     """A query (d,) as it was compared, of which collection, and who asked: a name, a key's digest or an address."""
 
     collection: str
@@ -93,7 +93,7 @@ def most_of_a_client(size: int) -> int:
 
 def counted(folder: Path, size: int, trusted: Container[str] = ()) -> CountedQueries:
     """Count the live queries of a folder for a bank of `size`: a tenth at most of a client that is not trusted."""
-    read = list[Asked]()
+    read = list[AskedRows]()
     for path in sorted(folder.glob("*.parquet"), reverse=True):
         with suppress(InputError, StorageError):  # without those that are damaged
             read.append(read_day(path, ["draw", "client"]))
@@ -120,7 +120,7 @@ def read_sample(
             found = [folder] if folder.is_file() else sorted(folder.iterdir())
     else:
         found = list(path)
-    read: dict[Path, Asked] = {}
+    read: dict[Path, AskedRows] = {}
     skipped: dict[str, str] = {}
     for file in found:
         if file.is_file() and not file.name.startswith("."):
@@ -155,7 +155,7 @@ def read_sample(
 
 def summary_of(folder: Path) -> SampleSummary | None:
     """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
-    found = list[tuple[Asked, int]]()
+    found = list[tuple[AskedRows, int]]()
     for path in folder.glob("*.parquet"):
         with suppress(InputError, StorageError):  # without those that are damaged
             found.append(summary_of_day(path))
@@ -173,9 +173,9 @@ class SampleWriter:
         self._folder = folder
         self._salt = Salt(folder)
 
-    def add(self, queries: Iterable[LiveQuery], now: float) -> dict[str, StorageError | None]:
+    def add(self, queries: Iterable[SampledQuery], now: float) -> dict[str, StorageError | None]:
         """Draw for queries that were asked at `now`, in seconds since 1970. Return by collection why they are lost."""
-        rows: dict[tuple[str, str, int], list[LiveQuery]] = {}
+        rows: dict[tuple[str, str, int], list[SampledQuery]] = {}
         for each in queries:
             rows.setdefault((each.collection, each.metric, len(each.vector)), []).append(each)
         outcomes: dict[str, StorageError | None] = {}
@@ -183,7 +183,7 @@ class SampleWriter:
             about = {"collection": collection, "metric": metric, "dim": dim}
             outcomes.setdefault(collection, None)
             try:
-                fresh = Asked(about, day_of(now), len(some), self._table(dim, some))
+                fresh = AskedRows(about, day_of(now), len(some), self._table(dim, some))
                 add_asked(self._folder / collection, fresh, SIZE, OF_A_CLIENT)
             except StorageError as error:
                 outcomes[collection] = error
@@ -192,7 +192,7 @@ class SampleWriter:
     def forget_old(self, now: float, days: float) -> None:
         forget_days(self._folder, "*/*.parquet", now, days)
 
-    def _table(self, dim: int, queries: Sequence[LiveQuery]) -> pa.Table:
+    def _table(self, dim: int, queries: Sequence[SampledQuery]) -> pa.Table:
         vectors = np.stack([each.vector for each in queries])
         rounded = (vectors.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
         columns = [
@@ -201,10 +201,10 @@ class SampleWriter:
             pa.array(np.ones(len(queries), np.int64)),
             pa.array([self._salt.label(each.client) for each in queries]),
         ]
-        return pa.table(columns, [_VECTOR, *DRAWN.names])
+        return pa.table(columns, [_VECTOR, *DRAW_COLUMNS.names])
 
 
-def _day(path: Path) -> Asked:
+def _day(path: Path) -> AskedRows:
     """Read the live queries of a file. Raises as `read_day`."""
     found = read_day(path)
     if found.rows.column_names[0] != _VECTOR:
@@ -212,7 +212,7 @@ def _day(path: Path) -> Asked:
     return found
 
 
-def _like(one: Asked, other: Asked) -> bool:
+def _like(one: AskedRows, other: AskedRows) -> bool:
     return all(one.about.get(name) == other.about.get(name) for name in ("dim", "metric"))
 
 

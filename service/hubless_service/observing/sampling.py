@@ -12,7 +12,7 @@ from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
-from hubless.store.query_sample import LiveQuery, SampleSummary, SampleWriter, summary_of
+from hubless.store.query_sample import SampledQuery, SampleSummary, SampleWriter, summary_of
 from hubless.vectors.comparing import comparison
 from hubless_service.access.attempts import client_address
 from hubless_service.access.authentication import ACCESS
@@ -68,7 +68,7 @@ class QuerySampler:
         self._folder = folder
         self._days = days
         self._writer = SampleWriter(folder)
-        self._waiting = Waiting[LiveQuery]()
+        self._waiting = Waiting[SampledQuery]()
         self.summaries: dict[str, SampleSummary | None] = {}
         self.failures: dict[str, StorageError | None] = {}
         self._looked = 0.0
@@ -84,7 +84,7 @@ class QuerySampler:
             if isinstance(query.asked, np.ndarray) and "skip" not in query.options:
                 plain = comparison(metric).plain(query.asked)
                 vector = plain[0].copy() if basis is None else basis.restored(plain)[0]
-                self._waiting.note(LiveQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
+                self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
 
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""
@@ -106,7 +106,7 @@ class QuerySampler:
         except Exception:
             _log.exception("queries could not be sampled")
 
-    def _write(self, noted: Sequence[LiveQuery], now: float) -> None:
+    def _write(self, noted: Sequence[SampledQuery], now: float) -> None:
         for name, failure in self._writer.add(noted, now).items():
             before = self.failures.get(name)
             if failure and (before is None or before.problem != failure.problem):

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.corrections.alone import find_alone
-from hubless.corrections.supported import heard_of, numbers_of
+from hubless.corrections.supported import client_numbers, heard_of
 from hubless.errors import InputError, StorageError
 from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
 from hubless.search.scores.logged_lists import ScoreLists
@@ -31,8 +31,8 @@ from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
 from hubless.store.clients import CountedQueries, held_out, most_of_each
 from hubless.store.draws import (
-    DRAWN,
-    Asked,
+    DRAW_COLUMNS,
+    AskedRows,
     Salt,
     add_asked,
     day_of,
@@ -144,7 +144,7 @@ class LearnedLists:
                     "client": labels,
                 }
             )
-            fresh = Asked({"lists": self.home.stem}, day_of(now), len(of_kind), rows)
+            fresh = AskedRows({"lists": self.home.stem}, day_of(now), len(of_kind), rows)
             add_asked(self.home, fresh, LISTS_OF_A_DAY, OF_ONE_CLIENT, _said(put)["trusted"])
         forget_days(self.home, "*.parquet", now, DAYS)
 
@@ -191,7 +191,7 @@ class LearnedLists:
         teaching, checking = held_out(len(clients), counted.queries, clients)
         lists = read_lists(pa.concat_tables([put, live.take(teaching).select(_LISTS)]), distance=distance)
         whose = [None if clients[row] in trusted else clients[row] for row in teaching.tolist()]
-        numbers = numbers_of([None] * put.num_rows + whose)
+        numbers = client_numbers([None] * put.num_rows + whose)
         with np.errstate(over="ignore"):
             widths = lists.scores[lists.starts[:-1]] - lists.scores[lists.starts[1:] - 1]
         usual = np.flatnonzero(widths <= WIDEST * widths[: put.num_rows].max())
@@ -224,7 +224,9 @@ class LearnedLists:
         """Return what was asked, or some columns of it."""
         days = [each.rows for each in read_days(self.home, columns)]
         most = DAYS * LISTS_OF_A_DAY
-        return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAWN.names]})
+        return (
+            lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS.names]})
+        )
 
 
 def _said(put: pa.Schema) -> dict[str, Any]:
