@@ -41,7 +41,7 @@ DAY_FILE = re.compile(r"\d{8}\.parquet")
 SPARE = 64 * 2**20
 """Bytes that stay free on the disk of a sample."""
 SALT, LOCK = ".salt", ".lock"
-DRAW_COLUMNS = pa.schema([("draw", pa.uint64()), ("count", pa.int64()), ("client", pa.string())])
+DRAW_COLUMNS = ["draw", "count", "client"]
 """The last columns of a file."""
 _SALT_BYTES = 32
 _FORMAT = 2
@@ -140,14 +140,7 @@ def read_day(path: Path, columns: Sequence[str] | None = None) -> AskedRows:
         file = pq.ParquetFile(path)
         header = _header(path, file.schema_arrow)
         names = [name for name in file.schema_arrow.names if name != "text"]  # older files have it
-        return _asked(header, file.read(columns or names).replace_schema_metadata(None))
-
-
-def summary_of_day(path: Path) -> tuple[AskedRows, int]:
-    """Return what the metadata of a file say, with no rows, and how many it has. Raises as `read_day`."""
-    with _reading(path):
-        file = pq.ParquetFile(path)
-        return _asked(_header(path, file.schema_arrow), pa.table({})), file.metadata.num_rows
+        return _asked(header, file.read(names if columns is None else columns).replace_schema_metadata(None))
 
 
 def holds_asked(file: Path) -> bool:
@@ -166,7 +159,7 @@ def forget(path: str | Path, client: str | None = None) -> int:
         for file in days_of(home):
             if client is None:
                 with suppress(InputError):  # a damaged file is deleted all the same
-                    gone += summary_of_day(file)[1]
+                    gone += len(read_day(file, ["draw"]).rows)
                 file.unlink()
                 continue
             found = read_day(file)
@@ -177,6 +170,16 @@ def forget(path: str | Path, client: str | None = None) -> int:
                     file, AskedRows(found.about, found.day, found.seen, found.rows.take(pa.array(others, pa.int64())))
                 )
     return gone
+
+
+def with_draws(rows: pa.Table, asked: Sequence[bytes], clients: Sequence[str | bytes], salt: Salt) -> pa.Table:
+    """Return rows with the last columns of a file: what was asked makes the draw of each."""
+    beside = [
+        pa.array([salt.draw(each) for each in asked], pa.uint64()),
+        pa.array(np.ones(len(asked), np.int64)),
+        pa.array([salt.label(each) for each in clients]),
+    ]
+    return pa.table([*rows.columns, *beside], [*rows.column_names, *DRAW_COLUMNS])
 
 
 def lowest_draws(tables: Sequence[pa.Table], size: int, of_a_client: int, trusted: Container[str] = ()) -> pa.Table:
@@ -218,7 +221,7 @@ def _asked(header: dict[str, Any], rows: pa.Table) -> AskedRows:
 
 def _header(path: Path, schema: pa.Schema) -> dict[str, Any]:
     metadata = schema.metadata or {}
-    if _HEADER not in metadata or not {*DRAW_COLUMNS.names} < {*schema.names}:
+    if _HEADER not in metadata or not {*DRAW_COLUMNS} < {*schema.names}:
         raise InputError(str(path), "a file of what people asked", "a file of something else")
     told: dict[str, Any] = json.loads(metadata[_HEADER])
     if (found := told.pop("format")) != _FORMAT:

@@ -21,7 +21,6 @@ from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.clients import FEWEST_CLIENTS, CountedQueries
 from hubless.store.draws import (
     DAY_FILE,
-    DRAW_COLUMNS,
     LOCK,
     SALT,
     AskedRows,
@@ -32,7 +31,7 @@ from hubless.store.draws import (
     holds_asked,
     lowest_draws,
     read_day,
-    summary_of_day,
+    with_draws,
 )
 from hubless.vectors.arrays import F32, I64, as_float32, matrix_of
 
@@ -155,15 +154,14 @@ def read_sample(
 
 def summary_of(folder: Path) -> SampleSummary | None:
     """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
-    found = list[tuple[AskedRows, int]]()
+    found = list[AskedRows]()
     for path in folder.glob("*.parquet"):
         with suppress(InputError, StorageError):  # without those that are damaged
-            found.append(summary_of_day(path))
+            found.append(read_day(path, ["draw"]))
     if not found:
         return None
-    return SampleSummary(
-        sum(rows for _, rows in found), sum(day.seen for day, _ in found), min(day.begins for day, _ in found)
-    )
+    rows = sum(len(day.rows) for day in found)
+    return SampleSummary(rows, sum(day.seen for day in found), min(day.begins for day in found))
 
 
 class SampleWriter:
@@ -195,13 +193,8 @@ class SampleWriter:
     def _table(self, dim: int, queries: Sequence[SampledQuery]) -> pa.Table:
         vectors = np.stack([each.vector for each in queries])
         rounded = (vectors.view(np.uint32) + np.uint32(2 ** (_ROUNDED_BITS - 1))) >> _ROUNDED_BITS
-        columns = [
-            pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), dim),
-            pa.array([self._salt.draw(row.tobytes()) for row in rounded], pa.uint64()),
-            pa.array(np.ones(len(queries), np.int64)),
-            pa.array([self._salt.label(each.client) for each in queries]),
-        ]
-        return pa.table(columns, [_VECTOR, *DRAW_COLUMNS.names])
+        rows = pa.table([pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), dim)], [_VECTOR])
+        return with_draws(rows, [row.tobytes() for row in rounded], [each.client for each in queries], self._salt)
 
 
 def _day(path: Path) -> AskedRows:

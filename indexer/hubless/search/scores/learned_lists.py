@@ -39,8 +39,9 @@ from hubless.store.draws import (
     days_of,
     forget_days,
     lowest_draws,
+    read_day,
     read_days,
-    summary_of_day,
+    with_draws,
     write_private,
 )
 from hubless.store.durable import make_folder, replace_text
@@ -131,19 +132,10 @@ class LearnedLists:
         kind = int if pa.types.is_integer(put.field("ids").type.value_type) else str
         of_kind = [each for each in asked if type(each.ids[0]) is kind]
         if of_kind:
-            labels = [salt.label(each.client) for each in of_kind]
-            rows = pa.table(
-                {
-                    "ids": pa.array([each.ids for each in of_kind], put.field("ids").type),
-                    "scores": pa.array([each.scores for each in of_kind], put.field("scores").type),
-                    "draw": pa.array(
-                        [salt.draw(each.said + label.encode()) for each, label in zip(of_kind, labels, strict=True)],
-                        pa.uint64(),
-                    ),
-                    "count": np.ones(len(of_kind), np.int64),
-                    "client": labels,
-                }
-            )
+            values = [each.ids for each in of_kind], [each.scores for each in of_kind]
+            lists = [pa.array(some, put.field(name).type) for name, some in zip(_LISTS, values, strict=True)]
+            said = [each.said + str(each.client).encode() for each in of_kind]
+            rows = with_draws(pa.table(lists, _LISTS), said, [each.client for each in of_kind], salt)
             fresh = AskedRows({"lists": self.home.stem}, day_of(now), len(of_kind), rows)
             add_asked(self.home, fresh, LISTS_OF_A_DAY, OF_ONE_CLIENT, _said(put)["trusted"])
         forget_days(self.home, "*.parquet", now, DAYS)
@@ -153,7 +145,7 @@ class LearnedLists:
         count = 0
         for path in days_of(self.home):
             with suppress(InputError, StorageError):  # it is damaged, or gone
-                count += summary_of_day(path)[1]
+                count += len(read_day(path, ["draw"]).rows)
         return count
 
     def counted(self) -> CountedQueries:
@@ -224,9 +216,7 @@ class LearnedLists:
         """Return what was asked, or some columns of it."""
         days = [each.rows for each in read_days(self.home, columns)]
         most = DAYS * LISTS_OF_A_DAY
-        return (
-            lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS.names]})
-        )
+        return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
 
 
 def _said(put: pa.Schema) -> dict[str, Any]:
