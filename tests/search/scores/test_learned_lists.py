@@ -125,6 +125,8 @@ def test_client_that_repeats_one_list_has_one(kept):
     assert kept.learned("words").kept() == 1
     ask(kept, [first], "another")  # who asks first does not take it from others
     assert kept.learned("words").counted().clients == 2
+    assert draws.forget(kept.learned("words").home, "poisoner") == 1
+    assert kept.learned("words").counted() == (1, 1, 10)
 
 
 def test_trusted_client_counts_without_limit_and_is_believed(kept):
