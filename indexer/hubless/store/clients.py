@@ -1,5 +1,6 @@
 """Clients that teach a correction: each a tenth at most, enough of them, and some that check what the others taught."""
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ FEWEST_CLIENTS = 10
 """So many clients are needed, and each counts for one part in so many at most, unless it is trusted."""
 MOST_CHECKING = 200
 """Of what was asked so much stays out, or a third, to check what is learned from the rest."""
+
+_ROUNDING = 1e-9
 
 
 class CountedQueries(NamedTuple):
@@ -33,12 +36,23 @@ class CountedQueries(NamedTuple):
         return self.clients >= self.clients_needed
 
 
-def most_of_each(others: int, asked: Sequence[int]) -> int:
-    """Return the largest c with c ≤ (others + Σ min(asked, c))/10: so much of a client counts."""
+def most_of_each(others: int, asked: Sequence[int], share: float = 1 / FEWEST_CLIENTS) -> int:
+    """Return the largest c with c ≤ share·(others + Σ min(asked, c)): so much of a client counts."""
     most = max(asked, default=0)
-    while most > (fits := (others + sum(min(count, most) for count in asked)) // FEWEST_CLIENTS):
+    while most > (fits := int(share * (others + sum(min(count, most) for count in asked)) + _ROUNDING)):
         most = fits
     return most
+
+
+def first_of_each(clients: Sequence[str], most: int, trusted: Container[str] = ()) -> list[int]:
+    """Return the rows that are left if no client has more than so many, but for those that are trusted."""
+    kept = list[int]()
+    of_client = Counter[str]()
+    for row, client in enumerate(clients):
+        of_client[client] += 1
+        if of_client[client] <= most or client in trusted:
+            kept.append(row)
+    return kept
 
 
 def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:

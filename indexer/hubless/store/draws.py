@@ -20,7 +20,6 @@ import logging
 import os
 import re
 import shutil
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, StorageError, one_line, storage_errors
+from hubless.store.clients import first_of_each
 from hubless.store.durable import locked, replaced
 
 DAY = "%Y%m%d"
@@ -192,12 +192,7 @@ def lowest_draws(tables: Sequence[pa.Table], size: int, of_a_client: int, truste
     _, first, place = np.unique(table["draw"].to_numpy(), return_index=True, return_inverse=True)
     counts = np.bincount(place, table["count"].to_numpy(), len(first)).astype(np.int64)
     table = table.take(first).set_column(table.column_names.index("count"), "count", pa.array(counts))
-    kept = list[int]()
-    of_client = Counter[str]()
-    for row, client in enumerate(table["client"].to_pylist()):
-        of_client[client] += 1
-        if of_client[client] <= of_a_client or client in trusted:
-            kept.append(row)
+    kept = first_of_each(table["client"].to_pylist(), of_a_client, trusted)
     return table.take(pa.array(kept[:size], pa.int64()))
 
 

@@ -4,17 +4,17 @@ Popular is not hubby. If many people rightly ask for the same targets, a bank wi
 targets for hubs. So queries with nearly the same answers count once.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
 from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
-from hubless.store.clients import held_out
+from hubless.store.clients import first_of_each, held_out, most_of_each
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
@@ -125,20 +125,6 @@ def live_bank(
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
     """Return the rows that are left if no client has more than its share of these. The first ones of each stay."""
-    names, client, counts = np.unique(np.array(clients), return_inverse=True, return_counts=True)
-    most = _most(counts, max(share, 1 / len(names)))
-    seen = np.zeros(len(names), np.int64)
-    kept = []
-    for row, number in zip(rows.tolist(), client.tolist(), strict=True):
-        if seen[number] < most:
-            seen[number] += 1
-            kept.append(row)
-    return np.array(kept, np.int64)
-
-
-def _most(counts: NDArray[np.integer], share: float) -> int:
-    """Return the highest c with c ≤ share · Σ min(count, c). The smallest count always is."""
-    for most in range(int(counts.max()), int(counts.min()), -1):
-        if most <= share * np.minimum(counts, most).sum():
-            return most
-    return int(counts.min())
+    asked = Counter(clients)
+    most = most_of_each(0, [*asked.values()], max(share, 1 / max(len(asked), 1)))
+    return rows[first_of_each(clients, most)]

@@ -59,10 +59,10 @@ class FittedSoftmax(Fitted):
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [Softmax(each.bank, each.temperature, each.potentials) for each in fits]
-        sums = log_sum_exp_each(softmaxes, source, advance)
-        for number, each in enumerate(softmaxes):
-            if clients_of(each.bank) is not None:
-                sums[number] = supported_sums(each, source)
+        if clients_of(fits[0].bank) is None:
+            sums = log_sum_exp_each(softmaxes, source, advance)
+        else:  # all are of one bank, or of parts of it
+            sums = [supported_sums(each, source) for each in softmaxes]
         return [each._offsets(source, of_bank) for each, of_bank in zip(fits, sums, strict=True)]
 
     def _offsets(self, source: VectorSource, sums: F64) -> F32:

@@ -29,7 +29,7 @@ from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_e
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
-from hubless.store.clients import CountedQueries, held_out, most_of_each
+from hubless.store.clients import CountedQueries, first_of_each, held_out, most_of_each
 from hubless.store.draws import (
     DRAW_COLUMNS,
     AskedRows,
@@ -230,12 +230,7 @@ def _counted(live: pa.Table, put: int, trusted: Sequence[str]) -> tuple[CountedQ
     asked = Counter(clients)
     believed = put + sum(asked[name] for name in trusted)
     most = most_of_each(believed, [count for name, count in asked.items() if name not in trusted])
-    rows = list[int]()
-    of_client = Counter[str]()
-    for row, client in enumerate(clients):
-        of_client[client] += 1
-        if client in trusted or of_client[client] <= most:
-            rows.append(row)
+    rows = first_of_each(clients, most, trusted)
     return CountedQueries.of(asked, most, trusted), np.array(rows, np.int64)
 
 
