@@ -123,14 +123,14 @@ def days_of(home: Path) -> list[Path]:
     return sorted(path for path in home.glob("*.parquet") if DAY_FILE.fullmatch(path.name))
 
 
-def read_days(home: Path, columns: Sequence[str] | None = None) -> list[AskedRows]:
-    """Read the files of a folder, the oldest first. One that cannot be read is left out, and the log says so."""
+def read_days(home: Path, columns: Sequence[str] | None = None, level: int = logging.DEBUG) -> list[AskedRows]:
+    """Read the files of a folder, the oldest first. The log says at a level which cannot be read, and are left out."""
     read = list[AskedRows]()
     for path in days_of(home):
         try:
             read.append(read_day(path, columns))
         except (InputError, StorageError) as error:
-            _log.warning("what was asked is left out: %s cannot be read: %s", path.name, error)
+            _log.log(level, "what was asked is left out: %s cannot be read: %s", path.name, error)
     return read
 
 

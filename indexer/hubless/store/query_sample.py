@@ -8,7 +8,6 @@ alone. Older files have a column `text`, too, which is not read.
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,6 +30,7 @@ from hubless.store.draws import (
     holds_asked,
     lowest_draws,
     read_day,
+    read_days,
     with_draws,
 )
 from hubless.vectors.arrays import F32, I64, as_float32, matrix_of
@@ -92,10 +92,7 @@ def most_of_a_client(size: int) -> int:
 
 def counted(folder: Path, size: int, trusted: Container[str] = ()) -> CountedQueries:
     """Count the live queries of a folder for a bank of `size`: a tenth at most of a client that is not trusted."""
-    read = list[AskedRows]()
-    for path in sorted(folder.glob("*.parquet"), reverse=True):
-        with suppress(InputError, StorageError):  # without those that are damaged
-            read.append(read_day(path, ["draw", "client"]))
+    read = read_days(folder, ["draw", "client"])[::-1]
     whose = dict[int, str]()
     for day in read:  # the newest first: those unlike it are not read for a bank
         if _like(day, read[0]):
@@ -154,10 +151,7 @@ def read_sample(
 
 def summary_of(folder: Path) -> SampleSummary | None:
     """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
-    found = list[AskedRows]()
-    for path in folder.glob("*.parquet"):
-        with suppress(InputError, StorageError):  # without those that are damaged
-            found.append(read_day(path, ["draw"]))
+    found = read_days(folder, ["draw"])
     if not found:
         return None
     rows = sum(len(day.rows) for day in found)

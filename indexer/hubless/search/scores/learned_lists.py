@@ -10,9 +10,9 @@ are one. What strangers teach is guarded as live queries are (docs/security.md):
 ten are needed, some of them check what the others taught, and what few say alone lifts no item.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from hubless.corrections.alone import find_alone
 from hubless.corrections.supported import client_numbers, heard_of
-from hubless.errors import InputError, StorageError
+from hubless.errors import InputError
 from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import read_lists
@@ -39,7 +39,6 @@ from hubless.store.draws import (
     days_of,
     forget_days,
     lowest_draws,
-    read_day,
     read_days,
     with_draws,
     write_private,
@@ -142,11 +141,7 @@ class LearnedLists:
 
     def kept(self) -> int:
         """Return how many lists are kept of those that were asked."""
-        count = 0
-        for path in days_of(self.home):
-            with suppress(InputError, StorageError):  # it is damaged, or gone
-                count += len(read_day(path, ["draw"]).rows)
-        return count
+        return sum(len(day.rows) for day in read_days(self.home, ["draw"]))
 
     def counted(self) -> CountedQueries:
         """Return how many lists count of those that were asked, and of how many clients."""
@@ -214,7 +209,7 @@ class LearnedLists:
 
     def _asked(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was asked, or some columns of it."""
-        days = [each.rows for each in read_days(self.home, columns)]
+        days = [each.rows for each in read_days(self.home, columns, logging.WARNING)]
         most = DAYS * LISTS_OF_A_DAY
         return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
 
