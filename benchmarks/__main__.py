@@ -17,7 +17,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "shards": (["--targets", "20000"], ["--targets", "400000"]),
     "segments": (["--part", "merge", "pull", "calls"], []),
     "filters": ([], ["--targets", "20000", "100000"]),
-    "overload": (["--targets", "20000", "--seconds", "3"], ["--targets", "400000"]),
+    "overload": (["--seconds", "4", "--rounds", "1"], []),
     "peers": (["--targets", "20000"], ["--targets", "100000", "1000000"]),
     "ten_million": (["--targets", "100000"], []),
     "http_service": (["--targets", "1000", "--indexes", "hnsw", "--seconds", "2", "--rounds", "2"], []),

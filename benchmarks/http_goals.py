@@ -1,4 +1,4 @@
-"""A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m overload] [--catalog DIR]`.
+"""A query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m] [--catalog DIR]`.
 
 `wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `library` is the same
 query in process, on one thread; `together` are its batches on all of them. `load` is that of the machine after a part:
@@ -20,18 +20,18 @@ from time import perf_counter
 import numpy as np
 
 import hubless
-from benchmarks import harness, opening, overload, wrk
+from benchmarks import harness, opening, wrk
 from benchmarks.http_service import PACKAGES, PATH, PAUSE, Side, free_port, hubless_service, in_process, process
 from hubless.kernels.threads import cores
 from hubless.knn.exhaustive import openmp_threads
 
 DIM, BANK, QUERIES, RECALL_QUERIES = 512, 2000, 500, 200
-PARTS = ("flat", "100k", "1m", "overload")
-DEADLINE_MS, TIMES_PEAK, RECALL = 500, 4.0, 0.99
-OF_FASTAPI, OF_BATCHES, OF_PEAK, LONGER_MS, MEDIANS = 1.8, 0.85, 0.85, 0.25, 3
+PARTS = ("flat", "100k", "1m")
+RECALL = 0.99
+OF_FASTAPI, OF_BATCHES, LONGER_MS, MEDIANS = 1.8, 0.85, 0.25, 3
 OF_LIBRARY = {1: 0.75, 2: 1.0}
-"""Goals: processor time beside the search over that of an empty route; answers a second of the library's batches, of
-the peak, and of the library by the number of workers; milliseconds more than the library; and a first query over the
+"""Goals: processor time beside the search over that of an empty route; answers a second of the library's batches,
+and of the library by the number of workers; milliseconds more than the library; and a first query over the
 median."""
 COLUMNS = ("what", "measured", "beside", "×", "goal", "load")
 
@@ -194,24 +194,8 @@ class Measuring:
             lines.append(at_most(what, 1e3 * seconds[0], "median", usual, MEDIANS * usual))
         return lines
 
-    def overload(self):
-        folder = self.catalog / f"overload-{self.options.medium}"
-        if not folder.exists():
-            overload.build(folder, self.options.medium, overload.KIND)
-        queries = self.path.with_name("overload.npy")
-        np.save(queries, overload.vectors(QUERIES, 6, lean=2))
-        rounds = argparse.Namespace(seconds=8, loads=(TIMES_PEAK,))
-        measured = []
-        for _ in range(self.options.rounds):
-            peak, (run,) = overload.one_round(folder, queries, DEADLINE_MS, rounds)
-            measured.append((run["goodput"], peak, run["processors"]))
-        goodput, peak, busy = max(measured, key=lambda one: one[0] / one[1])
-        what = f"answers/s in {DEADLINE_MS} ms at {TIMES_PEAK:g} × the peak, {self.options.medium:,} targets"
-        what += f"; the generator takes {busy:.2f} of {cores()} processors"
-        return [at_least(what, goodput, "peak", peak, OF_PEAK * peak)]
-
     def measure(self, part):
-        measures = (self.flat, self.hundred_thousand, self.million, self.overload)
+        measures = (self.flat, self.hundred_thousand, self.million)
         return dict(zip(PARTS, measures, strict=True))[part]()
 
 

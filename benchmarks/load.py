@@ -1,8 +1,8 @@
-"""Load a server from its own process: `python -m benchmarks.load URL QUERIES.npy --connections 8 --seconds 5`.
+"""Load a server from its own process: `python -m benchmarks.load URL FILE --connections 8 --seconds 5`.
 
-Each connection asks, waits for the answer, and asks again. It uses raw asyncio, because an HTTP library would cost
-more than the service. Prints a line of JSON: requests a second, latencies in milliseconds, and how often each status
-came.
+The file has vectors (.npy), each a query, or a list of bodies (.json). Each connection asks, waits for the answer, and
+asks again. It uses raw asyncio, because an HTTP library would cost more than the service. Prints a line of JSON:
+requests a second, latencies in milliseconds, and how often each status came.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from pathlib import Path
 from time import perf_counter
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ import numpy as np
 import orjson
 import uvloop
 
-BINARY = "application/octet-stream"
+JSON, BINARY = "application/json", "application/octet-stream"
 _LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
 
 
@@ -56,6 +57,17 @@ def request_of(url, body, media_type):
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+def requests_of(url, file, *, binary):
+    """Return whole requests: a query by each vector of a .npy file, or the bodies that a .json file lists."""
+    path = Path(file)
+    if path.suffix == ".json":
+        return [request_of(url, orjson.dumps(body), JSON) for body in orjson.loads(path.read_bytes())]
+    if binary:
+        return [request_of(url, row.astype("<f4").tobytes(), BINARY) for row in np.load(path)]
+    bodies = (orjson.dumps({"vector": row}, option=orjson.OPT_SERIALIZE_NUMPY) for row in np.load(path))
+    return [request_of(url, body, JSON) for body in bodies]
+
+
 async def load(url, requests, connections, seconds):
     """Ask for a while, after a tenth of it to warm up.
 
@@ -65,7 +77,8 @@ async def load(url, requests, connections, seconds):
     seen = []
     parts = urlsplit(url)
     opened = []
-    for start in range(0, len(requests), len(requests) // connections)[:connections]:
+    for number in range(connections):
+        start = number * len(requests) // connections
         asker = Asker(requests, start, seen)
         opened.append(await loop.create_connection(lambda asker=asker: asker, parts.hostname, parts.port))
     await asyncio.sleep(seconds / 10)
@@ -81,17 +94,12 @@ async def load(url, requests, connections, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
-    parser.add_argument("queries")
+    parser.add_argument("file")
     parser.add_argument("--connections", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--binary", action="store_true")
     options = parser.parse_args()
-    vectors = np.load(options.queries)
-    if options.binary:
-        requests = [request_of(options.url, row.astype("<f4").tobytes(), BINARY) for row in vectors]
-    else:
-        bodies = (orjson.dumps({"vector": row}, option=orjson.OPT_SERIALIZE_NUMPY) for row in vectors)
-        requests = [request_of(options.url, body, "application/json") for body in bodies]
+    requests = requests_of(options.url, options.file, binary=options.binary)
     seen, warm, taken = uvloop.run(load(options.url, requests, options.connections, options.seconds))
     counted = seen[warm:]
     good = np.array([seconds for status, seconds in counted if status == 200]) * 1e3

@@ -30,8 +30,7 @@ from benchmarks.http_service import PACKAGES, hubless_service
 from benchmarks.index_recipes import open_folder
 from benchmarks.peer_figures import memory, recall
 from benchmarks.segments import in_child, put
-from hubless.builder import build as job
-from hubless.builder import lifecycle
+from hubless.builder import build as job, lifecycle
 from hubless.kernels.reductions import rankings
 from hubless.knn.exhaustive import openmp_threads
 from hubless.vectors.basis import fit_directions

@@ -103,15 +103,14 @@ function Searching({ address, access, collection }) {
     [collection.name, kind, q, example, strength, limit, filterJson, exact, sure],
   );
 
-  const [unread, setUnread] = useState(null); // the name of a file that is no picture
+  const [trouble, setTrouble] = useState(null); // why nothing could be asked: it stands in the place of the old answer
+  useEffect(() => setTrouble(null), [address]);
   const askWith = useCallback(
     async (file) => {
       try {
-        const name = await keepPicture(file);
-        setUnread(null);
-        setParams({ kind: "image", q: name }, true);
+        setParams({ kind: "image", q: await keepPicture(file) }, true);
       } catch {
-        setUnread(file.name || "the file");
+        setTrouble(html`<p class="warn" role="alert">The browser cannot read ${file.name || "the file"} as a picture.</p>`);
       }
     },
     [setParams],
@@ -122,8 +121,8 @@ function Searching({ address, access, collection }) {
   return html`
     <h1 class="sr">Search ${collection.name}</h1>
     <${Uncorrected} about=${collection} />
-    <${Asking} ...${{ options, collection, access, setParams, askWith }} />
-    ${unread && html`<p class="warn" role="alert">The browser cannot read ${unread} as a picture.</p>`}
+    <${Asking} ...${{ options, collection, access, setParams, askWith, setTrouble }} />
+    ${trouble}
     <div class="controls">
       <label class="slider">
         <span><${Term} of="strength">Strength<//> <output>${fixed(strength)}</output></span>
@@ -146,10 +145,10 @@ function Searching({ address, access, collection }) {
       <${More} ...${{ collection, filter, fields, setParams, wrong: filterJson === undefined }} />
     </div>
     <${Problem} failure=${found.failure} again=${found.again} />
-    ${shown && html`<${Example} ...${{ shown, draw, columns: collection.payload_columns }} />`}
-    ${found.data
+    ${shown && !trouble && !found.failure && html`<${Example} ...${{ shown, draw, columns: collection.payload_columns }} />`}
+    ${!trouble && found.data
       ? html`<${Results} ...${{ found: found.data, collection, fields, more, busy: found.busy, access, hub: shown?.hub?.id, tiles }} />`
-      : !found.failure && html`<p class="quiet">${found.busy ? "Searching …" : nothingYet(kind)}</p>`}
+      : !trouble && !found.failure && html`<p class="quiet">${found.busy ? "Searching …" : nothingYet(kind)}</p>`}
   `;
 }
 
@@ -234,10 +233,9 @@ function overlap(found, exact) {
   return exact.length ? exact.filter((hit) => ids.has(hit.id)).length / exact.length : null;
 }
 
-function Asking({ options, collection, access, setParams, askWith }) {
+function Asking({ options, collection, access, setParams, askWith, setTrouble }) {
   const { kind, q } = options;
   const [typed, setTyped] = useState(q);
-  const [failure, setFailure] = useState(null);
   useEffect(() => setTyped(q), [q, kind]);
   const kinds = Object.entries(KINDS).filter(([each]) => (each !== "text" || collection.text) && (each !== "image" || collection.image) && (each !== "bank" || each === kind || access.bank_queries));
   const submit = (event) => {
@@ -245,12 +243,11 @@ function Asking({ options, collection, access, setParams, askWith }) {
     setParams({ kind, q: typed }, true);
   };
   const draw = async () => {
-    setFailure(null);
     try {
       const { stored } = await get("read the bank queries", of(collection.name, "bank", "0"));
       setParams({ kind: "bank", q: String(Math.floor(Math.random() * stored)) });
     } catch (problem) {
-      setFailure(problem);
+      setTrouble(html`<${Problem} failure=${problem} again=${draw} />`);
     }
   };
   const inputs = {
@@ -268,8 +265,7 @@ function Asking({ options, collection, access, setParams, askWith }) {
       <${Choice} label="Search by" value=${kind} options=${kinds} onChange=${(to) => setParams({ kind: to, q: "" })} />
       ${inputs[kind]}
       ${kind !== "bank" && kind !== "image" && html`<button class="main">Search</button>`}
-    </form>
-    <${Problem} failure=${failure} again=${draw} />`;
+    </form>`;
 }
 
 function More({ collection, filter, fields, setParams, wrong }) {

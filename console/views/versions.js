@@ -141,10 +141,10 @@ function Aliases({ collection, access }) {
     setFailure(null);
     try {
       await call(what, method, `v1/aliases/${encodeURIComponent(alias)}`, options);
-      listed.again();
     } catch (problem) {
       setFailure(problem);
     }
+    listed.again(); // after a refusal, too: what is listed may be older than what refused
   };
   const may = access.role === "admin";
   const add = (event) => {

@@ -5,44 +5,40 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hubless.builder.build import build as build
-    from hubless.builder.correct import correct as correct
-    from hubless.builder.correct import publish as publish
-    from hubless.builder.correct import undo as undo
+    from hubless.builder.correct import correct as correct, publish as publish, undo as undo
     from hubless.builder.embedding.embed import embed as embed
-    from hubless.builder.index import Index as Index
-    from hubless.builder.index import open_index
-    from hubless.builder.lifecycle import calibrate as calibrate
-    from hubless.builder.lifecycle import merge as merge
-    from hubless.builder.lifecycle import refit as refit
-    from hubless.builder.offsets import augment_queries as augment_queries
-    from hubless.builder.offsets import augment_targets as augment_targets
-    from hubless.builder.offsets import choose_strength as choose_strength
-    from hubless.builder.offsets import offsets as offsets
+    from hubless.builder.index import Index as Index, open_index
+    from hubless.builder.lifecycle import calibrate as calibrate, merge as merge, refit as refit
+    from hubless.builder.offsets import (
+        augment_queries as augment_queries,
+        augment_targets as augment_targets,
+        choose_strength as choose_strength,
+        offsets as offsets,
+    )
     from hubless.builder.reindex.run import reindex as reindex
     from hubless.corrections import CORRECTIONS as CORRECTIONS
     from hubless.errors import HublessError as HublessError
-    from hubless.lab.diagnose import diagnose as diagnose
-    from hubless.lab.diagnose import plot_occurrence as plot_occurrence
+    from hubless.lab.diagnose import diagnose as diagnose, plot_occurrence as plot_occurrence
     from hubless.lab.experiments.compare import compare as compare
     from hubless.lab.experiments.evaluate import evaluate as evaluate
     from hubless.lab.experiments.tune import tune as tune
     from hubless.lab.matrices import SimilarityMatrices as SimilarityMatrices
     from hubless.lab.scan.scanning import scan as scan
     from hubless.measures.confidence.cut import Cut as Cut
-    from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut
-    from hubless.measures.confidence.guarantee import guaranteed_cut as guaranteed_cut
+    from hubless.measures.confidence.guarantee import GuaranteedCut as GuaranteedCut, guaranteed_cut as guaranteed_cut
     from hubless.search.collection import Collection as Collection
-    from hubless.search.results import Explanation as Explanation
-    from hubless.search.results import Hit as Hit
-    from hubless.search.results import Point as Point
-    from hubless.search.results import Results as Results
-    from hubless.search.results import SideBySide as SideBySide
+    from hubless.search.results import (
+        Explanation as Explanation,
+        Hit as Hit,
+        Point as Point,
+        Results as Results,
+        SideBySide as SideBySide,
+    )
     from hubless.search.scores.fusion import fuse as fuse
     from hubless.search.scores.score_correction import ScoreCorrection as ScoreCorrection
     from hubless.store.aliases import Alias as Alias
     from hubless.store.bundle import Manifest as Manifest
-    from hubless.store.catalog import Catalog as Catalog
-    from hubless.store.catalog import VersionInfo as VersionInfo
+    from hubless.store.catalog import Catalog as Catalog, VersionInfo as VersionInfo
     from hubless.store.remote.mirror import RemoteCatalog as RemoteCatalog
 
     open = open_index

@@ -244,6 +244,12 @@ class EncoderTimeout(EncoderFailed):
     code = "encoder_timeout"
 
 
+class PictureTimeout(HublessError):
+    """A picture could not be read in the time that was left."""
+
+    code = "deadline_exceeded"
+
+
 class EngineError(HublessError):
     """The engine that holds the vectors refuses, or answers with something else than was asked."""
 
@@ -304,7 +310,7 @@ _REFUSALS = {
     errno.EROFS: "the disk is read-only",
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
-    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.ENOTDIR: "a part of the path is a file or a link, not a folder",
     errno.EEXIST: "a file is in the place of a folder",
     errno.EISDIR: "a folder is in the place of a file",
     errno.ENOENT: "no such file or folder",
@@ -335,6 +341,12 @@ def collection_errors(home: Path) -> Iterator[None]:
         if home.exists() or not home.parent.exists():
             raise
         raise CollectionNotFound(f"collection {home.name!r} was deleted") from error
+
+
+def refuse_given(parameters: Mapping[str, object], expected: str) -> None:
+    """Raise `InputError` for the first of some parameters that is given: neither None nor False."""
+    for name in (name for name, value in parameters.items() if value is not None and value is not False):
+        raise InputError(name, expected, "one")
 
 
 _LONGEST_LINE = 300

@@ -80,7 +80,6 @@ _END_SECONDS = 5.0  # that all threads together have to end
 
 TRACES_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 """Variables of OpenTelemetry: if one of them is set, traces are sent."""
-CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CORS_HEADERS = (
     "Authorization",
     "X-API-Key",
@@ -194,7 +193,7 @@ def create_app(
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.origins,
-            allow_methods=CORS_METHODS,
+            allow_methods="*",
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )

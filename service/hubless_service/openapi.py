@@ -1,6 +1,5 @@
 """The OpenAPI document: what FastAPI cannot know of routes that answer in bytes."""
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Security
@@ -8,7 +7,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from pydantic import TypeAdapter
 
 from hubless_service.http import problems
-from hubless_service.http.answers import ProblemAnswer
+from hubless_service.http.answers import ProblemAnswer, meanings
 from hubless_service.http.arrow import ARROW, ARROW_FILE
 from hubless_service.http.requests import BINARY, JSON, RequestModel
 from hubless_service.http.values import FILTERS, REFERENCE, Json
@@ -18,15 +17,17 @@ BODY = ("malformed_body", "request_timeout", "body_too_large", "unsupported_medi
 FIELDS = ("invalid_input", "unknown_field")
 VECTORS = ("dimension_mismatch", "not_finite", "zero_vector")
 TEXTS = ("no_encoder", "unknown_words", "text_refused", "encoder_failed", "encoder_timeout")
-UNSERVED = ("not_ready", "engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
+UNSERVED = ("engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
 """Why a collection, or all of them, may not be served."""
 SEARCHED = ("too_many_requests", "engine_failed", *UNSERVED, "deadline_exceeded")
 """Why a request that needs a search thread may not get one."""
 READ = ("collection_not_found", *UNSERVED)
 CHANGE = (*BODY, *FIELDS, "forbidden")
 INPUT = (*FIELDS, *VECTORS, *TEXTS)
+EDGE = ("internal_error", "malformed_request", "head_too_large", "not_ready")
+"""What any request may be answered: the server fails, stops or lacks memory, or refuses what it reads of the head."""
 TAG: Json = {"schema": {"type": "string"}, "description": "What If-Match takes."}
-ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": TAG}}}
+ETAG: dict[int | str, Json] = {200: {"headers": {"ETag": TAG}}}
 """The headers of an answer that can be changed on condition."""
 _ABOUT = "One of the API keys of the server, where it has any."
 KEY_SCHEMES = [
@@ -39,16 +40,13 @@ def route(
     summary: str, answer: Any, *codes: str, also: dict[int | str, Json] | None = None, public: bool = False
 ) -> Json:
     """Document a route: its answer, and the problems that it and any route may have. `also`: other responses."""
-    made: Json = {"summary": summary, "responses": {**(also or {}), **_refusals(codes, public)}}
-    return made if answer is None else made | {"response_model": answer}
-
-
-def _refusals(codes: Iterable[str], public: bool) -> dict[int | str, Json]:
+    guard = () if public else ("unauthenticated", "too_many_wrong_keys")
     by_status: dict[int, list[str]] = {}
-    usual = ("internal_error",) if public else ("internal_error", "unauthenticated", "too_many_wrong_keys")
-    for code in dict.fromkeys([*codes, *usual]):
+    for code in dict.fromkeys([*codes, *EDGE, *guard]):
         by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
-    return {status: _problems(status, by_status[status]) for status in sorted(by_status)}
+    refusals = {status: _problems(status, by_status[status]) for status in sorted(by_status)}
+    made: Json = {"summary": summary, "responses": {**(also or {}), **refusals}}
+    return made if answer is None else made | {"response_model": answer}
 
 
 def other_bodies(url: type[RequestModel], binary: str = "", arrow: str = "", file: str = "") -> Json:
@@ -68,6 +66,9 @@ def complete(document: Json) -> Json:
     """Add the components that FastAPI does not see."""
     schemas = document["components"]["schemas"]
     schemas |= {**FILTERS, "ProblemAnswer": TypeAdapter(ProblemAnswer).json_schema()}
+    for name, texts in meanings().items():
+        for member, text in texts.items() if name in schemas else ():
+            schemas[name]["properties"][member]["description"] = text
     for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own, which are never sent
         del schemas[name]
     for name, schema in schemas.items():
@@ -76,6 +77,8 @@ def complete(document: Json) -> Json:
     for operation in (operation for methods in document["paths"].values() for operation in methods.values()):
         if JSON in operation["responses"].get("422", {}).get("content", {}):
             del operation["responses"]["422"]
+        if "401" not in operation["responses"]:
+            operation["security"].append({})  # a key is not needed
     document["components"]["schemas"] = _plain(schemas, {"title", "default"})
     made: Json = _plain(document, {"default"})
     return made

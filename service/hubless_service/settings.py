@@ -48,75 +48,81 @@ def is_loopback(host: str | None) -> bool:
 class Settings(BaseSettings):
     """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        frozen=True,
+        env_ignore_empty=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
+    )
 
-    catalog: Path = Field(
-        description="Folder with the collections to serve, or an address such as s3://bucket/catalog."
-    )
-    cache: Path | None = Field(
-        default=None, description="Folder for copies of a catalog in object storage; by default ~/.cache/hubless."
-    )
-    host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 is all addresses.")
-    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    insecure: bool = Field(default=False, description="Let other machines in without an API key.")
-    read_keys: SecretStr | None = Field(default=None, description="API keys that may read.")
-    write_keys: SecretStr | None = Field(default=None, description="API keys that may read and write points.")
-    admin_keys: SecretStr | None = Field(default=None, description="API keys that may read, write and administer.")
-    bank_readers: Role = Field(
-        default="admin", description="Lowest role that may read stored bank queries: read, write or admin."
-    )
-    keys_file: Path | None = Field(default=None, description="File with more API keys; read again when it changes.")
-    max_wrong_keys: int = Field(
-        default=20, ge=0, le=1000, description="Different wrong keys an address may try in a minute; 0 is any number."
-    )
-    trusted_proxies: str = Field(
-        default="127.0.0.1,::1", description="Proxies whose X-Forwarded-For is believed: addresses or networks."
-    )
-    metrics_public: bool = Field(default=False, description="Answer /metrics without a key.")
-    cors_origins: str | None = Field(default=None, description="Origins whose pages may ask from a browser; * is all.")
-    poll_seconds: float = Field(default=5, gt=0, description="Seconds between two looks at the catalog.")
+    catalog: Path
+    """Folder with the collections to serve, or an address such as s3://bucket/catalog."""
+    cache: Path | None = None
+    """Folder for copies of a catalog in object storage; by default ~/.cache/hubless."""
+    host: str = "127.0.0.1"
+    """Address to listen on; 0.0.0.0 is all addresses."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """Port to listen on; 0 takes a free one."""
+    insecure: bool = False
+    """Let other machines in without an API key."""
+    read_keys: SecretStr | None = None
+    """API keys that may read."""
+    write_keys: SecretStr | None = None
+    """API keys that may read and write points."""
+    admin_keys: SecretStr | None = None
+    """API keys that may read, write and administer."""
+    bank_readers: Role = "admin"
+    """Lowest role that may read stored bank queries: read, write or admin."""
+    keys_file: Path | None = None
+    """File with more API keys; read again when it changes."""
+    max_wrong_keys: int = Field(default=20, ge=0, le=1000)
+    """Different wrong keys an address may try in a minute; 0 is any number."""
+    trusted_proxies: str = "127.0.0.1,::1"
+    """Proxies whose X-Forwarded-For is believed: addresses or networks."""
+    metrics_public: bool = False
+    """Answer /metrics without a key."""
+    cors_origins: str | None = None
+    """Origins whose pages may ask from a browser; * is all."""
+    poll_seconds: float = Field(default=5, gt=0)
+    """Seconds between two looks at the catalog."""
     merge_at: int = Field(
         default=10_000,
         ge=0,
         description="Added targets, gone targets or writes from which on the service merges a collection by itself, "
         "if they are 2 % of it; 0 leaves it to you.",
     )
-    keep_versions: int = Field(
-        default=5, ge=1, description="Newest versions that stay of a collection when the service makes one."
-    )
-    max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")
-    default_timeout_ms: int = Field(
-        default=10_000, ge=1, le=60_000, description="Milliseconds to answer a request that gives no timeout_ms."
-    )
-    workers: int = Field(
-        default=0, ge=0, description="Processes that serve the port; 0 is one a processor, as far as memory allows."
-    )
-    search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
-    encoders: dict[str, dict[str, Any]] = Field(
-        default={}, description="JSON: by collection, fields that replace those of its encoder."
-    )
+    keep_versions: int = Field(default=5, ge=1)
+    """Newest versions that stay of a collection when the service makes one."""
+    max_body_bytes: int = Field(default=16 * MIB, ge=1)
+    """Largest request body, in bytes."""
+    default_timeout_ms: int = Field(default=10_000, ge=1, le=60_000)
+    """Milliseconds to answer a request that gives no timeout_ms."""
+    workers: int = Field(default=0, ge=0)
+    """Processes that serve the port; 0 is one a processor, as far as memory allows."""
+    search_threads: int = Field(default_factory=own_cores, ge=1)
+    """Searches that run at the same time."""
+    encoders: dict[str, dict[str, Any]] = {}
+    """JSON: by collection, fields that replace those of its encoder."""
     pictures: Path | None = Field(
         default=None,
-        description="Folder with the pictures of targets; {collection} in it stands for the collection's name.",
+        description="Folder with the pictures of targets; {collection} in it, which limited keys need, stands for the "
+        "collection's name.",
     )
-    hubness: bool = Field(
-        default=True, description="Keep the last 2,048 queries of a collection in memory, for live hubness and drift."
-    )
-    query_sample: Path | None = Field(
-        default=None, description="Folder for a sample of the queries that people ask; without it none are kept."
-    )
+    hubness: bool = True
+    """Keep the last 2,048 queries of a collection in memory, for live hubness and drift."""
+    query_sample: Path | None = None
+    """Folder for a sample of the queries that people ask; without it none are kept."""
     grace_seconds: int = Field(
         default=20,
         ge=0,
         description="Seconds to stop after SIGTERM: in the first tenth of them requests are taken, while /readyz says "
         "503; then those that have begun are finished.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severe message to log; info logs requests."
-    )
-    log_format: Literal["text", "json"] = Field(
-        default="text", description="Log lines as text, or as JSON with one object a line."
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe message to log; info logs requests."""
+    log_format: Literal["text", "json"] = "text"
+    """Log lines as text, or as JSON with one object a line."""
 
     # limits that no variable changes, here as several rooms share them
     usual_limit: ClassVar[int] = 10

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from hubless import Catalog
 from hubless.errors import HublessError, InputError, storage_errors
+from hubless.kernels.quota import raise_descriptors
 from hubless.store.durable import make_folder
 from hubless.store.query_sample import SampleWriter
 from hubless.store.remote.objects import Objects
@@ -25,7 +26,7 @@ from hubless_service.processes.shared import Shared
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import supervise, with_workers
 from hubless_service.settings import KEY_SETTINGS, SECRETS, Settings, is_loopback
-from hubless_service.variables import gone, misspelt
+from hubless_service.variables import unread
 
 FAILED, WRONG_USAGE = 1, 2
 _PORT_SECONDS, _PORT_LOOK_SECONDS = 10.0, 0.05
@@ -36,13 +37,11 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
     """Serve until a signal ends it, with options of the command line beside the settings of the environment."""
     if wrong := unmet():
         _fail(wrong, FAILED)
-    if refused := gone(os.environ):
-        _fail(refused, WRONG_USAGE)
     try:
         settings = _settings(options)
         open_to_all = _is_open_to_all(settings)
         configure(settings.log_level, settings.log_format)
-        for line in misspelt(os.environ):
+        for line in unread(os.environ):
             _log.warning(line)
         if settings.address is None:
             _make_catalog(settings.catalog)
@@ -55,6 +54,7 @@ def start(options: Mapping[str, Any], *, announce_json: bool) -> None:
                 _fail(str(error), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
+    raise_descriptors()
     with _listen(settings.host, settings.port) as listener:
         settings = with_workers(settings)
         signals = Signals()
@@ -76,7 +76,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         if settings.query_sample:
             SampleWriter(settings.query_sample)
     except ValidationError as error:
-        for line in misspelt(os.environ):
+        for line in unread(os.environ):
             typer.echo(f"warning: {line}", err=True)
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError:

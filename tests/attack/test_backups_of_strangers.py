@@ -4,6 +4,7 @@ import os
 import sqlite3
 import zipfile
 import zlib
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,12 @@ from support import small
 
 import hubless
 from hubless.builder.backup import back_up, restore
-from hubless.search.writes import Put
-from hubless.store.bundle import CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
+from hubless.search.scores.kept_corrections import SCORES
+from hubless.search.writes import Put, Remove
+from hubless.store.aliases import ALIASES
+from hubless.store.bank_order import give_bank
+from hubless.store.bundle import CANARY, CORRECTION, GONE, IDS, MANIFEST, OFFSETS, PAYLOAD, read_manifest, record_of
+from hubless.store.catalog import CURRENT
 from hubless.store.log import LOG
 
 NAME = "photos"
@@ -60,29 +65,14 @@ def name_absolutely(version, home):
     list_file(version, str(home / ".bashrc"), record_of(home / ".bashrc").model_dump())
 
 
-def give_a_pipe(version, home):
-    os.mkfifo(version / "x")
-    list_file(version, "x", {"size": 0, "sha256": "0" * 64})
-
-
 def give_a_device(version, home):
     (version / "x").symlink_to("/dev/zero")
     list_file(version, "x", {"size": 10**12, "sha256": "0" * 64})
 
 
-def give_a_link(version, home):
-    (version / "x").symlink_to(home / ".bashrc")
-    list_file(version, "x", record_of(home / ".bashrc").model_dump())
-
-
 def give_a_folder(version, home):
     (version / "x").mkdir()
     list_file(version, "x", {"size": 4096, "sha256": "0" * 64})
-
-
-def link_the_version(version, home):
-    version.rename(home / "elsewhere")
-    version.symlink_to(home / "elsewhere")
 
 
 def list_beside(version, home):
@@ -97,33 +87,6 @@ def name_segment_outside(version, home):
 
 def name_fit_outside(version, home):
     small.write_sealed(version, small.read_plain(version) | {"fit": UP})
-
-
-def link_a_file_of_a_segment(version, home):
-    path = small.path_of(version, OFFSETS)
-    path.rename(home / "elsewhere")
-    path.symlink_to(home / "elsewhere")
-
-
-def link_the_segment(version, home):
-    link_folder(small.path_of(version, OFFSETS).parent, home)
-
-
-def link_the_fit(version, home):
-    link_folder(small.path_of(version, CORRECTION).parent, home)
-
-
-def link_all_segments(version, home):
-    link_folder(version.parents[1] / "segments", home)
-
-
-def link_all_fits(version, home):
-    link_folder(version.parents[1] / "fits", home)
-
-
-def link_folder(path, home):
-    path.rename(home / "elsewhere")
-    path.symlink_to(home / "elsewhere")
 
 
 def give_a_segment_that_is_a_file(version, home):
@@ -194,11 +157,6 @@ def stream_of(table, options=None):
     return sink.getvalue().to_pybytes()
 
 
-def end_the_manifest_nowhere(version, home):
-    (version / MANIFEST).unlink()
-    (version / MANIFEST).symlink_to("/dev/zero")
-
-
 def write_log(version, tables):
     log = version.parents[1] / LOG
     log.unlink(missing_ok=True)
@@ -226,35 +184,64 @@ def generate_a_column(version, home):
     )
 
 
-def link_the_log(version, home):
-    log = version.parents[1] / LOG
-    log.unlink(missing_ok=True)
-    log.symlink_to(home / ".bashrc")
-
-
-def pipe_the_scan(version, home):
-    os.mkfifo(version.parents[1] / "scan.json")
-
-
 ATTACKS = [
-    *(name_outside, name_absolutely, give_a_pipe, give_a_device, give_a_link, give_a_folder, link_the_version),
-    *(list_beside, name_segment_outside, name_fit_outside, link_a_file_of_a_segment, link_the_segment, link_the_fit),
-    *(link_all_segments, link_all_fits, give_a_segment_that_is_a_file, leave_out_what_is_not_there, pack_what_is_gone),
-    *(give_a_sparse_file, pack_a_bomb, end_the_manifest_nowhere, make_an_endless_view, generate_a_column),
-    *(link_the_log, pipe_the_scan, compress_ids, compress_payload),
+    *(name_outside, name_absolutely, give_a_device, give_a_folder, list_beside),
+    *(name_segment_outside, name_fit_outside, give_a_segment_that_is_a_file, leave_out_what_is_not_there),
+    *(pack_what_is_gone, give_a_sparse_file, pack_a_bomb, make_an_endless_view, generate_a_column),
+    *(compress_ids, compress_payload),
 ]
+
+
+def assert_left_out(backup, home, *, names=("sound",), problems=(NAME,)):
+    verdict = restore(backup, hubless.Catalog(home / "hub" / "catalog"))
+    assert {each.collection for each in verdict.problems} == {*problems}
+    assert hubless.Catalog(home / "hub" / "catalog").collections() == [*names]
+    assert (home / ".bashrc").read_text() == "mine"
+    assert sorted(path.name for path in (home / "hub" / "catalog").iterdir() if path.is_dir()) == [*names]
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
 def test_what_a_stranger_packed_is_named_and_the_rest_is_restored(backup, version, home, attack):
     attack(version, home)
-    verdict = restore(backup, hubless.Catalog(home / "hub" / "catalog"))
-    assert not verdict.sound
-    assert {each.collection for each in verdict.problems} == {NAME}
-    assert hubless.Catalog(home / "hub" / "catalog").collections() == ["sound"]
-    assert (home / ".bashrc").read_text() == "mine"
-    assert sorted(path.name for path in (home / "hub" / "catalog").iterdir() if path.is_dir()) == ["sound"]
+    assert_left_out(backup, home)
+
+
+PLACES = [
+    *("versions/*", f"versions/*/{MANIFEST}", f"versions/*/{CANARY}", "segments", "segments/*"),
+    *(f"segments/*/{OFFSETS}", "fits", "fits/*", LOG, CURRENT, "bank", "bank/order.json"),
+]
+PUT = {"link": lambda place, home: place.symlink_to(home / "elsewhere"), "pipe": lambda place, home: os.mkfifo(place)}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("place", "put"), sorted({*product(PLACES, PUT)} - {("bank", "pipe")}))
+def test_collection_with_a_link_or_a_pipe_in_it_is_left_out(backup, home, place, put):
+    small.record(hubless.Catalog(backup).log(NAME), Remove(pa.array(["0"], pa.large_string())))
+    give_bank(backup / NAME, small.query_bank(), append=False)
+    (place,) = (backup / NAME).glob(place)
+    place.rename(home / "elsewhere")
+    PUT[put](place, home)
+    assert_left_out(backup, home)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("put", PUT)
+@pytest.mark.parametrize(
+    ("place", "problems"),
+    [
+        *((f"{NAME}/{lock}", []) for lock in ("LOCK", "bank/.lock")),
+        (ALIASES, [ALIASES]),
+        (f"{SCORES}/a.arrow", [f"{SCORES}/a"]),
+    ],
+)
+def test_link_or_pipe_beside_a_collection_makes_nothing_elsewhere(backup, home, place, problems, put):
+    give_bank(backup / NAME, small.query_bank(), append=False)
+    (backup / place).parent.mkdir(exist_ok=True)
+    (backup / place).unlink(missing_ok=True)
+    PUT[put](backup / place, home)
+    assert_left_out(backup, home, names=(NAME, "sound"), problems=problems)
+    assert not (home / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("name", ["../photos", ".", "photos/../photos", "", "/etc"])

@@ -17,8 +17,7 @@ from support.model_pairs import COLOURS, DIM, load_pair, picture_graph, write_pa
 from support.small import WORDS
 
 import hubless
-from hubless.builder.embedding import embed as embedding
-from hubless.builder.embedding import embed_folder
+from hubless.builder.embedding import embed as embedding, embed_folder
 from hubless.builder.embedding.texts_beside import words_of_name
 from hubless.encoders.halves import each_encoded
 from hubless.errors import EncoderFailed, InputError, NoEncoder, StorageError, TextRefused, how_to_install
@@ -225,6 +224,24 @@ def test_texts_about_pictures_are_the_bank(tmp_path, pair):
     )
 
 
+def test_captions_and_metadata_are_read_up_to_a_limit_and_what_is_left_out_is_listed(tmp_path, pair):
+    for name in "abc":
+        Image.new("RGB", (8, 8), "red").save(tmp_path / f"{name}.png")
+    (tmp_path / "a.txt").write_text("red\n" * 300_000)
+    (tmp_path / "b.txt").write_text("".join("red " * count + "\n" for count in range(1, 200)))
+    rows = [json.dumps({"file_name": "c.png", "text": text}) for text in ("lime", "x" * 2**20, "blue")]
+    (tmp_path / "metadata.jsonl").write_text("\n".join(["bad"] * 200 + rows))
+    (tmp_path / "metadata.csv").touch()
+    os.truncate(tmp_path / "metadata.csv", 2**27 + 1)
+    made = hubless.embed(tmp_path, pair, tmp_path / "out")
+    found = pq.read_table(made.bank).to_pylist()
+    assert [row["of"] for row in found] == ["b.png"] * 100 + ["c.png"]
+    assert found[-1]["text"] == "lime"
+    listed = {each["id"]: each["why"] for each in map(json.loads, made.skipped_file.read_text().splitlines())}
+    assert listed["a.txt"] == "more than 1,048,576 bytes"
+    assert [name for name in listed if "meta" in name] == ["metadata.jsonl, line 1", "metadata.jsonl", "metadata.csv"]
+
+
 def test_titles_of_iptc_are_read(tmp_path, pair, monkeypatch):
     Image.new("RGB", (8, 8), "red").save(tmp_path / "0.jpg")
     monkeypatch.setattr(IptcImagePlugin, "getiptcinfo", lambda picture: {(2, 5): b"blue", (2, 120): [b"two"]})
@@ -305,11 +322,10 @@ def test_source_files_are_texts_and_what_is_none_is_listed(tmp_path, bag):
     (folder / "b.bin").write_bytes(b"\xff\xfe")
     (folder / "empty.py").write_text("")
     (folder / "unknown.py").write_text("zzz")
-    os.mkfifo(folder / "pipe")
     made = hubless.embed(folder, bag, tmp_path / "out")
     assert [(row["id"], row["path"]) for row in rows(made)] == [("lib/a.py", "lib/a.py")]
     listed = [json.loads(line)["id"] for line in made.skipped_file.read_text().splitlines()]
-    assert listed == ["b.bin", "empty.py", "pipe", "unknown.py"]
+    assert listed == ["b.bin", "empty.py", "unknown.py"]
 
 
 def test_one_text_that_an_endpoint_refuses_is_skipped_alone():

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from support import executing as work
-from support import jobs
+from support import executing as work, jobs
 from support.segments import unnamed
 
 import hubless

@@ -8,8 +8,7 @@ from support.writing import NAME, point
 import hubless
 from hubless.builder import lifecycle
 from hubless.errors import PreconditionFailed
-from hubless.store import bundle
-from hubless.store import catalog as catalogs
+from hubless.store import bundle, catalog as catalogs
 from hubless.store.log import Log
 
 

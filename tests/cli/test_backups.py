@@ -9,6 +9,7 @@ from support import disks, small
 
 import hubless
 from hubless.builder import backup
+from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.writes import Remove
@@ -308,6 +309,15 @@ def test_chosen_collections_are_copied_and_restored(catalog, run, tmp_path):
     assert (code, told["writes"]) == (0, {"others": 0})
     assert run("restore", str(tmp_path / "backup"), "--collection", "more", on=tmp_path / "new")[0] == 1
     assert hubless.Catalog(tmp_path / "new").collections() == ["others"]
+
+
+def test_restore_of_a_folder_with_nothing_to_restore_is_refused_and_makes_no_catalog(catalog, run, tmp_path):
+    assert run("backup", str(tmp_path / "backup"))[0] == 0
+    for folder, chosen in ((tmp_path, ()), (tmp_path / "backup" / NAME, ()), (tmp_path / "backup", ("--skip", NAME))):
+        assert run("restore", str(folder), *chosen, on=tmp_path / "new")[0] == 1
+        assert not (tmp_path / "new").exists()
+    with pytest.raises(InputError, match="expected a backup with collections or scores to restore"):
+        backup.restore(tmp_path, hubless.Catalog(tmp_path / "new"))
 
 
 @pytest.mark.parametrize("inside", ["versions/zzz", "zzz"])

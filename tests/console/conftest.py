@@ -38,6 +38,9 @@ def profile(browser):
     context.set_default_timeout(1000 * SECONDS)
     context.on("weberror", lambda error: troubles.append(f"{error.page and error.page.url}: {error.error}"))
     context.on("console", lambda message: troubles.append(message.text) if is_trouble(message) else None)
+    context.on(
+        "request", lambda request: troubles.append(f"asks as people do: {request.url}") if is_asked(request) else None
+    )
     context.expose_function("noteViolation", lambda what: troubles.append(f"violates its policy: {what}"))
     context.add_init_script(
         "addEventListener('securitypolicyviolation', e => noteViolation(`${e.violatedDirective} ${e.blockedURI}`))"
@@ -63,6 +66,11 @@ def open_page(profile):
         page.close()
     found, troubles[:] = troubles[:], []
     assert found == []
+
+
+def is_asked(request):
+    """Whether a request of the console could count as what people ask."""
+    return "/v1/" in request.url and request.headers.get("x-no-sample") != "1"
 
 
 def is_trouble(message):

@@ -49,6 +49,9 @@ def test_dropped_picture_is_asked_with(visit, pictured):
     page.evaluate(DROP, list(solid("blue")))
     expect(page.locator(".side.raw .hit .title").first).to_have_text("blue.png")
     assert "kind=image" in page.url
+    page.evaluate(DROP, list(b"no picture"))
+    expect(page.get_by_role("alert")).to_contain_text("cannot read dropped.png")
+    expect(page.locator(".hit")).to_have_count(0)
 
 
 def test_file_that_is_no_picture_is_named(visit, pictured):

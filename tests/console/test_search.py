@@ -89,6 +89,7 @@ def test_filter_is_built_from_rows_and_searched_with(visit, server):
     page.get_by_label("JSON").fill('{"field": "rank", "lt": "x"}')
     expect(page.get_by_role("alert")).to_contain_text("filter")
     expect(page.get_by_role("alert")).to_contain_text("request id")
+    settled(page, "corrected", [])
 
 
 def test_more_like_this_asks_with_the_id_also_an_awkward_one(visit, server):

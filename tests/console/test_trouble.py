@@ -4,6 +4,7 @@ import json
 from time import sleep
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 from support import catalogs
 
@@ -54,15 +55,26 @@ def test_key_that_is_taken_back_is_asked_for_anew(open_page, console, tmp_path):
         expect(page.locator(".side.raw .hit")).to_have_count(10)
 
 
-def test_server_that_goes_is_named_and_its_return_is_noticed(visit):
-    page = visit()
-    expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
+@pytest.mark.parametrize(
+    ("collection", "asks", "failed"),
+    [
+        (None, lambda page: None, "list the collections."),  # it does so by itself
+        ("words", lambda page: page.get_by_role("slider", name="Strength").fill("0.5"), "read the bank query."),
+        ("words", lambda page: page.get_by_role("button", name="draw another").click(), "read the bank queries."),
+    ],
+)
+def test_server_that_goes_is_named_the_old_answer_goes_and_its_return_is_noticed(visit, collection, asks, failed):
+    page = visit(collection, kind="bank", q=3)
+    alert, answer = page.get_by_role("alert"), page.locator("td, .hit")
+    expect(answer.first).to_be_visible()
     page.route("**/v1/**", lambda route: route.abort())
-    expect(page.get_by_role("alert")).to_contain_text("Could not list the collections. The server cannot be reached")
-    expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
+    asks(page)
+    expect(alert).to_contain_text(f"Could not {failed} The server cannot be reached")
+    expect(answer).to_have_count(0)
     page.unroute("**/v1/**")
     page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("alert")).to_have_count(0)
+    expect(answer.first).to_be_visible()
+    expect(alert).to_have_count(0)
 
 
 def test_failure_says_what_failed_with_the_request_id_and_another_try(visit, server):

@@ -122,9 +122,6 @@ def test_bad_pictures_are_refused_by_name(tmp_path):
     (tmp_path / "bad.jpg").write_bytes(b"nothing")
     with pytest.raises(InputError, match="image: expected a picture as JPEG"):
         encoder.picture_input(tmp_path / "bad.jpg", "image")
-    Image.new("RGB", (2010, 10)).save(tmp_path / "line.png")
-    with pytest.raises(InputError, match=r"image: expected sides of which one is at most 200 times .* got 2010 × 10"):
-        encoder.picture_input(tmp_path / "line.png", "image")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from support.filtering import filters_of, holds, tables
 
 from hubless.filters import parse_filter

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from support.filtering import COLUMNS, filters_of, holds, tables
 
 from hubless.errors import InputError

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import faiss
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,7 +14,7 @@ from hubless.filters import parse_filter
 from hubless.knn import INDEXES
 from hubless.knn.augment import AugmentedVectors, Columns, folded_queries
 from hubless.knn.exhaustive import openmp_threads
-from hubless.knn.index_files import make_index, read_index, training_sample, write_index
+from hubless.knn.index_files import make_index, training_sample
 from hubless.progress import Silent
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.segments.memory import NewTargets
@@ -37,18 +38,17 @@ def rows():
 
 
 @pytest.fixture(scope="module", params=INDEXES)
-def built(request, rows, tmp_path_factory):
+def built(request, rows):
     """The targets in one index and in several, with the cheapest parameters; and queries."""
-    kind, path = INDEXES[request.param], tmp_path_factory.mktemp("trained") / "index"
+    kind = INDEXES[request.param]
     targets, offsets, queries = rows
     vectors = AugmentedVectors(as_source(targets, "targets"), offsets, None, kind.precision == "float16")
     with openmp_threads(1):
         one = make_index(kind, vectors, 0, Silent(), Columns(DIM, DIM))
         trained = kind.new(COUNT, vectors.shape[1], training_sample([kind], vectors, COUNT, 0, Columns(DIM, DIM)))
-        write_index(trained, path)
         parts, start = [], 0
         for size in SIZES:
-            parts.append(read_index(path, mapped=False))
+            parts.append(faiss.clone_index(trained))
             parts[-1].add(vectors.take(np.arange(start, start + size)))
             start += size
     how = kind.ladder(COUNT)[0]

@@ -15,7 +15,7 @@ from support.until import until
 import hubless
 
 NEVER = 3600  # seconds between two looks at the catalog: nothing is found by chance
-READ, ADMIN, OTHER = "reader-0123456789", "admin-0123456789", "other-0123456789"
+READ, ADMIN = "reader-0123456789", "admin-0123456789"
 SONGS = f"/v1/collections/{versions.NAME}"
 ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
 NOT_NAMES = ["..", "%2e%2e", "%2e%2e%2f%2e%2e", "a%00b", "..%2f..%2fetc", "x" * 300, "%ff%fe", "-a", ".aliases.json"]
@@ -31,9 +31,7 @@ def template(tmp_path_factory):
 def administered(template, tmp_path, contract):
     """A checked client with an admin key, of a server that does not look at its catalog by itself; and the ids."""
     path = shutil.copytree(template[0], tmp_path / "catalog")
-    keys = tmp_path / "keys.json"
-    keys.write_text(json.dumps({"keys": [{"key": OTHER, "role": "admin", "collections": ["other"]}]}))
-    settings = {"poll_seconds": NEVER, "read_keys": READ, "admin_keys": ADMIN, "keys_file": keys}
+    settings = {"poll_seconds": NEVER, "read_keys": READ, "admin_keys": ADMIN}
     with (
         serving_catalog(path, **settings) as base_url,
         contract.client(base_url, headers={"X-API-Key": ADMIN}) as client,
@@ -142,23 +140,6 @@ def test_headers_say_what_an_alias_must_be(administered):
         sent = {name: value.replace("{}", tag) for name, value in headers.items()}
         assert code_of(client.put(f"/v1/aliases/there-{number}", json=body, headers=sent)) == there, headers
         assert code_of(client.put(f"/v1/aliases/absent-{number}", json=body, headers=sent)) == absent, headers
-
-
-def test_limited_key_for_administration_changes_and_sees_its_own_only(administered):
-    client, ids, _ = administered
-    client.put("/v1/aliases/a", json={"collection": versions.NAME})
-    limited = {"X-API-Key": OTHER}
-    assert client.get("/v1/aliases", headers=limited).json() == {"aliases": []}
-    assert code_of(client.get("/v1/aliases/a", headers=limited)) == (404, "alias_not_found")
-    assert code_of(client.delete("/v1/aliases/a", headers=limited)) == (404, "alias_not_found")
-    for name in ("a", versions.NAME, "unknown"):
-        gone = client.post(f"/v1/collections/{name}/versions/{ids[0]}/activate", headers=limited)
-        assert (code_of(gone), gone.json()["detail"]) == (
-            (404, "collection_not_found"),
-            f'There is no collection "{name}".',
-        )
-    taken = client.put("/v1/aliases/b", json={"collection": versions.NAME}, headers=limited)
-    assert code_of(taken) == (404, "collection_not_found")
 
 
 def test_what_is_no_name_touches_no_file(administered):

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import hubless
 from hubless_service import needs
 from hubless_service.command import serve
-from hubless_service.variables import NO_LONGER
 
 
 def run(*arguments, **environment):
@@ -59,10 +58,6 @@ def test_catalog_that_was_not_given_is_told_in_a_line():
         (["--port", "99999"], {}, "--port (HUBLESS_PORT): Input should be less than or equal to 65535, got 99999"),
         ([], {"HUBLESS_LOG_LEVEL": "loud"}, "HUBLESS_LOG_LEVEL: "),
         ([], {"HUBLESS_KEEP_VERSIONS": "many"}, "HUBLESS_KEEP_VERSIONS: Input should be a valid integer"),
-        *(
-            ([], {f"HUBLESS_{name}": "1"}, f"HUBLESS_{name}: expected no such variable, as {why}")
-            for name, why in NO_LONGER.items()
-        ),
         ([], {"HUBLESS_DEFAULT_TIMEOUT_MS": "70000"}, "Input should be less than or equal to 60000"),
         ([], {"HUBLESS_ENCODERS": "{secret"}, "HUBLESS_ENCODERS: expected a JSON object with collections as keys"),
         ([], {"HUBLESS_ENCODERS": '{"words": {"type": "secret"}}'}, "HUBLESS_ENCODERS, words.type: expected one of"),
@@ -156,12 +151,21 @@ def test_host_of_this_machine_is_served_without_keys(tmp_path, host):
         assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
 
 
-def test_misspelt_variables_are_named_with_the_nearest_and_the_server_starts(tmp_path):
-    odd = {"HUBLESS_PROT": "1", "HUBLESS_READ_KEY": "secret-secret-secret", "HUBLESS_ZZZ": "1"}
+def test_variables_that_nothing_reads_are_named_with_what_is_meant_and_the_server_starts(tmp_path):
+    odd = {
+        "HUBLESS_VERIFY": "full",
+        "HUBLESS_MAX_LIMIT": "x",
+        "HUBLESS_PROT": "1",
+        "HUBLESS_READ_KEY": "secret-secret-secret",
+        "HUBLESS_ZZZ": "1",
+    }
     with served(tmp_path, before=f"import os; os.environ |= {odd}", ready=False) as server:
         assert httpx.get(f"{server.url}/livez", timeout=60).status_code == 200
         log = "".join(server.log)
     assert "secret" not in log
+    assert "WARNING" in log
+    assert "nothing reads the variable HUBLESS_VERIFY: hashes are compared in the background" in log
+    assert "nothing reads the variable HUBLESS_MAX_LIMIT: it is always 1000" in log
     assert "nothing reads the variable HUBLESS_PROT: did you mean HUBLESS_PORT?" in log
     assert "nothing reads the variable HUBLESS_READ_KEY: did you mean HUBLESS_READ_KEYS?" in log
     assert "nothing reads the variable HUBLESS_ZZZ: docs/settings.md lists" in log

@@ -105,13 +105,6 @@ def test_what_is_no_picture_is_named(client, image, expected):
     assert f"queries[1].{expected}" in problem(client.post(BATCH, json=batch))
 
 
-def test_bombs_are_refused(client):
-    file = BytesIO()
-    Image.new("1", (10_001, 5000)).save(file, "PNG")
-    sent = {"image": in_base64(file.getvalue())}
-    assert "image: expected a picture of at most 50,000,000 pixels" in problem(client.post(QUERY, json=sent))
-
-
 def test_pictures_may_be_as_large_as_bodies(client):
     file = BytesIO()
     Image.effect_noise((1800, 1800), 100).convert("RGB").save(file, "PNG")

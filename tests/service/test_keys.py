@@ -4,10 +4,14 @@ import hashlib
 import json
 import logging
 import os
+import re
+import threading
 
 import pytest
 import typer
+from support.contract import code_of
 from support.serving import serving_catalog
+from support.until import until
 
 from hubless.errors import InputError
 from hubless_service.access.keys import Keys
@@ -107,31 +111,15 @@ def test_probes_and_documentation_need_no_key_and_name_no_collection(client):
     assert set(client.get("/readyz", headers=bearer(READ)).json()["collections"]) == {"words", "numbers"}
 
 
-def test_limited_key_sees_its_collections_only(client):
-    headers = bearer(LIMITED)
-    assert [each["name"] for each in client.get("/v1/collections", headers=headers).json()["collections"]] == ["words"]
-    assert set(client.get("/readyz", headers=headers).json()["collections"]) == {"words"}
-    assert client.get("/v1/collections/words", headers=headers).status_code == 200
-    assert client.get("/metrics", headers=headers).json()["code"] == "forbidden"
-    assert client.get("/metrics", headers=bearer(READ)).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        *[("POST", f"/{path}") for path in ("query", "query/batch", "count")],
-        *[("GET", path) for path in ("", "/points/1", "/occurrence", "/occurrence/queries?id=a", "/projection")],
-        *[("GET", path) for path in ("/bank/0", "/versions/x", "/versions/x/diff")],
-    ],
-)
-def test_collection_that_a_key_may_not_see_cannot_be_told_from_one_that_is_not_there(client, method, path):
-    answers = [
-        client.request(method, f"/v1/collections/{name}{path}", headers=bearer(LIMITED) | {"X-Request-ID": "same"})
-        for name in ("numbers", "strange")
-    ]
-    assert {answer.status_code for answer in answers} == {404}
-    forbidden, unknown = (answer.text for answer in answers)
-    assert forbidden.replace("numbers", "strange") == unknown
+def test_collection_that_is_being_opened_is_not_there_for_a_key_that_may_not_see_it(serve, words, numbers, keys_file):
+    settings = {"keys_file": keys_file, "poll_seconds": 0.01, "default_timeout_ms": 200}
+    with serve({"words": words}, **settings) as (client, source):
+        source.gates["numbers"] = threading.Event()
+        source.served["numbers"] = numbers
+        until(lambda: client.get("/v1/collections/numbers", headers=bearer(HASHED)).status_code == 503)
+        hidden = client.get("/v1/collections/numbers", headers=bearer(LIMITED))
+        assert code_of(hidden) == (404, "collection_not_found")
+        source.gates["numbers"].set()
 
 
 def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_path, catalog, caplog):
@@ -155,6 +143,23 @@ def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_p
     assert keys.access(b"fresh-0123456789").has("admin")
     assert len(caplog.records) == 2
     assert "short" not in caplog.text.replace("shorter", "")
+
+
+def test_limited_key_beside_one_folder_of_pictures_for_all_is_refused_at_the_start_and_later(tmp_path, catalog, caplog):
+    path = tmp_path / "keys.json"
+    path.write_text(json.dumps(FILE))
+    one, each = (Settings(catalog=catalog, keys_file=path, pictures=tmp_path / name) for name in ("", "{collection}"))
+    said = "HUBLESS_PICTURES: expected {collection} in it, such as /pictures/{collection}, as a key is limited"
+    with pytest.raises(InputError, match=re.escape(said)):
+        Keys(one)
+    assert Keys(each).access(LIMITED.encode())
+    path.write_text(json.dumps({"keys": FILE["keys"][1:]}))
+    keys = Keys(one)
+    path.write_text(json.dumps(FILE))
+    keys.look()
+    assert keys.access(HASHED.encode())
+    assert not keys.access(LIMITED.encode())
+    assert f"API keys stay as they were: {said}" in caplog.text
 
 
 def test_file_that_is_written_twice_in_the_same_moment_is_read_anew(tmp_path, catalog):

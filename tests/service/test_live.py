@@ -15,7 +15,7 @@ import hubless
 from hubless import measures
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless_service.observing import live
-from hubless_service.observing.live import FEWEST, MOST, WINDOW, LiveVersion
+from hubless_service.observing.live import FEWEST, MOST, WINDOW, Answered, LiveVersion
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"
@@ -78,12 +78,11 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
     assert found["raw"]["skewness"] > found["corrected"]["skewness"] + 1
 
 
-def test_queries_that_are_not_corrected_are_not_compared(serve, words):
-    with serve({"words": words}, hubness_compared=512) as (client, _):
-        ask(client, strength=0)
-        ask(client)
-        found = until(client, "raw", len(QUERIES))
-    assert found["served"]["queries"] == 2 * len(QUERIES)
+def test_hits_that_were_chosen_do_not_count_as_they_do_not_follow_the_ranking(serve, words):
+    with serve({"words": words}) as (client, _):
+        ask(client, diversity=0.5)
+        ask(client, group_by="title")
+        assert client.get(HUBNESS).json()["seen"] == 0
 
 
 def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
@@ -97,12 +96,14 @@ def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_no
     assert "failed" not in caplog.text
 
 
-def test_without_a_share_nothing_is_searched_twice(serve, words):
-    with serve({"words": words}, hubness_compared=0) as (client, _):
+@pytest.mark.parametrize(("off", "left"), [({"hubness_compared": 0}, {"served"}), ({"hubness": False}, set())])
+def test_what_is_switched_off_is_neither_measured_nor_recommended(serve, words, off, left):
+    with serve({"words": words}, **{"hubness_compared": 512, **off}) as (client, _):
         ask(client)
         found = client.get(HUBNESS).json()
-        assert (found["corrected"], found["raw"]) == (None, None)
-        assert {ranking for _, ranking in gauges(client, "hubless_live_(.*)")} == {"served"}
+        assert {ranking for ranking in RANKINGS if found[ranking]} == left
+        assert {ranking for _, ranking in gauges(client, "hubless_live_(.*)")} == left
+        assert client.get("/v1/collections/words").json()["live"] is None
 
 
 def test_only_the_last_answers_count(serve, words):
@@ -114,14 +115,6 @@ def test_only_the_last_answers_count(serve, words):
     assert found["served"]["queries"] == found["window"] == WINDOW
     assert found["seen"] > WINDOW
     assert {hub["occurrence"] for hub in found["served"]["hubs"]} == {WINDOW}
-
-
-def test_nothing_is_counted_where_it_is_switched_off(serve, words):
-    with serve({"words": words}, hubness=False) as (client, _):
-        ask(client)
-        found = client.get(HUBNESS).json()
-        assert [found[ranking] for ranking in RANKINGS] == [None] * 3
-        assert gauges(client, "hubless_live_(.*)") == {}
 
 
 def test_new_version_begins_anew(serve, tmp_path):
@@ -198,21 +191,21 @@ def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
         assert client.get(HUBNESS).json()["drift"] is None
 
 
-def observe_vectors(live, collection, vectors):
-    rows = np.zeros((len(vectors), 1), np.int64)
-    results = SimpleNamespace(ranked=SimpleNamespace(rows=rows), strength=1.0, certainty=None)
-    live.observe(collection, vectors, [(results, line) for line in range(len(rows))], {"limit": 1})
+def observe(live, collection, vectors, limit=10):
+    results = collection.query(vectors, limit, prepared=True)
+    asked = [SimpleNamespace(asked=vector[np.newaxis], options={"limit": limit}) for vector in vectors]
+    live.observe(collection, [Answered(query, results, line) for line, query in enumerate(asked)])
 
 
 def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
     rng = np.random.default_rng(0)
     live = LiveVersion(numbers, compared=0)
-    observe_vectors(live, numbers, numbers.parts.bank_sample[:FEWEST])
+    observe(live, numbers, numbers.parts.bank_sample[:FEWEST])
     before = live.drift(numbers)
     assert before["drift"] < 1
-    observe_vectors(live, numbers, numbers.parts.bank_sample[:1])
+    observe(live, numbers, numbers.parts.bank_sample[:1])
     assert live.drift(numbers) is before
-    observe_vectors(live, numbers, 5 + rng.normal(size=(2 * MOST, numbers.dim)).astype(np.float32))
+    observe(live, numbers, 5 + rng.normal(size=(2 * MOST, numbers.dim)).astype(np.float32))
     assert live.drift(numbers)["drift"] > 3
     assert live.drift(numbers)["queries"] == MOST
 
@@ -269,20 +262,6 @@ def test_few_live_queries_recommend_nothing_in_the_metrics(serve, banks):
         shown = gauges(client, "hubless_(.*strength)")
     assert (live["recommended_strength"], live["state"]) == (1, "too_few")
     assert shown == {("strength", None): 1}
-
-
-@pytest.mark.parametrize("off", [{"hubness_compared": 0}, {"hubness": False}])
-def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
-    with serve({"c": banks["foreign"]}, **{"hubness_compared": 512, **off}) as (client, _):
-        ask_each(client)
-        client.get(f"{ABOUT}/hubness")  # counts what was answered
-        assert client.get(ABOUT).json()["live"] is None
-
-
-def observe(live, collection, queries, limit=10):
-    options = {"limit": limit, "strength": 1.0}
-    results = collection.query(queries, prepared=True, **options)
-    live.observe(collection, queries, [(results, line) for line in range(len(results))], options)
 
 
 def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):

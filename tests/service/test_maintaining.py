@@ -21,8 +21,7 @@ from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import drop_order, give_bank, read_order
 from hubless.store.durable import locked
 from hubless.store.locks import lease
-from hubless_service.maintaining import maintainer as maintaining
-from hubless_service.maintaining import work
+from hubless_service.maintaining import maintainer as maintaining, work
 from hubless_service.maintaining.maintainer import Maintainer, is_due
 from hubless_service.maintaining.work import FAILED, MaintenanceTask, do_task, is_running, read_status
 

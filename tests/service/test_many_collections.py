@@ -9,15 +9,16 @@ import pytest
 from support import small
 from support.until import until
 
+import hubless
 from hubless.search.writes import Remove
 from hubless.store import catalog as catalogs
 from hubless.store.bundle import OFFSETS
 from hubless.store.log import LOG_SEEN, WRITTEN, Log
-from hubless_service.searching import log_follower
+from hubless_service.searching import catalog_follower, log_follower
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.log_follower import LogFollower
-from hubless_service.searching.shelf import Shelf
+from hubless_service.searching.shelf import Shelf, as_problem
 from hubless_service.settings import Settings
 
 NAMES = ["birds", "fish", "trees"]
@@ -216,6 +217,19 @@ def test_failure_that_has_passed_is_forgotten_though_nothing_changed(catalog, la
         assert shelf.known("fish").failure is None
 
 
+def test_collections_for_which_there_is_no_room_are_named_and_opened_when_there_is(catalog, monkeypatch, caplog):
+    monkeypatch.setattr(catalog_follower, "most_collections", lambda: 2)
+    with followed(catalog) as (shelf, follower):
+        follower._look()
+        assert {each.name for each in shelf.served()} == {"birds", "fish"}
+        told = as_problem(shelf.known("trees").failure)
+        assert (told.code, told.detail[:18]) == ("storage", "trees: not opened,")
+        assert any(line.startswith("collections trees: not opened") for line in caplog.messages)
+        hubless.Catalog(catalog).delete("birds")
+        follower.wake()
+        until(lambda: {each.name for each in shelf.served()} == {"fish", "trees"})
+
+
 def test_version_whose_files_turn_out_to_be_wrong_is_refused_though_nothing_changed(catalog, later):
     path = small.path_of(small.folder(catalog, manifest_of(catalog)), OFFSETS)
     content = bytearray(path.read_bytes())
@@ -224,8 +238,7 @@ def test_version_whose_files_turn_out_to_be_wrong_is_refused_though_nothing_chan
         follower._look()
         path.write_bytes(content)
         follower._check_hashes(shelf.served())
-        follower._look()
-        assert "fish" not in {each.name for each in shelf.served()}
+        until(lambda: "fish" not in {each.name for each in shelf.served()} and not follower._opening)
         assert "hash differs" in str(shelf.known("fish").failure)
 
 

@@ -4,9 +4,11 @@ import shutil
 
 import httpx
 import pytest
+from store.remote.test_damaged_copies import flip
 from support import object_storage, small
 from support.object_storage import ADDRESS, BUCKET, damaging, failing
 from support.server_process import served
+from support.serving import serving_catalog
 from support.until import until
 
 import hubless
@@ -85,13 +87,38 @@ def test_current_that_is_no_name_and_damaged_aliases_stop_only_themselves(publis
     assert "is not a file of aliases" in found.state.trouble
 
 
-def test_copy_that_was_damaged_on_the_disk_is_brought_again(publish, source, tmp_path):
-    version = publish()
-    found = source()
-    found.names()
-    path = tmp_path / "served" / "photos" / "segments" / version / "offsets.npy"
-    path.write_bytes(path.read_bytes()[:-1] + b"x")
-    assert found.open("photos", hashes=True).version == version
+def asked(url):
+    return httpx.post(f"{url}/v1/collections/photos/query", json={"vector": [1.0] * small.DIM}, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        *((name, "there") for name in ("offsets.npy", "canary.npz", "index.faiss", "manifest.json", "CURRENT")),
+        ("offsets.npy", "away"),
+        ("offsets.npy", "damaged"),
+    ],
+)
+def test_damaged_copy_is_served_again_once_the_address_has_it(publish, source, store, tmp_path, name, state):
+    publish()
+    source().names()
+    before = small.contents(tmp_path / "served" / "photos")
+    flip(next((tmp_path / "served").rglob(name)))
+    [(key, sound)] = [item for item in store.objects().items() if item[0].endswith(name)]
+    if state == "damaged":
+        store.put(key, b"x" * len(sound))
+    store.faults.clear()
+    if state == "away":
+        store.faults.add(failing(10**6))
+    with serving_catalog(tmp_path / "served", source(), poll_seconds=0.05) as url:
+        if state != "there":
+            until(lambda: f"{name}: missing, and it cannot be pulled again" in asked(url).text)
+            assert asked(url).status_code == 503
+            fetched = [path for method, path in store.faults.asked if method == "GET" and path.endswith(key)]
+            assert len(fetched) == (2 if state == "damaged" else 0)
+            store.faults.clear()
+            store.put(key, sound)
+        until(lambda: small.contents(tmp_path / "served" / "photos") == before and asked(url).status_code == 200)
 
 
 def test_deleted_collection_goes_and_a_late_listing_removes_nothing(publish, source, store):
@@ -147,22 +174,18 @@ def test_service_serves_follows_survives_and_says_so(publish, store, tmp_path):
         def ready():
             return httpx.get(f"{server.url}/readyz", timeout=60).json()
 
-        def asked():
-            body = {"vector": small.query_bank()[0].tolist()}
-            return httpx.post(f"{server.url}/v1/collections/photos/query", json=body, timeout=60)
-
         assert ready()["store"]["address"] == ADDRESS
         assert ready()["store"]["trouble"] is None
-        assert asked().json()["version"] == first
+        assert asked(server.url).json()["version"] == first
         assert server.metrics()["hubless_store_failing"] == 0
         second = publish(data=1)
-        until(lambda: asked().json()["version"] == second)
+        until(lambda: asked(server.url).json()["version"] == second)
 
         store.faults.add(damaging(10**6, "nothing"))
         store.faults.add(failing(10**6, "catalog", status="403 Forbidden", code="AccessDenied"))
         until(lambda: "no permission" in str(ready()["store"]["trouble"]))
         assert ready()["status"] == "ready"
-        assert asked().status_code == 200
+        assert asked(server.url).status_code == 200
         assert server.metrics()["hubless_store_failing"] == 1
 
         refused = httpx.put(f"{server.url}/v1/collections/photos/points", json={"points": []}, timeout=60)

@@ -66,13 +66,14 @@ def test_every_code_is_documented_with_its_status(document):
         for status, answer in operation["responses"].items()
         for code in answer.get("content", {}).get("application/problem+json", {}).get("examples", {})
     }
-    # these are for what is no operation: other paths and methods, and bytes that are no request
-    elsewhere = {"not_found", "method_not_allowed", "malformed_request", "head_too_large"}
+    elsewhere = {"not_found", "method_not_allowed"}  # of what is no operation
     assert documented == {(code, kind.status) for code, kind in PROBLEM_TYPES.items() if code not in elsewhere}
 
 
-def test_every_operation_has_a_summary_and_a_description(document):
+def test_every_operation_has_a_summary_a_description_and_what_any_request_may_be_answered(document):
     for operation in operations(document).values():
+        assert {"400", "431", "500", "503"} <= operation["responses"].keys()
+        assert ({} in operation["security"]) == ("401" not in operation["responses"])
         assert operation["summary"]
         assert operation["description"]
 

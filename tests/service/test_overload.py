@@ -1,17 +1,19 @@
 """More requests than can be answered: they wait together, up to a number and for a time, and are told at once."""
 
 import asyncio
+import contextlib
 import json
 import re
 import socket
 import threading
 import time
-from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-from support import catalogs
+from support import catalogs, raw
+from support.until import until
 
+from hubless_service.http.edge import Protocol
 from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
@@ -62,7 +64,7 @@ def refused(answer, code):
     assert ("retry-after" in answer.headers) == (code == "too_many_requests")
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def occupied(held, client, bodies):
     """One request that is being searched, and others that wait in this order: an async client and the tasks."""
     async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
@@ -248,3 +250,29 @@ def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve
                 answers += connection.recv(2**16)
     assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"200", b"429"]
     assert held.asked == [1]
+
+
+def test_connections_that_wait_are_taken_together(serve, words, monkeypatch):
+    """uvloop takes one: under load a round is long, and a wait for it is seen by no clock of the service."""
+    there, rounds, taken = threading.Event(), [], []
+    made = Protocol.connection_made
+
+    def count(loop):
+        there.wait(20)
+        rounds.append(loop)
+        if len(taken) < 12:
+            loop.call_soon(count, loop)
+
+    def connection_made(self, transport):
+        made(self, transport)
+        taken.append(len(rounds))
+        if len(taken) == 1:
+            count(self.loop)
+
+    with serve({"words": words}) as (client, _), contextlib.ExitStack() as opened:
+        monkeypatch.setattr(Protocol, "connection_made", connection_made)
+        for _ in range(12):
+            opened.enter_context(raw.connect(client.base_url))
+        there.set()
+        until(lambda: len(taken) == 12)
+    assert len(set(taken)) <= 3

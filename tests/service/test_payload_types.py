@@ -13,8 +13,7 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from support.problems import normal
 from support.serving import serving_catalog
 

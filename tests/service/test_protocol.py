@@ -9,7 +9,7 @@ import re
 import httpx
 import pytest
 from support.catalogs import DIM
-from support.contract import code_of
+from support.contract import Contract, code_of
 
 from hubless_service.http import edge
 
@@ -27,27 +27,16 @@ def test_unknown_path_gets_404(http, method, path):
     assert code_of(http.request(method, path)) == (404, "not_found")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("GET", QUERY, "POST, OPTIONS"),
-        ("HEAD", QUERY, "POST, OPTIONS"),
-        ("PUT", BATCH, "POST, OPTIONS"),
-        ("DELETE", "/v1/collections/words/hubness", "GET, HEAD, OPTIONS"),
-        ("POST", "/livez", "GET, HEAD, OPTIONS"),
-    ],
-)
-def test_wrong_method_gets_405_with_the_right_ones(http, method, path, allowed):
-    answer = http.request(method, path)
-    assert answer.status_code == 405
-    assert answer.headers["allow"] == allowed
-    if method != "HEAD":
-        assert code_of(answer) == (405, "method_not_allowed")
-
-
-def test_options_says_what_a_path_allows(http):
-    answer = http.options(QUERY)
-    assert (answer.status_code, answer.headers["allow"], answer.content) == (204, "POST, OPTIONS", b"")
+@pytest.mark.parametrize("path", [*Contract().document["paths"], "/", "/docs", "/openapi.json", "/console/app.js"])
+def test_options_and_a_wrong_method_get_all_methods_of_a_path(http, contract, path):
+    path = re.sub(r"\{\w+\}", "words", path)
+    methods = {m.upper() for pattern, operations in contract.paths if pattern.fullmatch(path) for m in operations}
+    methods = methods or {"GET"}  # of a page
+    allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else ())}))
+    for method, status in (("OPTIONS", 204), ("TRACE", 405)):
+        answer = http.request(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (status, allowed)
+    assert answer.json()["detail"] == f"{path} takes {allowed}, not TRACE."
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/docs", "/v1/collections", "/v1/collections/words"])
@@ -166,6 +155,7 @@ def test_named_origin_may_ask_also_with_a_key_and_no_other_may(serve, words):
         asked = client.options(QUERY, headers=PREFLIGHT)
         assert asked.status_code == 200
         assert asked.headers["access-control-allow-origin"] == SHOP
+        assert {"PUT", "PATCH", "DELETE"} <= {*asked.headers["access-control-allow-methods"].split(", ")}
         assert "x-api-key" in asked.headers["access-control-allow-headers"].lower()
         answer = client.post(QUERY, json={"text": "amber"}, headers={"Origin": SHOP, "X-API-Key": key})
         assert answer.headers["access-control-allow-origin"] == SHOP

@@ -11,11 +11,10 @@ import pytest
 from pydantic import ValidationError
 from support import catalogs
 from support.server_process import served
-from support.serving import serving, serving_catalog, wait_until_ready
+from support.serving import serving_catalog, wait_until_ready
 
 from hubless.store import draws
 from hubless.store.query_sample import SampledQuery, read_sample
-from hubless_service.app import create_app
 from hubless_service.observing import sampling
 from hubless_service.settings import Settings
 
@@ -35,19 +34,10 @@ def run(catalog, sample):
 
     @contextmanager
     def run(**settings):
-        with sampling_server(catalog, sample, **settings) as url:
+        with serving_catalog(catalog, query_sample=sample, **settings) as url:
             yield url
 
     return run
-
-
-@contextmanager
-def sampling_server(catalog, sample, **settings):
-    app = create_app(Settings(catalog=catalog, query_sample=sample, **settings))
-    with serving(app) as url:
-        yield url
-    for thread in app.state.hubless.engine.live.stop():  # a busy machine may take longer than the server waits
-        thread.join()
 
 
 def vectors(count, seed=0):
@@ -85,18 +75,6 @@ def test_what_people_ask_is_kept_as_it_was_compared_and_without_its_text(run, sa
     assert np.allclose(np.sort(queries.vectors @ wanted.T, axis=1)[:, -1], 1, atol=1e-5)
     (file,) = (sample / "words").glob("*.parquet")
     assert b"amber" not in file.read_bytes()
-
-
-def test_queries_that_no_people_ask_are_not_kept(run, sample):
-    with run() as url:
-        ask(url, {"vector": vectors(1)[0].tolist()})
-        stored = ask(url, {"text": "amber"}, headers={"X-No-Sample": "1"})["hits"][0]["id"]
-        ask(url, {"id": stored})
-        ask(url, {"text": "amber", "skip": 5})
-        assert httpx.post(f"{url}{QUERY}", json={"vector": [1.0]}).status_code == 422
-        assert httpx.post(f"{url}{QUERY}", json={"text": ""}).status_code == 422
-    assert len(of(sample).vectors) == 1
-    assert read_sample(sample / "words").seen == 1
 
 
 def test_nothing_is_written_or_told_unless_a_folder_is_set(catalog, sample):

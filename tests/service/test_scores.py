@@ -387,27 +387,6 @@ def test_corrections_outlive_the_server_and_a_damaged_file_is_named(place, http,
         assert other.delete("/v1/scores/torn").status_code == 200
 
 
-def test_keys_open_what_their_roles_and_names_allow(place, http, tmp_path, contract):
-    keys = tmp_path / "keys.json"
-    keys.write_text(json.dumps({"keys": [{"key": LIMITED, "role": "admin", "collections": ["words"]}]}))
-    with serving_catalog(place, read_keys=READ, admin_keys=ADMIN, keys_file=keys) as url:
-        reader, limited = (contract.client(url, headers={"X-API-Key": key}) for key in (READ, LIMITED))
-        with reader, limited:
-            assert reader.get("/v1/scores/words").status_code == 200
-            asked = {"lists": [NUMBERS, {**NUMBERS, "correction": "vectors"}]}
-            assert reader.post("/v1/rerank", json=asked).status_code == 200
-            assert code_of(reader.put("/v1/scores/mine", json={"lists": [LIST]})) == (403, "forbidden")
-            assert code_of(reader.delete("/v1/scores/words")) == (403, "forbidden")
-            assert [each["name"] for each in limited.get("/v1/scores").json()["scores"]] == ["words"]
-            assert code_of(limited.put("/v1/scores/mine", json={"lists": [LIST]})) == (403, "forbidden")
-            for method, path, body in [
-                ("GET", "/v1/scores/vectors", None),
-                ("DELETE", "/v1/scores/vectors", None),
-                ("POST", "/v1/rerank", asked),
-            ]:
-                assert code_of(limited.request(method, path, json=body)) == (404, "scores_not_found")
-
-
 NAMED_KEYS = [
     {"key": key, "role": role, "name": name}
     for name, key, role in [("boss", ADMIN, "admin"), ("shop", READ, "read"), ("stranger", LIMITED, "read")]
@@ -438,8 +417,6 @@ def test_what_any_worker_is_asked_is_learned_in_a_process_of_its_own(learning, l
     about = boss[0].put("/v1/scores/learner", json={"lists": lists[:60], "learn": True, "trusted": ["shop"]}).json()
     assert (about["learning"], about["work"], about["details"]["lists"]) == (0, None, 60)
     assert (about["counted"], about["held_back"]) == ({"queries": 0, "clients": 0, "clients_needed": 10}, [])
-    unseen = {"lists": [{**logs[0][0][399], "correction": "learner"}]}
-    assert learning["shop"][0].post("/v1/rerank", json=unseen, headers={"X-No-Sample": "1"}).status_code == 200
     for number, each in enumerate(lists[60:220]):
         rerank(learning["shop"][number % 2], {**each, "correction": "learner"})
         rerank(learning["stranger"][number % 2], {**lists[220], "correction": "learner"})

@@ -5,11 +5,13 @@ import pytest
 from pydantic import ValidationError
 
 from hubless_service.settings import Settings
-from hubless_service.variables import NO_LONGER, misspelt
+from hubless_service.variables import NO_LONGER, unread
 
 ROOT = Path(__file__).parents[2]
-NOT_READ = {"HUBLESS_KEY", "HUBLESS_CACHE_BYTES", "HUBLESS_PROT"}
-"""Of tests, of an old version, and misspelt, in the changelog."""
+NOT_READ = {"HUBLESS_KEY", "HUBLESS_PROT"}
+"""Of tests, and misspelt, in the changelog."""
+FIRST = "DEFAULT_LIMIT DRIFT_SAMPLE HUBNESS_SHARE LOG_SHARE MAX_FILTER_DEPTH MAX_TEXT MILVUS_THREADS OPENMP_THREADS"
+"""Settings of the first version."""
 
 
 @pytest.fixture(autouse=True)
@@ -89,12 +91,12 @@ def test_variables_of_all_documents_and_programs_are_known():
     )
     names = set(listed.stdout.split()) - NOT_READ - {f"HUBLESS_{name}" for name in NO_LONGER}
     assert {"HUBLESS_CATALOG", "HUBLESS_URL", "HUBLESS_MILVUS_URI"} <= names
-    assert misspelt(names) == []
+    assert unread(names) == []
 
 
 def test_no_setting_is_misspelt_in_small_letters_and_kubernetes_is_left_alone():
     kubernetes = ["HUBLESS_SERVICE_HOST", "HUBLESS_SERVICE_PORT_HTTP", "HUBLESS_PORT_8000_TCP_ADDR"]
-    assert misspelt(["hubless_port", "HUBLESS_MILVUS_URI", "PATH", "HUB_PORT", *kubernetes]) == []
+    assert unread(["hubless_port", "HUBLESS_MILVUS_URI", "PATH", "HUB_PORT", *kubernetes]) == []
 
 
 @pytest.mark.parametrize(
@@ -109,4 +111,10 @@ def test_no_setting_is_misspelt_in_small_letters_and_kubernetes_is_left_alone():
     ],
 )
 def test_misspelt_variable_is_told_with_the_nearest(name, nearest):
-    assert misspelt([name]) == [f"nothing reads the variable {name}: did you mean {nearest}?"]
+    assert unread([name]) == [f"nothing reads the variable {name}: did you mean {nearest}?"]
+
+
+@pytest.mark.parametrize("name", [*NO_LONGER, *FIRST.split()])
+def test_setting_of_an_old_version_is_told_with_what_holds_in_its_place(name):
+    assert unread([f"HUBLESS_{name}"]) == [f"nothing reads the variable HUBLESS_{name}: {NO_LONGER[name]}"]
+    assert not (set(NO_LONGER) & {field.upper() for field in Settings.model_fields})

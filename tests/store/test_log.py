@@ -6,6 +6,7 @@ import pytest
 from support.disks import disk, filled, remount
 
 from hubless.errors import LogDamaged, StorageError
+from hubless.store import log as logs
 from hubless.store.log import LOG, Log
 
 
@@ -89,6 +90,18 @@ def read_only(path):
         yield
     finally:
         remount(path, "rw")
+
+
+def test_logs_that_rest_are_closed_where_few_may_be_open_and_are_written_to_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "most_open", lambda: 2)
+    known = [Log(tmp_path / name) for name in "abcd" if not (tmp_path / name).mkdir()]
+    for _ in range(2):
+        for log in known:
+            write(log, b"x")
+        assert [log.path.with_name(f"{LOG}-wal").exists() for log in known] == [False, False, True, True]
+    assert [bodies(log) for log in known] == [[b"x", b"x"]] * 4
+    for log in known:
+        log.close()
 
 
 def test_much_is_read_in_parts(log):

@@ -1,8 +1,7 @@
 """Anything at all, and near misses, for what parses by hand."""
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 QUICK, LONG = 100, 1500
 EXAMPLES = pytest.mark.parametrize(

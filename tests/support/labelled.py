@@ -3,8 +3,7 @@
 import numpy as np
 from support.hubs import unit
 
-from hubless.lab.experiments import compare as comparing
-from hubless.lab.experiments import tune as tuning
+from hubless.lab.experiments import compare as comparing, tune as tuning
 from hubless.lab.experiments.trials import Pairs
 
 

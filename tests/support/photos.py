@@ -23,7 +23,7 @@ def in_base64(content):
     return base64.b64encode(content).decode()
 
 
-def build_photos(folder):
+def build_photos(folder, **options):
     """Pictures of one colour and others, in a catalog and as files, payload "path" each; the catalog."""
     write_pair(folder)
     encoder = load_pair(folder)
@@ -38,5 +38,5 @@ def build_photos(folder):
     bank = np.random.default_rng(0).normal(size=(60, DIM)).astype(np.float32)
     payload = [{"path": file.name} for file in files]
     given = {"ids": IDS, "payload": payload, "encoder": folder / "encoder.json"}
-    hubless.build(folder / "catalog", "photos", vectors, bank, correction="csls", **given)
+    hubless.build(folder / "catalog", "photos", vectors, bank, correction="csls", **given, **options)
     return folder / "catalog"

@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from hubless.corrections.testing import MadeUpProblem as Problem  # noqa: F401
-from hubless.corrections.testing import with_hubs as with_hubs
+from hubless.corrections.testing import (
+    MadeUpProblem as Problem,  # noqa: F401
+    with_hubs as with_hubs,
+)
 from hubless.vectors.sources import ArrayVectors
 
 

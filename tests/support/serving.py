@@ -64,10 +64,14 @@ def settings_with(**given):
 
 @contextmanager
 def serving_catalog(catalog, source=None, **settings):
-    """The address of a server over a catalog, or over another source, once nothing is being loaded any more."""
-    with (
-        settings_with(catalog=catalog, **settings) as table,
-        serving(create_app(table, source and SearchService(source, table))) as base_url,
-    ):
-        wait_until_ready(base_url)
-        yield base_url
+    """The address of a server over a catalog, or over another source, once nothing is being loaded any more.
+
+    After the block all is written that it has learned.
+    """
+    with settings_with(catalog=catalog, **settings) as table:
+        app = create_app(table, source and SearchService(source, table))
+        with serving(app) as base_url:
+            wait_until_ready(base_url)
+            yield base_url
+        for thread in app.state.hubless.engine.live.stop():  # a busy machine may take longer than the server waits
+            thread.join()

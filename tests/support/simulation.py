@@ -32,20 +32,19 @@ from typing import Any, cast
 import httpx
 import numpy as np
 from support import calls, rivals, small
-from support.catalog_history import (
-    ALIASED,
+from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
+from support.naming import (
     ANY,
-    NO_COLLECTION,
     NONE,
     UNSEEN,
-    CatalogHistory,
+    Change,
+    Held as Kept,
+    Names,
+    Reader,
     State,
+    request_of as change_of,
+    told_of,
 )
-from support.catalog_history import Attempt as Change
-from support.catalog_history import Held as Kept
-from support.history import Attempt, History, Value, Wrong, request_of, taken, unit
-from support.naming import Reader, told_of
-from support.naming import request_of as change_of
 
 import hubless
 from hubless.builder import shards
@@ -54,8 +53,7 @@ from hubless.builder.pipeline import compaction
 from hubless.errors import HublessError
 from hubless.kernels import coupling, streaming, threads
 from hubless.search.writes import Put
-from hubless.store import bank_order, bundle, locks
-from hubless.store import catalog as catalogs
+from hubless.store import bank_order, bundle, catalog as catalogs, locks
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import SCOPE_KEY
@@ -83,7 +81,6 @@ MERGE, COMPACTION = "merge", "compaction"
 """A merge, or a flush, keeps other jobs out; others change versions beside a compaction."""
 KILLED = 0.15
 """Of the jobs, how many are to be killed."""
-REFUSED = {NO_COLLECTION, ALIASED}
 _PAGE = 4096
 _FOREVER = 1e9
 _KEPT = 256
@@ -312,7 +309,7 @@ class World:
         for module in modules:
             module.now = self.now
         self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
-        self.names = CatalogHistory(State({}, {NAME: Kept(UNSEEN)}))
+        self.names = Names(State({}, {NAME: Kept(UNSEEN)}))
         self.scroll = None
         self.number = 0
         self.inside = None  # a merge, or a compaction
@@ -451,28 +448,24 @@ class World:
         stands = self.reader(worker).alias(alias)
         match = self.rng.choice([None, NONE, ANY, stands.revision if stands else NONE, 10**6])
         if self.rng.random() < 0.6:
-            self.send_alias(worker, Change("put alias", alias, self.rng.choice([NAME, BRIEF]), match))
+            self.change(worker, Change("put alias", alias, self.rng.choice([NAME, BRIEF]), match))
         else:
-            self.send_alias(worker, Change("delete alias", alias, match=None if match == NONE else match))
-
-    def send_alias(self, worker, attempt):
-        self.names.begin(attempt)
-        self.names.answered(attempt, told_of(attempt, *self.told(worker, *change_of(attempt))))
+            self.change(worker, Change("delete alias", alias, match=None if match == NONE else match))
 
     def change_collection(self):
         """Create, delete or write to the brief collection."""
-        worker, self.number = self.rng.choice(self.workers), self.number + 1
+        self.number += 1
         kind = self.rng.choice(["create", "create", "delete", "mark", "mark"])
         value = {"delete": self.rng.random() < 0.5, "mark": f"m{self.number}"}.get(kind)
-        attempt = self.names.begin(Change(kind, BRIEF, value))
-        status, document = self.sent(worker, *change_of(attempt))
-        if self.disk.dead:
-            raise Stopped
-        if self.is_behind(worker, document):  # it may be done all the same
-            return
-        if status not in (200, 201) and document.get("code") not in REFUSED:
-            raise Wrong(f"{attempt} was answered with {status} {document}")
-        self.names.answered(attempt, told_of(attempt, status, document))
+        self.change(self.rng.choice(self.workers), Change(kind, BRIEF, value))
+
+    def change(self, worker, change):
+        """Send a change of names. Where the machine stopped or the worker fell behind, it may be done all the same."""
+        status, document = self.sent(worker, *change_of(change))
+        if self.disk.dead or self.is_behind(worker, document):
+            self.names.lost(change)
+        else:
+            self.names.changed(change, told_of(change, status, document))
 
     def activate(self):
         worker, version = self.rng.choice(self.workers), self.rng.choice(hubless.Catalog(self.path).version_ids(NAME))
@@ -488,6 +481,7 @@ class World:
 
     def see_names(self, worker, *aliases):
         reader = self.reader(worker)
+        reader.aliases(aliases)
         for alias in aliases:
             reader.alias(alias)
             reader.by_alias(alias)
@@ -661,7 +655,6 @@ class World:
         self.disk.dead, self.disk.left = False, 0
         if tree:
             self.disk.become(tree)
-        self.names.rest()
         self.begin_workers()
         self.stopped_by_power = self.stopped_by_power or bool(tree)
         self.settle(power_cut=self.stopped_by_power)
@@ -746,8 +739,7 @@ class World:
         for worker in self.workers:
             self.see_names(worker, *ALIASES)
         probed = self.reader(worker).alias(PROBE)
-        self.send_alias(worker, Change("put alias", PROBE, NAME, probed.revision if probed else NONE))
-        self.names.settle()
+        self.change(worker, Change("put alias", PROBE, NAME, probed.revision if probed else NONE))
         if self.rng.random() < 0.5:
             self.clear_up()
 
@@ -834,7 +826,7 @@ def main(folder, first, count):
             if world is not None:
                 writes, reads = writes + world.history.writes, reads + world.history.reads
                 names.update(world.names.done)
-    checked = {"checked writes": writes, "checked reads": reads, "checked names": names.total() - names["lost"]}
+    checked = {"checked writes": writes, "checked reads": reads, "checked names": names.total()}
     print(json.dumps({"seeds": count, **checked, **stage.done}))
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from support.array_likes import InBlocks
 from support.files import load_trustingly, write_npz, write_parquet, write_pickled
 from support.problems import normal

@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 from haystack import Document
 from haystack.document_stores.errors import DuplicateDocumentError
-from haystack.testing import document_store as suites
-from haystack.testing import document_store_async as async_suites
+from haystack.testing import document_store as suites, document_store_async as async_suites
 
 
 class Standard:

@@ -8,8 +8,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from hubless_client import ApiInvalidInput, AsyncClient
-from hubless_client import Client as HublessClient
+from hubless_client import ApiInvalidInput, AsyncClient, Client as HublessClient
 from hubless_mcp import make_server
 
 URL, KEY = os.environ["HUBLESS_URL"], os.environ["HUBLESS_KEY"]

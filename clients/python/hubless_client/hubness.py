@@ -67,7 +67,7 @@ class LiveHubness(Record):
     ----------
     k : how many places of each answer count
     window : the last queries of a worker that count, at most
-    seen : queries that the worker has answered since it serves the version
+    seen : queries of people that the worker has answered since it serves the version
     served : the answers as they were served; None without queries
     corrected, raw : a sample of the queries, with the correction and without; compare these two; None without queries
     drift : None if there were too few queries, or if the server does not measure it

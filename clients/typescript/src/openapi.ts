@@ -447,7 +447,7 @@ export interface components {
             k: number;
             /** @description The same queries without the correction. */
             raw: components["schemas"]["RankingHubness"] | null;
-            /** @description Queries that this worker has answered since it serves the version. */
+            /** @description Queries of people that this worker has answered since it serves the version. */
             seen: number;
             /** @description The last answers of this worker. */
             served: components["schemas"]["RankingHubness"] | null;

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError, one_line
-from hubless.search.engines.deadline import left
+from hubless.progress.deadline import left
 from hubless_milvus.server import TOKEN, Server
 
 SECONDS = 10.0

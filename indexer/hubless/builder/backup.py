@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from hubless.builder.verification import Problem, Verdict, verify_catalog
@@ -27,9 +28,10 @@ from hubless.store.aliases import ALIASES, Table, changing_aliases, read_aliases
 from hubless.store.bank_order import copy_bank
 from hubless.store.bundle import MANIFEST, path_of, read_manifest
 from hubless.store.catalog import CURRENT, LOCK, VERSIONS, Catalog
-from hubless.store.copies import check_folder, copy_open, copy_plain, mode_of, open_plain
+from hubless.store.copies import copy_open, copy_plain, mode_of, open_plain
 from hubless.store.durable import held_still, make_folder, move, replace_text, sync
 from hubless.store.kept_scan import SCAN
+from hubless.store.log import LOG, LOG_LAST
 
 _UNFINISHED = ".unfinished-"
 
@@ -73,12 +75,14 @@ def restore(folder: Path, catalog: Catalog, *, only: Sequence[str] = (), skip: S
     """Copy collections of a backup, verified, into a catalog, with aliases and scores unless their names are taken.
 
     What is damaged is left out and named, as in `back_up`. The collections and their aliases appear at the end; if that
-    fails, none of them stays. Raises `InputError` if the catalog has one of the names; `CollectionNotFound`;
-    `StorageError`.
+    fails, none of them stays. Raises `InputError` if the catalog has one of the names, or if the folder has nothing to
+    restore; `CollectionNotFound`; `StorageError`.
     """
     backup = Catalog(folder)
     backup.check_exists()
     names = _chosen(backup, only, skip)
+    if not names and not KeptCorrections(folder).names():
+        raise InputError("folder", "a backup with collections or scores to restore", f"{folder}, which has none")
     new = not catalog.path.exists()
     for name in names:
         _check_free(catalog, name)
@@ -121,9 +125,11 @@ def _copy_scores(source: Path, new: Path) -> list[Problem]:
         if name in taken:
             continue
         try:
-            check_folder(source / SCORES)
-            open_plain(kept.path(name)).close()
-            correction = kept.get(name)
+            with storage_errors(source), TemporaryDirectory() as folder:
+                read = KeptCorrections(Path(folder))
+                make_folder(read.path(name).parent)
+                copy_plain(kept.path(name), read.path(name), source)
+                correction = read.get(name)
         except HublessError as error:
             problems.append(Problem(f"{SCORES}/{name}", None, f"it is left out: {error}"))
         else:
@@ -239,28 +245,32 @@ def _taken_out(copy: Catalog, name: str, verdict: Verdict) -> list[Problem]:
 def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool) -> list[Problem]:
     """Copy versions, log, waiting bank and kept scan. Return the problems of versions that are left out.
 
-    `changing` says that the collection is ours, and others may change it meanwhile. Else it is a stranger's.
+    `changing` says that the collection is ours, and others may change it meanwhile. Else it is a stranger's:
+    nothing below the catalog is opened through a link, also not by SQLite, so that the files of the log are copied.
     """
     source = catalog.path / name
+    root = None if changing else catalog.path
     problems = []
     with storage_errors(source), ExitStack() as opened:
         mode = mode_of(source)
         with storage_errors(home):
             make_folder(home / VERSIONS)
-        copy_bank(source, home)  # before the versions, as it goes when one has it
-        with suppress(FileNotFoundError):
-            copy_plain(source / SCAN, home / SCAN)
+        copy_bank(source, home, root)  # before the versions, as it goes when one has it
+        for each in (SCAN,) if changing else (SCAN, LOG, f"{LOG}-wal", LOG_LAST):
+            with suppress(FileNotFoundError):
+                copy_plain(source / each, home / each, root)
         with held_still(source / LOCK) if changing else nullcontext():
             current = catalog.named_current(name) or ""
             files: dict[str, BinaryIO] = {}
             for folder in catalog.version_folders(name):
                 try:
-                    files |= _opened_files(folder, opened, files, links=changing)
+                    files |= _opened_files(folder, opened, files, root)
                 except HublessError as error:
                     problems.append(Problem(name, folder.name, f"it is left out: {error}"))
             modes = {folder: mode_of(source / folder) for folder in {Path(path).parent for path in files}}
-            with closing(catalog.log(name)) as log:
-                log.copy(home).close()
+            if changing:
+                with closing(catalog.log(name)) as log:
+                    log.copy(home).close()
         _write_files(files, home, modes)
         with storage_errors(home):
             replace_text(home / CURRENT, current)
@@ -269,24 +279,18 @@ def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool)
 
 
 def _opened_files(
-    folder: Path, opened: ExitStack, known: Mapping[str, BinaryIO], *, links: bool
+    folder: Path, opened: ExitStack, known: Mapping[str, BinaryIO], root: Path | None
 ) -> dict[str, BinaryIO]:
     """Open the files of a version, which have the sizes that its manifest says, by path from the collection's folder.
 
-    Those that other versions have, too, are `known`.
+    Those that other versions have, too, are `known`. `root` is as in `open_plain`.
     """
     home = folder.parents[1]
     with storage_errors(folder):
-        if not links:
-            for part in (folder, folder.parent, home):
-                check_folder(part)
         named = read_manifest(folder).files
         sizes = {path_of(folder, each).relative_to(home): record.size for each, record in named.items()}
-        if not links:
-            for part in {parent for path in sizes for parent in path.parents[:-1]}:
-                check_folder(home / part)
         files = {
-            str(path): known.get(str(path)) or opened.enter_context(open_plain(home / path))
+            str(path): known.get(str(path)) or opened.enter_context(open_plain(home / path, root))
             for path in (*sizes, folder.relative_to(home) / MANIFEST)
         }
     for path, size in sizes.items():

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 
 from hubless.builder.build import build
 from hubless.builder.index import open_index
-from hubless.corrections import correction as make_correction
-from hubless.corrections import folds, is_given, registered
+from hubless.corrections import correction as make_correction, folds, is_given, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.databases.addresses import open_database
 from hubless.databases.base import PAGE, Asking, Database, RowId, packed, unpacked

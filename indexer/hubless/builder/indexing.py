@@ -21,7 +21,7 @@ from hubless.kernels.reductions import merged
 from hubless.knn import INDEXES
 from hubless.knn.aims import AUTO, Aims, kinds_to_try
 from hubless.knn.augment import AugmentedVectors, augmented_dim, folded_queries, pivot_of, pivoted
-from hubless.knn.base import TUNED_AT, IndexType, Precision, SearchParameters
+from hubless.knn.base import TUNED_AT, Found, IndexType, Precision, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.index_files import add_vectors, code_bytes, read_index, training_sample, write_index
 from hubless.knn.training_sample import TrainingSample
@@ -29,7 +29,7 @@ from hubless.knn.tuning import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import MOST_CANDIDATES, Embedded, FullVectors, ReducedIndex
+from hubless.search.engines.full import MOST_CANDIDATES, FullVectors, WholeVectors
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -147,7 +147,7 @@ class IndexResult:
             code_bytes=self.code_bytes,
             tried=[_tried_record(each) for each in self.tried],
             notes=self.notes,
-            candidates=index.candidates if isinstance(index, ReducedIndex) else None,
+            candidates=index.whole.candidates if isinstance(index, FaissIndex) and index.whole else None,
             shard_targets=order.shard_targets if self.engine is None else None,
             engine=self.engine,
         )
@@ -167,7 +167,7 @@ def in_segments(indexes: Sequence[VectorIndex], offsets: F32) -> Targets:
 class _Candidate:
     """Indexes of one kind, of consecutive targets, with the parameters that were chosen and what they reach."""
 
-    indexes: Sequence[Embedded]
+    indexes: Sequence[FaissIndex]
     curve: list[Setting]
     trial: TriedKind
 
@@ -223,6 +223,12 @@ class _Folding:
         half = kind.precision == "float16"
         lifted = comparison(self.order.metric).lifted
         return AugmentedVectors(rows, self.order.offsets, self.pivot if kind.pivoted else None, half, lifted)
+
+    def whole(self, kind: IndexType, start: int, stop: int) -> WholeVectors | None:
+        """Return the whole vectors of some rows, which rank the candidates of its index; None without a basis."""
+        if self.basis is None:
+            return None
+        return WholeVectors(rows_of(self.stored(kind), start, stop), self.order.offsets[start:stop], self.basis)
 
     def samples(self, kinds: Sequence[IndexType], count: int) -> dict[_Form, TrainingSample | None]:
         """Return what kinds of index of `count` targets are trained on, by the form in which they store vectors."""
@@ -317,11 +323,13 @@ def _build(
     start = perf_counter()
     vectors = folding.vectors(kind)
     indexes = build_indexes(kind, vectors, sizes, place, sample, steps)
-    filled = [FaissIndex(kind, index, vectors.targets.shape[1], {}, vectors.pivot) for index in indexes]
-    made: Sequence[Embedded] = filled
-    if folding.basis is not None:
-        made = _reduced(filled, folding.stored(kind), folding.order.offsets, folding.basis)
-    made, curve, setting = _tuned(made, folding.order, steps)
+    dim = folding.order.targets.shape[1]
+    ends = np.cumsum([index.ntotal for index in indexes]).tolist()
+    filled = [
+        FaissIndex(kind, index, dim, {}, vectors.pivot, folding.whole(kind, end - index.ntotal, end))
+        for index, end in zip(indexes, ends, strict=True)
+    ]
+    made, curve, setting = _tuned(filled, folding.order, steps)
     trial = TriedKind(kind, vectors.shape[0], setting, perf_counter() - start, code_bytes(indexes[0]))
     return _Candidate(made, curve, trial)
 
@@ -348,13 +356,13 @@ def _fastest_first(built: Sequence[_Candidate], order: IndexOrder) -> list[_Cand
     return [built[number] for number in sorted(range(len(built)), key=merit)]
 
 
-def _placed(index: Embedded, folder: Path | None) -> Embedded:
+def _placed(index: FaissIndex, folder: Path | None) -> FaissIndex:
     """Return an index as it will be served: with its file, and that of its whole vectors, under their names."""
     if folder is not None:
         (folder / _file_of(index.kind)).replace(folder / INDEX)
-    if not isinstance(index, ReducedIndex):
+    if (whole := index.whole) is None:
         return index
-    return replace(index, full=kept_full(index.full, index.kind.precision, folder))
+    return replace(index, whole=replace(whole, full=kept_full(whole.full, index.kind.precision, folder)))
 
 
 def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> FullVectors:
@@ -370,17 +378,9 @@ def kept_full(rows: VectorSource, precision: Precision, folder: Path | None) -> 
     return FullVectors.open(full)
 
 
-def _reduced(indexes: Sequence[FaissIndex], stored: VectorSource, offsets: F32, basis: Basis) -> list[ReducedIndex]:
-    starts = np.cumsum([0, *map(len, indexes)]).tolist()
-    return [
-        ReducedIndex(index, rows_of(stored, start, stop), offsets[start:stop], basis)
-        for index, start, stop in zip(indexes, starts, starts[1:], strict=False)
-    ]
-
-
 def _tuned(
-    made: Sequence[Embedded], order: IndexOrder, steps: Steps
-) -> tuple[Sequence[Embedded], list[Setting], Setting]:
+    made: Sequence[FaissIndex], order: IndexOrder, steps: Steps
+) -> tuple[Sequence[FaissIndex], list[Setting], Setting]:
     steps.step(f"tuning the {made[0].kind.label} index")
     queries = folded_queries(order.answers.queries, 1.0)
     exact = _scores(made, queries, order.answers.rows)
@@ -388,17 +388,15 @@ def _tuned(
         curve = recall_curve(partial(_approximate, made), ladder(made), queries, exact, order.aims.recall)
         setting = cheapest_setting(curve, order.aims)
         reached = setting.recall >= order.aims.recall
-        if reached or not _may_widen(made):
+        whole = made[0].whole
+        if reached or whole is None or whole.candidates >= MOST_CANDIDATES:
             break
-        made = [replace(each, candidates=2 * each.candidates) for each in made if isinstance(each, ReducedIndex)]
+        wider = 2 * whole.candidates
+        made = [replace(each, whole=each.whole and replace(each.whole, candidates=wider)) for each in made]
     return [each.tuned(setting.parameters) for each in made], curve, setting
 
 
-def _may_widen(made: Sequence[Embedded]) -> bool:
-    return isinstance(made[0], ReducedIndex) and made[0].candidates < MOST_CANDIDATES
-
-
-def _approximate(indexes: Sequence[Embedded], augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+def _approximate(indexes: Sequence[FaissIndex], augmented: F32, k: int, how: SearchParameters) -> Found:
     found = []
     start = 0
     for index in indexes:
@@ -408,7 +406,7 @@ def _approximate(indexes: Sequence[Embedded], augmented: F32, k: int, how: Searc
     return merged(found, k)
 
 
-def _scores(indexes: Sequence[Embedded], augmented: F32, rows: I64) -> F32:
+def _scores(indexes: Sequence[FaissIndex], augmented: F32, rows: I64) -> F32:
     found = np.empty(rows.shape, np.float32)
     start = 0
     for index in indexes:
@@ -420,7 +418,7 @@ def _scores(indexes: Sequence[Embedded], augmented: F32, rows: I64) -> F32:
     return found
 
 
-def ladder(indexes: Sequence[Embedded]) -> list[dict[str, Any]]:
+def ladder(indexes: Sequence[FaissIndex]) -> list[dict[str, Any]]:
     """Search parameters to try, from the cheapest to the most thorough. They are those of each index."""
     return indexes[0].kind.ladder(max(map(len, indexes)))
 

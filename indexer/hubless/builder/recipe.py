@@ -11,10 +11,9 @@ import numpy as np
 from hubless.builder.banks.bank_checks import without_queries
 from hubless.builder.executors import LOCAL, check_executor
 from hubless.builder.shards import check_shard_targets
-from hubless.corrections import GIVEN, OURS, Correction, folds
-from hubless.corrections import correction as correction_named
+from hubless.corrections import GIVEN, OURS, Correction, correction as correction_named, folds
 from hubless.corrections.prior import PriorLike, taking_prior
-from hubless.errors import InputError, advice, one_line
+from hubless.errors import InputError, advice, one_line, refuse_given
 from hubless.forks import cached_property
 from hubless.knn import index_type
 from hubless.knn.aims import AUTO, RECALL, Aims, parse_aims
@@ -70,9 +69,8 @@ class Recipe:
         _ = self.aims
         if self.engine != FAISS:
             external_engine(self.engine)
-            for name in ("memory", "latency", "shard_targets", "keep_full"):
-                if getattr(self, name) not in (None, False):
-                    raise InputError(name, f"none, as the engine is {self.engine}, which has its own settings", "one")
+            of_ours = {name: getattr(self, name) for name in ("memory", "latency", "shard_targets", "keep_full")}
+            refuse_given(of_ours, f"none, as the engine is {self.engine}, which has its own settings")
         self._check_dims()
         check_executor(self.executor)
         given = (self.parameters or {}).items()
@@ -130,9 +128,7 @@ class Recipe:
             raise InputError("correction", expected, self.correction)
         if self.offsets is None:
             raise InputError(GIVEN, f"one number a target, as {GIVEN}:FILE or {GIVEN}:COLUMN", "none")
-        for name, value in others.items():
-            if value is not None:
-                raise InputError(name, f"none beside correction {GIVEN}, which fits nothing", "one")
+        refuse_given(others, f"none beside correction {GIVEN}, which fits nothing")
 
     def check_inputs(
         self, query_bank: object, target_prior: object, fit_by: object = None, target_bank: object = None

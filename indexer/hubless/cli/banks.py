@@ -13,12 +13,7 @@ from hubless.builder.banks.bank_review import Review, review
 from hubless.builder.banks.payload_queries import payload_queries
 from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.raw_banks import payload_columns
-from hubless.cli.options import (
-    CatalogOption,
-    CollectionOption,
-    JsonOption,
-    chosen_collection,
-)
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, chosen_collection
 from hubless.cli.printing import empty_table, facts, print_json, print_table, warn
 from hubless.corrections import correction as make_correction
 from hubless.lab.gallery import gallery_of

@@ -26,8 +26,7 @@ from hubless.cli.options import (
     refuse,
 )
 from hubless.cli.printing import beside_chance, empty_table, facts, print_json, print_table, warn
-from hubless.corrections import CORRECTIONS, is_given
-from hubless.corrections import correction as make_correction
+from hubless.corrections import CORRECTIONS, correction as make_correction, is_given
 from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names

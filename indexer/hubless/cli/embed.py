@@ -29,7 +29,8 @@ def embed_command(
     """Make vectors of pictures, texts or source files.
 
     What it writes, `hubless build` takes as it is: vectors with ids and payload,
-    and a query bank of captions and names. What cannot be read is listed.
+    and a query bank of captions and names. What cannot be read is listed,
+    and so are links, which are not followed.
 
     \b
     Example:

@@ -28,8 +28,7 @@ from hubless.cli.options import (
 from hubless.cli.printing import empty_table, print_item, print_json, print_table
 from hubless.corrections import is_given
 from hubless.errors import InputError
-from hubless.lab.experiments.abstain import Abstention, abstain_collection
-from hubless.lab.experiments.abstain import abstain as measure_abstention
+from hubless.lab.experiments.abstain import Abstention, abstain as measure_abstention, abstain_collection
 from hubless.lab.experiments.compare import compare, compare_strictly
 from hubless.lab.experiments.comparisons import Comparison, columns, comparison_table
 from hubless.lab.experiments.evaluate import evaluate

@@ -5,35 +5,28 @@ from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
-from hubless.corrections.base import Correction as Correction
-from hubless.corrections.base import FittedCorrection as FittedCorrection
-from hubless.corrections.base import under as under
+from hubless.corrections.base import Correction as Correction, FittedCorrection as FittedCorrection, under as under
 from hubless.corrections.folded.auto import Auto
 from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.folded.given import FittedGiven, GivenOffsets
 from hubless.corrections.folded.local_centres import DisSimLocal, FittedLocalCentres
 from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
-from hubless.corrections.folded.neighbours import Csls, Nnn
-from hubless.corrections.folded.neighbours import FittedNeighbours as FittedNeighbours
+from hubless.corrections.folded.neighbours import Csls, FittedNeighbours as FittedNeighbours, Nnn
 from hubless.corrections.folded.none import FittedNone, NoCorrection
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
-from hubless.corrections.folded.softmax import FittedSoftmax as FittedSoftmax
-from hubless.corrections.folded.softmax import InvertedSoftmax
+from hubless.corrections.folded.softmax import FittedSoftmax as FittedSoftmax, InvertedSoftmax
 from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSoftmax
 from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
-from hubless.corrections.installed import Registered as Registered
-from hubless.corrections.installed import entries_by_name, load
+from hubless.corrections.installed import Registered as Registered, entries_by_name, load
 from hubless.corrections.prior import OWN_OFFSETS
-from hubless.corrections.query_time import Details as Details
-from hubless.corrections.query_time import Gate as Gate
-from hubless.corrections.query_time import QueryTime as QueryTime
-from hubless.corrections.query_time import Rescorer as Rescorer
-from hubless.corrections.query_time import corrected_scores as corrected_scores
-from hubless.corrections.rescored.counted_proximity import (
-    CountedProximities,
-    CountedProximity,
-    FittedCountedProximity,
+from hubless.corrections.query_time import (
+    Details as Details,
+    Gate as Gate,
+    QueryTime as QueryTime,
+    Rescorer as Rescorer,
+    corrected_scores as corrected_scores,
 )
+from hubless.corrections.rescored.counted_proximity import CountedProximities, CountedProximity, FittedCountedProximity
 from hubless.corrections.rescored.dual_softmax_loss import (
     DualSoftmaxLoss,
     FittedDualSoftmaxLoss,

@@ -1,6 +1,5 @@
 """The protocols of a correction and of its fitted form."""
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.query_time import Details, QueryTime, State
+from hubless.corrections.query_time import Details, QueryTime, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
@@ -35,7 +34,7 @@ class FittedCorrection(Protocol):
         """Everything that `from_state` needs beside `details`, as plain arrays."""
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_state(cls, state: StateArrays, details: Details) -> Self:
         """Restore what `state` and `details` gave."""
 
 
@@ -111,7 +110,7 @@ class BankKept(Fitted):
         return {"bank": in_memory(self.bank)}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_state(cls, state: StateArrays, details: Details) -> Self:
         _, *others = fields(cls)
         known = {each.name: details[each.name] for each in others if each.name in details}
         return cls(held(state["bank"], "query bank"), **known)

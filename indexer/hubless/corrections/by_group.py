@@ -3,16 +3,15 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections import name_of, registered
 from hubless.corrections.base import Correction, Fitted, FittedCorrection, Rows, targets_beside
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.grouped import GroupedVectors, Names, coded, groups_of, rows_by_group
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, I64
@@ -76,7 +75,7 @@ class FittedByGroup(Fitted):
         return arrays
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_state(cls, state: StateArrays, details: Details) -> Self:
         described = json.loads(state[_GROUPS].tobytes())
         groups = np.array(described["names"], object)[state[_CODES]]
         bank = GroupedVectors(np.asarray(state[_BANK], np.float32), "query bank", groups)
@@ -90,7 +89,7 @@ class FittedByGroup(Fitted):
         return cls(described["correction"], bank, fits, details["uncorrected"])
 
 
-def restored(name: str, state: Mapping[str, NDArray[Any]], details: Details) -> FittedCorrection:
+def restored(name: str, state: StateArrays, details: Details) -> FittedCorrection:
     """Restore what the fit of a correction of this name, or the fits by group, gave as `state` and `details`."""
     return (FittedByGroup if _GROUPS in state else registered(name).fitted).from_state(state, details)
 

@@ -1,15 +1,13 @@
 """A fitted correction with what is done to its offsets: some are held back, and a constant is taken out."""
 
-from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.alone import StandingAlone
 from hubless.corrections.base import FittedCorrection, Rows
-from hubless.corrections.query_time import Details, QueryTime, State
+from hubless.corrections.query_time import Details, QueryTime, State, StateArrays
 from hubless.corrections.traits import NO_TRAITS, TargetTraits, offsets_of
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -29,7 +27,7 @@ class CentredCorrection:
     alone: StandingAlone | None = None
 
     @classmethod
-    def from_state(cls, fitted: FittedCorrection, state: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(cls, fitted: FittedCorrection, state: StateArrays) -> Self:
         """Restore what `state` gave beside that of the fit."""
         alone = state.get(ALONE)
         return cls(fitted, float(state[CENTRE]), None if alone is None else StandingAlone(*alone.tolist()))

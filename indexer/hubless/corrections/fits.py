@@ -6,8 +6,7 @@ import numpy as np
 
 from hubless.corrections.base import Correction, FittedCorrection
 from hubless.corrections.by_group import fit_by_group
-from hubless.corrections.prior import TargetPrior, prior_offsets
-from hubless.corrections.prior import fit as fit_one
+from hubless.corrections.prior import TargetPrior, fit as fit_one, prior_offsets
 from hubless.corrections.traits import TargetTraits, offsets_of
 from hubless.kernels.coupling import in_step
 from hubless.vectors.arrays import F32

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.errors import InputError
-from hubless.vectors.arrays import F64, I64, as_array, to_arrow
+from hubless.vectors.arrays import F64, I64, Flags, as_array, to_arrow
 from hubless.vectors.object_rows import brief
 from hubless.vectors.readers.columns import Column, listed, read_column
 
@@ -30,7 +30,7 @@ class NumberOfTarget(NamedTuple):
     expected: str
     above: float
 
-    def holds(self, values: F64) -> NDArray[np.bool_]:
+    def holds(self, values: F64) -> Flags:
         return np.isfinite(values) & (values > self.above)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64, I64, Flags
 
 CANDIDATES = 200
 """Number of targets that a rescorer looks at, unless a query says otherwise."""
@@ -16,8 +16,9 @@ CANDIDATES = 200
 _BELOW = 1e-3
 """Distance at which the other targets are kept below the candidates, relative to the scores."""
 
-Flags = NDArray[np.bool_]
 State = dict[str, NDArray[Any]]
+StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
+"""Arrays by name, as they are read: of a fitted correction, or of its work on live queries."""
 Details = dict[str, Any]
 
 
@@ -43,7 +44,7 @@ class Gate:
         return {"active": np.packbits(self.active), "count": np.array([len(self.active)])}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
         return cls(np.unpackbits(arrays["active"], count=int(arrays["count"][0])).astype(bool))
 
 
@@ -69,7 +70,7 @@ class Rescorer(Protocol):
         """Everything that `from_arrays` needs beside the fitted correction, as plain arrays."""
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
         """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
 
 
@@ -80,7 +81,7 @@ class StoredFields:
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray) and name != "bank"}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
         known = {**details, **arrays}
         return cls(**{each.name: known[each.name] for each in fields(cls) if each.name in known})  # type: ignore[arg-type]
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hubless.corrections import Gate, Registered
 from hubless.corrections.base import FittedCorrection, Rows, under
 from hubless.corrections.installed import as_registered
-from hubless.corrections.query_time import Candidates
+from hubless.corrections.query_time import Candidates, StateArrays
 from hubless.errors import DimensionMismatch, InputError
 from hubless.kernels import reductions, similarities, streaming
 from hubless.measures.repeats import without_copies
@@ -224,7 +224,7 @@ def _of_length_one(problem: MadeUpProblem) -> MadeUpProblem:
     )
 
 
-def _through_a_file(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _through_a_file(arrays: StateArrays) -> dict[str, NDArray[Any]]:
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     file.seek(0)

@@ -14,15 +14,7 @@ import pyarrow.parquet as pq
 
 from hubless.databases.addresses import open_database
 from hubless.databases.base import Database, Page, RowId
-from hubless.errors import (
-    DimensionMismatch,
-    EngineError,
-    HublessError,
-    InputError,
-    NotFinite,
-    ZeroVector,
-    one_line,
-)
+from hubless.errors import DimensionMismatch, EngineError, HublessError, InputError, NotFinite, ZeroVector, one_line
 
 ID, VECTOR = "id", "vector"
 _SHOWN = 5

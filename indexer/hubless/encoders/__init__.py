@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hubless.encoders.bag_of_words import WORDS_FILE as WORDS_FILE
-from hubless.encoders.bag_of_words import BagOfWords as BagOfWords
-from hubless.encoders.bag_of_words import tokenise as tokenise
-from hubless.encoders.base import ENCODER_FILE as ENCODER_FILE
-from hubless.encoders.base import DescribedEncoder as DescribedEncoder
-from hubless.encoders.base import Encoder as Encoder
-from hubless.encoders.base import PictureEncoder as PictureEncoder
-from hubless.encoders.base import Unusable as Unusable
-from hubless.encoders.base import brief
-from hubless.encoders.base import for_pictures as for_pictures
+from hubless.encoders.bag_of_words import WORDS_FILE as WORDS_FILE, BagOfWords as BagOfWords, tokenise as tokenise
+from hubless.encoders.base import (
+    ENCODER_FILE as ENCODER_FILE,
+    DescribedEncoder as DescribedEncoder,
+    Encoder as Encoder,
+    PictureEncoder as PictureEncoder,
+    Unusable as Unusable,
+    brief,
+    for_pictures as for_pictures,
+)
 from hubless.encoders.endpoint import Endpoint as Endpoint
 from hubless.encoders.folder_model import FolderModel as FolderModel
 from hubless.encoders.onnx_model import OnnxModel as OnnxModel

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hubless.errors import EncoderFailed, InputError, NoEncoder, storage_errors
 from hubless.forks import in_each_process
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import PictureSource
 
 ENCODER_FILE = "encoder.json"
 _LONGEST_NAME = 100
@@ -55,7 +56,7 @@ class PictureEncoder(Encoder, Protocol):
     def check_pictures(self) -> None:
         """Raise `NoEncoder` if it takes no pictures, and `InputError` if it cannot encode them on this machine."""
 
-    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> Any:
+    def picture_input(self, picture: PictureSource, parameter: str = "picture") -> Any:
         """Return what `encode_pictures` takes of a picture. Several threads may do so at once.
 
         Raises `InputError` for what `read_picture` refuses, and `NoEncoder` if it takes no pictures.
@@ -65,12 +66,12 @@ class PictureEncoder(Encoder, Protocol):
         """Return (m, d) vectors of what `picture_input` returned. `seconds` limits the time of a remote encoder."""
 
 
-def for_pictures(encoder: Encoder | None) -> PictureEncoder:
+def for_pictures(encoder: Encoder | None, parameter: str = "picture") -> PictureEncoder:
     """Return an encoder that may take pictures. Raises `NoEncoder` for any other."""
     if isinstance(encoder, PictureEncoder):
         return encoder
     received = "one without an encoder" if encoder is None else "one whose encoder takes texts only"
-    raise NoEncoder("picture", "a collection whose encoder takes pictures", received)
+    raise NoEncoder(parameter, "a collection whose encoder takes pictures", received)
 
 
 def checked(vectors: Any, count: int, dim: int) -> F32:
@@ -114,10 +115,11 @@ def brief(value: object) -> str:
 class EncoderDescription(BaseModel):
     """The description of an encoder in a bundle or a setting. It holds no secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     type: str
-    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
+    dim: int = Field(ge=1)
+    """Dimensions of the vectors; those of the targets if not given."""
 
 
 class DescribedEncoder(Encoder):

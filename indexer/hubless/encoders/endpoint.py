@@ -9,7 +9,6 @@ import weakref
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -21,8 +20,9 @@ from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
 from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
 from hubless.forks import in_each_process, left_to_parent
+from hubless.progress.deadline import within
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import media_type_of, read_picture
+from hubless.vectors.readers.pictures import PictureSource, media_type_of, sound_content
 
 if TYPE_CHECKING:
     import httpx
@@ -55,22 +55,29 @@ class EndpointDescription(EncoderDescription):
     """The endpoint, and how it is asked."""
 
     type: Literal["openai"] = "openai"
-    url: str = Field(description="Up to and without `/embeddings`, such as `https://api.openai.com/v1`.")
+    url: str
+    """Up to and without `/embeddings`, such as `https://api.openai.com/v1`."""
     model: str
-    dimensions: int | None = Field(
-        default=None, ge=1, description="Asked for, of models that can shorten their vectors."
-    )
-    api_key_env: str | None = Field(default=None, description="Name of the environment variable that holds the key.")
-    timeout: float = Field(default=10, gt=0, description="Seconds in which the endpoint has to answer, whole.")
-    retries: int = Field(default=2, ge=0, description="Attempts after the first, where it refuses or fails.")
-    connections: int = Field(default=8, ge=1, description="Most connections that are open at a time.")
-    batch: int = Field(default=256, ge=1, description="Most texts in one call.")
-    cache: int = Field(default=1000, ge=0, description="Recent texts of which the vectors are kept.")
-    pictures: Literal["jina", "infinity"] | None = Field(
-        default=None, description="The form in which it takes pictures: Jina's, Infinity's; none if not given."
-    )
-    breaker_failures: int = Field(default=5, ge=1, description="Failures in a row, after which it is left alone.")
-    breaker_seconds: float = Field(default=10, gt=0, description="Seconds that it is left alone.")
+    dimensions: int | None = Field(default=None, ge=1)
+    """Asked for, of models that can shorten their vectors."""
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+    timeout: float = Field(default=10, gt=0)
+    """Seconds in which the endpoint has to answer, whole."""
+    retries: int = Field(default=2, ge=0)
+    """Attempts after the first, where it refuses or fails."""
+    connections: int = Field(default=8, ge=1)
+    """Most connections that are open at a time."""
+    batch: int = Field(default=256, ge=1)
+    """Most texts in one call."""
+    cache: int = Field(default=1000, ge=0)
+    """Recent texts of which the vectors are kept."""
+    pictures: Literal["jina", "infinity"] | None = None
+    """The form in which it takes pictures: Jina's, Infinity's; none if not given."""
+    breaker_failures: int = Field(default=5, ge=1)
+    """Failures in a row, after which it is left alone."""
+    breaker_seconds: float = Field(default=10, gt=0)
+    """Seconds that it is left alone."""
 
     @field_validator("api_key_env")
     @classmethod
@@ -191,11 +198,10 @@ class Endpoint(DescribedEncoder):
         self.check()
         self._form()
 
-    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> str:
+    def picture_input(self, picture: PictureSource, parameter: str = "picture") -> str:
         """Return a data URL of the file as it is: the endpoint has a preprocessing of its own."""
         self._form()
-        read_picture(picture, parameter)
-        content = picture if isinstance(picture, bytes) else picture.read_bytes()
+        content = sound_content(picture, parameter)
         return f"data:{media_type_of(content)};base64,{b64encode(content).decode()}"
 
     def encode_pictures(self, inputs: Sequence[str], seconds: float | None = None) -> F32:
@@ -246,8 +252,6 @@ class Endpoint(DescribedEncoder):
         """
         import httpx
 
-        from hubless.encoders.in_time import in_time
-
         left = self.description.timeout
         late: type[EncoderTimeout] = EncoderTimeout
         if ends is not None and (remaining := ends - monotonic()) < left:
@@ -262,7 +266,7 @@ class Endpoint(DescribedEncoder):
         content = bytearray()
         asked = partial(self._http.stream, "POST", "embeddings", json=body, headers=self._headers(), timeout=left)
         try:
-            with in_time(left), asked() as response:
+            with within(left), asked() as response:
                 if response.status_code != 200:
                     raise self._refusal(response, count, noun)
                 for part in response.iter_bytes():

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
-from pydantic import Field
 
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, check_texts, checked, named
 from hubless.errors import EncoderFailed, InputError, NoEncoder, UnknownWords, how_to_install, one_line
@@ -23,8 +22,10 @@ _log = logging.getLogger("hubless.encoders")
 class FolderDescription(EncoderDescription):
     """The folder, and the text before each text."""
 
-    path: str = Field(description="The folder of the model, relative to the description.")
-    prompt: str | None = Field(default=None, description="Written before each text; the model's own if not given.")
+    path: str
+    """The folder of the model, relative to the description."""
+    prompt: str | None = None
+    """Written before each text; the model's own if not given."""
 
 
 class LoadedModel(Protocol):

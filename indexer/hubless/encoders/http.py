@@ -36,7 +36,7 @@ class Proxy:
 
 
 def http_transport(name: str, url: str, limits: "httpx.Limits") -> "InTime":
-    """Return httpx's way to one server, which keeps to the time of `in_time`. `name` is what the URL is called.
+    """Return httpx's way to one server, which keeps to the deadline of `within`. `name` is what the URL is called.
 
     Raises `InputError` naming the URL, or the variable of the environment, that is wrong.
     """

@@ -1,45 +1,30 @@
-"""One deadline for a whole HTTP call. httpx limits each read alone, so a server that drips would escape."""
+"""The deadline holds for a whole HTTP call. httpx limits each read alone, so a server that drips would escape."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from time import monotonic
+from math import inf
 from typing import Any
 
 import httpx
 
+from hubless.progress.deadline import left
+
 _PIECE = 2**16
 """Bytes of one write. Between two of them the clock is looked at."""
-_ends: ContextVar[float | None] = ContextVar("ends", default=None)
-
-
-@contextmanager
-def in_time(seconds: float) -> Iterator[None]:
-    """Let no call in the block last longer, by transports of this module. A late one raises `httpx.TimeoutException`.
-
-    The time is for all steps and attempts together: to connect, to send, and to read the head and the body.
-    """
-    earlier = _ends.get()
-    ends = monotonic() + seconds
-    token = _ends.set(ends if earlier is None else min(ends, earlier))
-    try:
-        yield
-    finally:
-        _ends.reset(token)
 
 
 def _left(timeout: float | None) -> float | None:
     """Return the seconds that one step may take."""
-    if (ends := _ends.get()) is None:
-        return timeout
-    if (left := ends - monotonic()) <= 0:
+    seconds = min(left(inf), inf if timeout is None else timeout)
+    if not seconds:
         # not one of connecting, after which a call is tried again
         raise httpx.ReadTimeout("the whole call took too long")
-    return left if timeout is None else min(timeout, left)
+    return None if seconds == inf else seconds
 
 
 class InTime(httpx.HTTPTransport):
-    """A transport that `in_time` holds. Arguments are those of httpx's."""
+    """A transport that obeys the deadline: late, it raises `httpx.TimeoutException`. Arguments are those of httpx's.
+
+    The time is for all steps and attempts together: to connect, to send, and to read the head and the body.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(trust_env=False, **options)

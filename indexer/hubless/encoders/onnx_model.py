@@ -16,6 +16,7 @@ from hubless.encoders.onnx_tokens import TextTokens
 from hubless.errors import InputError, NoEncoder, one_line
 from hubless.forks import left_to_parent
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import PictureSource
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _SHORT = {"tensor(int32)": np.int32}
@@ -55,23 +56,20 @@ class OnnxDescription(folder_model.FolderDescription):
     """The folder of the graph. Its files answer what is not given here."""
 
     type: Literal["onnx"] = "onnx"
-    file: str | None = Field(
-        default=None, description="The graph in the folder; that of texts of a pair, or model.onnx, if not given."
-    )
-    picture_file: str | None = Field(
-        default=None, description="The graph of pictures; the other half of the pair if not given."
-    )
-    pooling: Literal["mean", "cls", "lasttoken"] | None = Field(
-        default=None, description="How vectors of tokens become one; as 1_Pooling/config.json says if not given."
-    )
-    normalize: bool | None = Field(
-        default=None, description="Whether vectors get length 1; those of a pair do, else as modules.json says."
-    )
-    max_seq_length: int | None = Field(
-        default=None, ge=1, description="Tokens of a text that are read; as the model's files say if not given."
-    )
-    batch: int = Field(default=32, ge=1, description="Texts that the model takes at once.")
-    threads: int | None = Field(default=None, ge=1, description="Of one call; one per core if not given.")
+    file: str | None = None
+    """The graph in the folder; that of texts of a pair, or model.onnx, if not given."""
+    picture_file: str | None = None
+    """The graph of pictures; the other half of the pair if not given."""
+    pooling: Literal["mean", "cls", "lasttoken"] | None = None
+    """How vectors of tokens become one; as 1_Pooling/config.json says if not given."""
+    normalize: bool | None = None
+    """Whether vectors get length 1; those of a pair do, else as modules.json says."""
+    max_seq_length: int | None = Field(default=None, ge=1)
+    """Tokens of a text that are read; as the model's files say if not given."""
+    batch: int = Field(default=32, ge=1)
+    """Texts that the model takes at once."""
+    threads: int | None = Field(default=None, ge=1)
+    """Of one call; one per core if not given."""
 
 
 class OnnxModel(folder_model.FolderModel):
@@ -105,7 +103,7 @@ class OnnxModel(folder_model.FolderModel):
         self.check_packages()
         return (self._picture_half() if pictures else self._model()).dim
 
-    def picture_input(self, picture: bytes | Path, parameter: str = "picture") -> F32:
+    def picture_input(self, picture: PictureSource, parameter: str = "picture") -> F32:
         return self.guarded(self._picture_half).picture_input(picture, parameter)
 
     def encode_pictures(self, inputs: Sequence[F32], seconds: float | None = None) -> F32:

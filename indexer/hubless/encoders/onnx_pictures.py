@@ -8,14 +8,12 @@ import numpy as np
 from hubless.encoders.folder_model import rows_of_length_one, wrong_file
 from hubless.encoders.onnx_files import load_graph, output_of
 from hubless.encoders.preprocessing import read_preprocessing
-from hubless.errors import InputError, one_line
+from hubless.errors import one_line
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import check_pillow, read_picture
+from hubless.vectors.readers.pictures import PictureSource, check_pillow, read_picture
 
 POOLED = ("text_embeds", "image_embeds", "sentence_embedding", "pooler_output")
 """Outputs with one vector a text or picture, the best first; without them, the first output."""
-MOST_ASPECT = 200
-"""Longer side by shorter side. To bring a line of pixels to the height of a model would take all memory."""
 _KINDS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -36,13 +34,9 @@ class PictureGraph:
         self._output = output_of(self._session, POOLED)
         self.dim = self._probe(file)
 
-    def picture_input(self, picture: bytes | Path, parameter: str) -> F32:
+    def picture_input(self, picture: PictureSource, parameter: str) -> F32:
         """Return (3, height, width). Raises `InputError` for what is no picture, or too large."""
-        read = read_picture(picture, parameter)
-        if max(read.size) > MOST_ASPECT * min(read.size):
-            expected = f"sides of which one is at most {MOST_ASPECT} times as long as the other"
-            raise InputError(parameter, expected, f"{read.width} × {read.height}")
-        return self._preprocessing.array(read)
+        return self._preprocessing.array(read_picture(picture, parameter, self._preprocessing.enough))
 
     def vectors(self, inputs: Sequence[F32]) -> F32:
         """Return (m, d). Each picture runs alone, so no vector depends on the pictures beside it."""

@@ -10,6 +10,7 @@ import numpy as np
 from hubless.encoders import folder_model
 from hubless.encoders.folder_model import wrong_file
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import MOST_PIXELS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -18,6 +19,7 @@ _OTHER_STEPS = ("do_pad", "do_thumbnail", "do_align_long_axis", "do_image_splitt
 """Steps that some models have and we do not: their vectors would be others than the model's."""
 _RESAMPLING = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
 """Codes as Pillow has them, and as transformers writes them."""
+_GAP = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,15 @@ class Preprocessing:
     factor: float
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
+
+    @property
+    def enough(self) -> int:
+        """Pixels of the shorter side that are enough: a larger picture may be made smaller before it comes.
+
+        Three times what it is resized to: Pillow calls that almost indistinguishable (`reducing_gap`).
+        """
+        wanted = self.shortest if self.size is None else max(self.size)
+        return _GAP * (wanted or MOST_PIXELS)
 
     def array(self, picture: "Image") -> F32:
         """Return (3, height, width): each channel (x · factor − mean) / deviation of a picture in RGB."""

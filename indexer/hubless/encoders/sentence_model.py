@@ -20,10 +20,14 @@ class SentenceModelDescription(EncoderDescription):
     """The model, and how it is asked."""
 
     type: Literal["sentence-transformers"] = "sentence-transformers"
-    model: str = Field(description="Its name, or the path of its folder, which is relative to the description.")
-    prompt: str | None = Field(default=None, description="Written before each text, such as `query: ` for E5.")
-    device: str | None = Field(default=None, description="Such as `cpu` or `cuda`; the package's choice if not given.")
-    batch: int = Field(default=32, ge=1, description="Texts that the model takes at once.")
+    model: str
+    """Its name, or the path of its folder, which is relative to the description."""
+    prompt: str | None = None
+    """Written before each text, such as `query: ` for E5."""
+    device: str | None = None
+    """Such as `cpu` or `cuda`; the package's choice if not given."""
+    batch: int = Field(default=32, ge=1)
+    """Texts that the model takes at once."""
 
 
 class SentenceModel(DescribedEncoder):

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.filters.conditions import EQUAL, Mask, Relation, Test, is_in
 from hubless.filters.kinds import ValueKind, kind_of
+from hubless.vectors.arrays import Flags
 from hubless.vectors.free_payload import FreeBatch, Values
 
-Which: TypeAlias = Callable[[Values], NDArray[np.bool_]]
+Which: TypeAlias = Callable[[Values], Flags]
 """Values of a key → the rows that pass, (r,)."""
 
 _TEXT, _WHOLE, _FLOAT, _BOOLEAN = pa.large_string(), pa.int64(), pa.float64(), pa.bool_()
@@ -70,7 +70,7 @@ def holding(value: Any) -> Which:
     """Test whether a value is a list with an element that equals this one."""
     same = equal(value)
 
-    def which(values: Values) -> NDArray[np.bool_]:
+    def which(values: Values) -> Flags:
         found = np.zeros(len(values.there), np.bool_)
         if values.elements is not None:
             found[values.parents[same(values.elements)]] = True

@@ -1,8 +1,22 @@
-"""The cores and the memory that a container lets its processes use: what Docker and Kubernetes set."""
+"""The cores and the memory that a container lets its processes use, as Docker and Kubernetes set them; descriptors."""
 
+import resource
 from collections.abc import Iterator
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
+
+
+def most_descriptors() -> int:
+    """Return how many descriptors this process may have."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def raise_descriptors() -> None:
+    """Let this process, and those that it starts, have as many descriptors as the system allows."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # macOS allows fewer than it says
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def core_limit(root: Path = Path("/")) -> int | None:

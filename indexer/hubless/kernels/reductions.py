@@ -12,7 +12,7 @@ from hubless.kernels.sharding import each_shard, is_sharded, over_shards
 from hubless.kernels.streaming import TARGET_ROWS, NewReduction, parts, stream, stream_each
 from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows
 
 STRIP_SIZE = 2**16
@@ -195,7 +195,7 @@ class _TopKMean(_TopK):
         return mean
 
 
-def reaches(bank: VectorSource, targets: VectorSource, thresholds: F32) -> NDArray[np.bool_]:
+def reaches(bank: VectorSource, targets: VectorSource, thresholds: F32) -> Flags:
     """Return which targets (n,) reach the threshold (b,) of some bank query."""
     if is_sharded(targets):
         return np.concatenate(over_shards(targets, partial(reaches, bank, thresholds=thresholds)))
@@ -211,7 +211,7 @@ class _Reaches:
     def add(self, rows: slice, products: F32, first: int) -> None:
         self._found[rows] |= (products >= self._thresholds[first : first + products.shape[1]]).any(axis=1)
 
-    def result(self) -> NDArray[np.bool_]:
+    def result(self) -> Flags:
         return self._found
 
 

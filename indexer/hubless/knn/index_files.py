@@ -72,10 +72,10 @@ def write_index(index: faiss.Index, path: Path) -> None:
         faiss.write_index(_aligned(index), faiss.PyCallbackIOWriter(file.write))
 
 
-def read_index(path: Path, *, mapped: bool = True) -> faiss.Index:
-    """Open an index, mapped into memory, or a copy that can be changed. Raises `BundleDamaged` if it is none."""
+def read_index(path: Path) -> faiss.Index:
+    """Open an index, mapped into memory. Raises `BundleDamaged` if it is none."""
     try:
-        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     except RuntimeError as error:
         raise BundleDamaged(path, f"not a readable index: {str(error).strip().splitlines()[-1]}") from error
     if not isinstance(index, faiss.IndexPreTransform):

@@ -6,14 +6,7 @@ from typing import Any
 
 import faiss
 
-from hubless.knn.base import (
-    LEAST_TRAINED,
-    NUMBER_BYTES,
-    Found,
-    IndexType,
-    SearchParameters,
-    Selector,
-)
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Found, IndexType, SearchParameters, Selector
 from hubless.knn.training_sample import TrainingSample
 from hubless.vectors.arrays import F32
 

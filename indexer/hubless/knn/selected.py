@@ -5,11 +5,10 @@ from typing import Protocol
 
 import faiss
 import numpy as np
-from numpy.typing import NDArray
 
-from hubless.knn.base import IndexType
+from hubless.knn.base import Found, IndexType
 from hubless.knn.exhaustive import in_turn, rows_of_a_part
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, I64, Flags
 
 ROWS_A_ROW = {"float32": 32, "float16": 256}
 """To copy one vector out of the index costs a single query as much as to skip this many rows in a scan."""
@@ -39,11 +38,11 @@ class Selected(Protocol):
     def rows(self) -> I64:
         """Row numbers, ascending."""
 
-    def hold(self, rows: I64) -> NDArray[np.bool_]:
+    def hold(self, rows: I64) -> Flags:
         """Return for each of some rows whether it is selected."""
 
 
-def search_selected(kind: IndexType, index: faiss.Index, queries: F32, k: int, selected: Selected) -> tuple[F32, I64]:
+def search_selected(kind: IndexType, index: faiss.Index, queries: F32, k: int, selected: Selected) -> Found:
     """Return the exact k best selected rows for augmented queries (m, dim): scores (m, k) and rows (m, k)."""
     asked = math.ceil((SPARE * k + SPARE_AT_LEAST) * selected.total / selected.count)
     if not _among_all(kind, len(queries), asked, selected):
@@ -64,14 +63,14 @@ def _among_all(kind: IndexType, queries: int, asked: int, selected: Selected) ->
     return many and asked <= LARGEST_HEAP * selected.total and selected.missed <= MISSED * (selected.tried + CREDIT)
 
 
-def _first(scores: F32, rows: I64, k: int, selected: Selected) -> tuple[F32, I64]:
+def _first(scores: F32, rows: I64, k: int, selected: Selected) -> Found:
     here = (rows >= 0) & selected.hold(rows)
     order = np.argsort(~here, axis=1, kind="stable")[:, :k]
     found = np.take_along_axis(here, order, axis=1)
     return np.take_along_axis(scores, order, axis=1), np.where(found, np.take_along_axis(rows, order, axis=1), -1)
 
 
-def _search_narrowly(kind: IndexType, index: faiss.Index, queries: F32, k: int, selected: Selected) -> tuple[F32, I64]:
+def _search_narrowly(kind: IndexType, index: faiss.Index, queries: F32, k: int, selected: Selected) -> Found:
     if _is_worth_taking_out(kind, len(queries), selected):
         return search_rows(index, queries, k, selected.rows)
     return kind.exact(index, queries, k, selected.selector)
@@ -87,10 +86,10 @@ def _is_worth_taking_out(kind: IndexType, queries: int, selected: Selected) -> b
     return selected.count * ROWS_A_ROW[kind.precision] <= queries * selected.total
 
 
-def search_rows(index: faiss.Index, queries: F32, k: int, rows: I64) -> tuple[F32, I64]:
+def search_rows(index: faiss.Index, queries: F32, k: int, rows: I64) -> Found:
     """Return the exact k best of some rows: copy their vectors out of the index, and compare all queries at once."""
 
-    def compare(block: I64) -> tuple[F32, I64]:
+    def compare(block: I64) -> Found:
         vectors = index.reconstruct_batch(block)
         scores, places = faiss.knn(queries, vectors, min(k, len(block)), faiss.METRIC_INNER_PRODUCT)
         return scores, np.where(places < 0, -1, block[places])

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hubless.knn.aims import Aims
-from hubless.knn.base import SearchParameters
+from hubless.knn.base import Found, SearchParameters
 from hubless.knn.exhaustive import openmp_threads
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64
 
-Search: TypeAlias = Callable[[F32, int, SearchParameters], tuple[F32, I64]]
+Search: TypeAlias = Callable[[F32, int, SearchParameters], Found]
 Clock: TypeAlias = Callable[[], float]
 """Seconds. `thread_time` leaves out the work of others; `perf_counter` counts that of a server, too."""
 

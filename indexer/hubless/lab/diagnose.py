@@ -6,18 +6,10 @@ from typing import Any
 import numpy as np
 
 from hubless import measures
-from hubless.builder.banks.bank_checks import (
-    MOST_TARGETS,
-    UNUSABLE,
-    CheckedBank,
-    check_bank,
-    is_unusable,
-    narrow_notes,
-)
-from hubless.builder.banks.bank_review import drawn, strength_by_offsets
-from hubless.builder.banks.bank_review import verdict as verdict_of_live
+from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, CheckedBank, check_bank, is_unusable, narrow_notes
+from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
 from hubless.corrections import correction as correction_named
-from hubless.errors import InputError, advice
+from hubless.errors import InputError, advice, refuse_given
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
 from hubless.lab.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
@@ -91,7 +83,8 @@ def diagnose(
     gallery = as_gallery(targets, metric, ids, payload)
     check_labels(queries, relevant)
     if query_bank is None and queries is None and not has_bank(gallery):
-        _refuse_alone(target_bank=target_bank, live_queries=live_queries)
+        beside = {"target_bank": target_bank, "live_queries": live_queries}
+        refuse_given(beside, "none without a query bank, beside which it is looked at")
         return examine_corpus(gallery, top, seed, progress)
     live = None
     if live_queries is not None:
@@ -113,11 +106,6 @@ def diagnose(
         measured = compare(**labelled, corrections=["none", "auto"], seeds=SPLITS, progress=False)
     found = _examined(gallery, bank, checked, held, live, top, seed)
     return replace(found, verdict=_verdict(found, checked.once.shape[0], measured))
-
-
-def _refuse_alone(**given: Vectors | None) -> None:
-    for name in (name for name, vectors in given.items() if vectors is not None):
-        raise InputError(name, "none without a query bank, beside which it is looked at", "one")
 
 
 def _examined(

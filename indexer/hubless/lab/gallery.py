@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hubless.builder.inputs.joined import open_targets
-from hubless.errors import InputError
+from hubless.errors import refuse_given
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, I64, check_dim, to_arrow
@@ -91,13 +91,8 @@ def as_gallery(
         return targets
     if not isinstance(targets, Collection):
         return open_gallery(targets, ids=ids, payload=payload, metric=check_metric(metric))
-    given = {
-        "ids": ids is not None,
-        "payload": payload is not None,
-        "metric": metric not in (None, targets.manifest.metric),
-    }
-    for name in (name for name, there in given.items() if there):
-        raise InputError(name, "none, as the index has its own", "one")
+    other = metric not in (None, targets.manifest.metric)
+    refuse_given({"ids": ids, "payload": payload, "metric": other}, "none, as the index has its own")
     return gallery_of(targets)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F64
+from hubless.vectors.arrays import F64, Flags
 
 _CONFIDENCE = 0.95
 _RESAMPLES = 2000
@@ -90,7 +90,7 @@ def paired_difference(
     return PairedDifference(value, error, interval)
 
 
-def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
+def mcnemar(first: Flags, second: Flags) -> McNemar:
     """Test two rankings by their hits (m,) on the same queries: two-sided binomial(b + c, ½), McNemar's exact test.
 
     b and c count the queries that only one ranking answers. Source: Agresti, Categorical Data Analysis, section 11.1.

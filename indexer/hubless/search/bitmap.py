@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import faiss
 import numpy as np
-from numpy.typing import NDArray
 
-from hubless.vectors.arrays import I64
+from hubless.vectors.arrays import I64, Flags
 from hubless.vectors.payload import Masks
 
 _KEPT = np.dtype(np.uint32)
@@ -22,7 +21,7 @@ class Bitmap:
     found too few of these there.
     """
 
-    def __init__(self, mask: NDArray[np.bool_], filter: Masks | None = None, without: I64 | None = None) -> None:
+    def __init__(self, mask: Flags, filter: Masks | None = None, without: I64 | None = None) -> None:
         self.filter = filter
         self.without = without
         self.bits = bits = np.packbits(mask, bitorder="little")
@@ -40,7 +39,7 @@ class Bitmap:
         return self.bits.nbytes + (0 if self._rows is None else self._rows.nbytes)
 
     @property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> Flags:
         """A mask (n,) of the rows."""
         return np.unpackbits(self.bits, count=self.total, bitorder="little").view(np.bool_)
 
@@ -59,9 +58,9 @@ class Bitmap:
         mask[rows[rows < self.total]] = False
         return Bitmap(mask, self.filter, rows)
 
-    def hold(self, rows: I64) -> NDArray[np.bool_]:
+    def hold(self, rows: I64) -> Flags:
         """Return which of some numbers are among them."""
-        found: NDArray[np.bool_] = (self.bits[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(np.bool_)
+        found: Flags = (self.bits[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(np.bool_)
         return found
 
     def page(self, start: int, limit: int) -> I64:

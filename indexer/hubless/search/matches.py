@@ -6,11 +6,10 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.forks import in_each_process
 from hubless.search.bitmap import Bitmap
-from hubless.vectors.arrays import I64
+from hubless.vectors.arrays import I64, Flags
 from hubless.vectors.payload import Masks
 
 
@@ -56,7 +55,7 @@ class Matches:
         """The rows that match, ascending, (count,)."""
         return self.page(0, self.count)
 
-    def hold(self, rows: I64) -> NDArray[np.bool_]:
+    def hold(self, rows: I64) -> Flags:
         """Return which of some rows match."""
         found = np.zeros(len(rows), np.bool_)
         for number, here, inside in self.numbers.parted(rows):

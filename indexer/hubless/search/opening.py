@@ -3,6 +3,7 @@
 import logging
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from re import fullmatch
@@ -23,6 +24,7 @@ from hubless.errors import (
     StorageError,
     UnsupportedBundle,
     VersionReplaced,
+    storage_errors,
 )
 from hubless.knn import index_type
 from hubless.knn.augment import augmented_dim
@@ -32,7 +34,7 @@ from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.base import VectorIndex
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import engine
-from hubless.search.engines.full import CANDIDATES, FullVectors, ReducedIndex
+from hubless.search.engines.full import CANDIDATES, FullVectors, WholeVectors
 from hubless.search.parts import Parts
 from hubless.search.segments.segment import Segment
 from hubless.search.segments.targets import Targets
@@ -62,27 +64,35 @@ def open_parts(
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
-    What the version shares with one that is `known` is taken from there. `hashes` compares the content of all files
-    with the manifest, and not only their sizes. `encoder` are fields that replace those of the stored description of
-    the encoder, or a description. `lenient`: if the encoder cannot be made, log it and refuse texts only. Raises
-    `StorageError`, `CollectionNotFound`, `VersionNotFound`, `BundleDamaged`,
-    `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the field of `encoder` that is wrong.
+    At an address, files that are damaged here are pulled again once. What the version shares with one that is `known`
+    is taken from there. `hashes` compares the content of all files with the manifest, and not only their sizes.
+    `encoder` are fields that replace those of the stored description of the encoder, or a description. `lenient`: if
+    the encoder cannot be made, log it and refuse texts only. Raises `StorageError`, `CollectionNotFound`,
+    `VersionNotFound`, `BundleDamaged`, `UnsupportedBundle`, `NoEngine`, `EngineError`, and `InputError` naming the
+    field of `encoder` that is wrong.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
+    mended = False
     while True:
-        folder = home.folder(name, version)
+        folder = None
         try:
+            folder = home.folder(name, version)
             manifest = bundle.read_manifest(folder)
+            with storage_errors(folder):
+                inode = folder.stat().st_ino  # first: with files that are mended the folder is another
             shared = _shared(folder, manifest, known)
             bundle.verify(folder, manifest, hashes=hashes, known=shared)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return _read_version(folder, named, encoder, lenient, known if shared else None)
-        except (BundleError, StorageError):
+            return replace(_read_version(folder, named, encoder, lenient, known if shared else None), inode=inode)
+        except (BundleError, StorageError) as error:
             # another version may have become current meanwhile, and this one been pruned
-            if version is not None or home.folder(name) == folder:
-                raise
+            if folder is None or version is not None or home.folder(name) == folder:
+                if mended or home.mend is None:
+                    raise
+                home.mend(name, folder.name if folder else None, error)
+                mended = True
 
 
 def _shared(folder: Path, manifest: bundle.Manifest, known: Parts | None) -> set[str]:
@@ -230,11 +240,11 @@ def _read_index(
     if index.ntotal != vectors:
         raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {vectors}")
     parameters = manifest.index.parameters if kind.known else {}
-    found = FaissIndex(kind, index, own, parameters, stored(bundle.PIVOT, own))
-    if basis is None:
-        return found
-    full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
-    return ReducedIndex(found, full, offsets, basis, manifest.index.candidates or CANDIDATES)
+    whole = None
+    if basis is not None:
+        full = FullVectors.open_checked(place / bundle.FULL, (vectors, manifest.dim), manifest.index.precision)
+        whole = WholeVectors(full, offsets, basis, manifest.index.candidates or CANDIDATES)
+    return FaissIndex(kind, index, dim, parameters, stored(bundle.PIVOT, own), whole)
 
 
 def _read_gone(folder: Path, manifest: bundle.Manifest) -> list[I64]:

@@ -16,6 +16,7 @@ from hubless.corrections.prior import OWN_OFFSETS, PRIOR, NumberOfTarget
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder
 from hubless.encoders.base import PictureEncoder
+from hubless.errors import BundleDamaged
 from hubless.forks import cached_property
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.projection import Projection, project
@@ -39,7 +40,8 @@ class Parts:
 
     `prepared` gives what the correction does with a query beyond the offsets; `canary` the canary queries.
     `bank_sample` are bank queries (s, d), prepared. `folder` is that of the version; None for what is in memory only.
-    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none.
+    `known` is what filters matched; `seq` the last write of the log that is in here, 0 for none. `inode` is that
+    of the folder.
     """
 
     manifest: Manifest
@@ -54,6 +56,7 @@ class Parts:
     folder: Path | None = None
     known: MatchesCache | None = None
     seq: int = 0
+    inode: int | None = None
 
     @property
     def ids(self) -> TargetIds:
@@ -144,8 +147,11 @@ class Parts:
         return StoredVectors(self.targets, f"collection {self.manifest.collection}")
 
     def check_hashes(self) -> None:
+        """Compare the files with the manifest. Raises `BundleDamaged`, also of files that took their place since."""
         if self.folder is not None:
             verify(self.folder, self.manifest)
+            if self.folder.stat().st_ino != self.inode:
+                raise BundleDamaged(self.folder, "was replaced since it was opened")
 
     def warm(self) -> None:
         """Read the files that queries look at into memory, unless they would take most of it. Raises `StorageError`."""

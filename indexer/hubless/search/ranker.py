@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hubless.corrections import Gate, QueryTime, Rescorer
-from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, drop, rescore
+from hubless.corrections.query_time import CANDIDATES, Candidates, Switch, drop, rescore
 from hubless.errors import InputError
 from hubless.knn.augment import folded_queries
+from hubless.knn.base import Found
 from hubless.search.engines.base import How, Searched
 from hubless.search.matches import Matches
-from hubless.vectors.arrays import F32, I64, check_at_least
+from hubless.vectors.arrays import F32, I64, Flags, check_at_least
 
 MOST_CANDIDATES = 5000
 """The most that a query may ask for, as a rescorer holds all of them in memory."""
@@ -189,7 +190,7 @@ class Ranker:
         best_rows, best_scores, best_similarities, best_offsets = ranked
         return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)
 
-    def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
+    def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> Found:
         if self._left_out is None:
             return self.targets.find(augmented, k, parameters, matches)
         scores, rows = self.targets.find(augmented, min(k + 1, self.targets.room(matches)), parameters, matches)

@@ -13,7 +13,7 @@ from hubless.errors import InputError, UnknownField, names_of
 from hubless.forks import cached_property
 from hubless.measures.confidence.assessment import Assessment
 from hubless.search.ranker import Ranked
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.images import link_of
 from hubless.vectors.payload import PayloadRows
@@ -75,7 +75,7 @@ class Results:
     explanations: list[list[Explanation]] | None = None
     payload: list[list[dict[str, Any] | None]] | None = None
     assessed: Assessment | None = None
-    kept: NDArray[np.bool_] | None = None
+    kept: Flags | None = None
 
     @property
     def confidence(self) -> F32 | None:
@@ -103,7 +103,7 @@ class Results:
         return self.assessed is not None and self.assessed.calibrated
 
     @property
-    def answered(self) -> NDArray[np.bool_]:
+    def answered(self) -> Flags:
         """A mask (m,) of the queries that kept their hits."""
         return np.ones(len(self), np.bool_) if self.kept is None else self.kept
 
@@ -136,7 +136,7 @@ class Results:
         return self.ranked.offsets
 
     @property
-    def corrected(self) -> NDArray[np.bool_] | None:
+    def corrected(self) -> Flags | None:
         """For a gated correction, whether it was switched on for each query, (m,)."""
         return self.ranked.corrected
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors
+from hubless.knn.base import Found
 from hubless.search.engines.base import Exact, How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -27,7 +28,7 @@ class ScannedTargets(Exact):
     def dim(self) -> int:
         return self.source.shape[1]
 
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
         scores, rows = top_k(augmented, AugmentedVectors(self.source, self.every_offset), k)
         check_scores(scores, rows)
         return scores, rows

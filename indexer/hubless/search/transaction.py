@@ -48,7 +48,7 @@ class WritableCollection:
         self.changing = RLock()
 
     def has_after(self, seq: int) -> bool:
-        """Return True if there are writes after a number, by whichever process. Costs 3 µs."""
+        """Return True if there are writes after a number, by whichever process. Costs 4 µs."""
         if self.log is None or (noted := self.log.noted()) <= seq:
             return False
         # a number that was looked for in vain is one of writes that a power cut has taken
@@ -56,7 +56,7 @@ class WritableCollection:
 
     @property
     def has_news(self) -> bool:
-        """Return True if another write is noted beside the log than at the last `refresh`. Costs 3 µs."""
+        """Return True if another write is noted beside the log than at the last `refresh`. Costs 4 µs."""
         return self.log is not None and self.log.noted() != self._noted
 
     def refresh(self, *, wait: bool = False) -> bool | None:

@@ -6,9 +6,8 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.plain_arrow import plain_stream
 
 _ID, _VECTOR, _PAYLOAD = "id", "vector", "payload"
@@ -22,10 +21,10 @@ class Put:
     vectors: F32
     ids: pa.Array
     payload: pa.Table | None
-    has_vector: NDArray[np.bool_] | None = None
+    has_vector: Flags | None = None
 
     @property
-    def there(self) -> NDArray[np.bool_]:
+    def there(self) -> Flags:
         """A mask (a,) of the targets that have a vector."""
         return np.ones(len(self.ids), np.bool_) if self.has_vector is None else self.has_vector
 

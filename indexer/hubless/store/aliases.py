@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.errors import AliasNotFound, CollectionAliased, PreconditionFailed, StorageError, storage_errors
+from hubless.store.copies import open_plain
 from hubless.store.durable import locked, make_folder, replace_text
 from hubless.store.names import CollectionName
 
@@ -113,7 +114,8 @@ def _tables(catalog: Path) -> list[Table]:
     for path in (catalog / ALIASES, *catalog.glob(f"{DELETED}*/{ALIASES}")):
         with storage_errors(path):
             try:
-                found.append(Table.parse(path.read_bytes(), path))
+                with open_plain(path) as file:
+                    found.append(Table.parse(file.read(), path))
             except FileNotFoundError:
                 found.append(Table())
     return found

@@ -6,8 +6,8 @@
 A file that `order.json` does not name is what a kill left, and means nothing.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +114,17 @@ def read_bank(home: Path) -> tuple[BankOrder, F32] | None:
         return None if order is None else (order, _queries_of(home / FOLDER, order))
 
 
-def copy_bank(home: Path, new: Path) -> None:
-    """Copy the bank that waits, if there is one, to the folder of another collection."""
-    with _waiting(home, held_still) as order:
-        if order is not None:
+def copy_bank(home: Path, new: Path, root: Path | None = None) -> None:
+    """Copy the bank that waits, if there is one, to the folder of another collection. `root`: see `open_plain`."""
+    folder, copy = home / FOLDER, new / FOLDER
+    if (folder / _ORDER).exists():
+        with collection_errors(home), held_still(folder / _LOCK) if root is None else nullcontext():
             with storage_errors(new):
-                make_folder(new / FOLDER)
-            for name in (f"{order.number}.npy", _ORDER):
-                copy_plain(home / FOLDER / name, new / FOLDER / name)
+                make_folder(copy)
+            with suppress(FileNotFoundError):  # a version has it meanwhile
+                copy_plain(folder / _ORDER, copy / _ORDER, root)
+            if (order := read_order(new)) is not None:
+                copy_plain(folder / f"{order.number}.npy", copy / f"{order.number}.npy", root)
 
 
 def drop_order(home: Path, number: int) -> None:
@@ -135,13 +138,13 @@ def drop_order(home: Path, number: int) -> None:
 
 
 @contextmanager
-def _waiting(home: Path, hold: Callable[[Path], AbstractContextManager[None]] = locked) -> Iterator[BankOrder | None]:
+def _waiting(home: Path) -> Iterator[BankOrder | None]:
     folder = home / FOLDER
     with collection_errors(home):
         if not (folder / _ORDER).exists():
             yield None
             return
-        with hold(folder / _LOCK):
+        with locked(folder / _LOCK):
             yield read_order(home)
 
 

@@ -70,15 +70,17 @@ FilePath = Annotated[str, AfterValidator(_checked_path)]
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class CorrectionRecord(_Record):
     """The requested correction, and what the fit chose and measured."""
 
     name: str
-    parameters: dict[str, Any] = Field(description="What was asked for.")
-    details: dict[str, Any] = Field(description="What the fit chose and measured, such as the temperature.")
+    parameters: dict[str, Any]
+    """What was asked for."""
+    details: dict[str, Any]
+    """What the fit chose and measured, such as the temperature."""
 
 
 class AimsRecord(_Record):
@@ -101,42 +103,57 @@ class TriedRecord(_Record):
     """A kind of index that was built to see how fast it is, of a sample of the targets or of all."""
 
     type: str
-    code_bytes: int | None = Field(description="Bytes of the product codes of a target; null without.")
-    targets: int = Field(description="So many targets it was built of.")
-    parameters: dict[str, Any] = Field(description="The fastest search parameters that reach the recall.")
+    code_bytes: int | None
+    """Bytes of the product codes of a target; null without."""
+    targets: int
+    """So many targets it was built of."""
+    parameters: dict[str, Any]
+    """The fastest search parameters that reach the recall."""
     recall_at_10: float
-    latency_ms: float = Field(description="Processor time of a single query on one thread.")
-    expected_ms: float | None = Field(description="The same as expected with all targets; null where all are there.")
-    seconds: float = Field(description="It took so long to build and to tune.")
+    latency_ms: float
+    """Processor time of a single query on one thread."""
+    expected_ms: float | None
+    """The same as expected with all targets; null where all are there."""
+    seconds: float
+    """It took so long to build and to tune."""
 
 
 class EngineRecord(_Record):
     """The engine outside of the process that holds the vectors of a version."""
 
-    engine: str = Field(description="Its name, as `build` takes it.")
-    name: str = Field(description="The name of what holds the vectors there; empty if no target has a vector.")
-    kind: str = Field(description="The kind of index there.")
-    details: dict[str, Any] = Field(description="What else the engine has to know to open it.")
+    engine: str
+    """Its name, as `build` takes it."""
+    name: str
+    """The name of what holds the vectors there; empty if no target has a vector."""
+    kind: str
+    """The kind of index there."""
+    details: dict[str, Any]
+    """What else the engine has to know to open it."""
 
 
 class IndexRecord(_Record):
     """The kind of index, the default search parameters of a query, and how they were found."""
 
     type: str
-    parameters: dict[str, Any] = Field(description="Search parameters of a query that brings none.")
+    parameters: dict[str, Any]
+    """Search parameters of a query that brings none."""
     precision: Literal["float32", "float16"] = "float32"
     aims: AimsRecord | None = None
     curve: list[SettingRecord] = []
-    code_bytes: int | None = Field(default=None, description="Bytes of the product codes of a target; null without.")
-    tried: list[TriedRecord] = Field(default=[], description="Kinds that were measured beside each other, if any were.")
+    code_bytes: int | None = None
+    """Bytes of the product codes of a target; null without."""
+    tried: list[TriedRecord] = []
+    """Kinds that were measured beside each other, if any were."""
     notes: list[str] = []
     candidates: int | None = Field(
         default=None,
         description="With keep_full: so many targets that the index of fewer dimensions finds are ranked by the whole "
         "vectors, for 10 hits. null without.",
     )
-    shard_targets: int | None = Field(default=None, description="The most targets in a segment, if that was asked for.")
-    engine: EngineRecord | None = Field(default=None, description="Where the vectors are, if not in files; or null.")
+    shard_targets: int | None = None
+    """The most targets in a segment, if that was asked for."""
+    engine: EngineRecord | None = None
+    """Where the vectors are, if not in files; or null."""
 
     @property
     def external(self) -> bool:
@@ -147,9 +164,12 @@ class IndexRecord(_Record):
 class Hubness(_Record):
     """k-occurrence (k=10) of the targets over the measuring queries."""
 
-    skewness: float = Field(description="Of the 10-occurrence; near 0 without hubs.")
-    most: int = Field(description="Occurrences of the worst hub.")
-    antihubs: float = Field(description="Share of the targets that never occur.")
+    skewness: float
+    """Of the 10-occurrence; near 0 without hubs."""
+    most: int
+    """Occurrences of the worst hub."""
+    antihubs: float
+    """Share of the targets that never occur."""
 
 
 class Measured(_Record):
@@ -160,17 +180,21 @@ class Measured(_Record):
     """
 
     queries: int
-    held_out: bool = Field(description="Whether the fit that hubness is measured with was without these queries.")
+    held_out: bool
+    """Whether the fit that hubness is measured with was without these queries."""
     fitted_queries: int | None = Field(
         None,
         description="How many bank queries that fit saw. The version's own offsets are fitted on all of the bank. null "
         "in changed versions.",
     )
-    recall_at_10: float = Field(description="Of the index with the version's offsets, against exact search.")
-    strength: float = Field(default=1.0, description="Strength of the corrected answers that were measured.")
+    recall_at_10: float
+    """Of the index with the version's offsets, against exact search."""
+    strength: float = 1.0
+    """Strength of the corrected answers that were measured."""
     hubness_raw: Hubness
     hubness_corrected: Hubness
-    hubness_chance: Hubness = Field(description="If each query found its targets at random.")
+    hubness_chance: Hubness
+    """If each query found its targets at random."""
 
 
 class BankRecord(_Record):
@@ -203,8 +227,10 @@ class BankRecord(_Record):
 class PriorRecord(_Record):
     """One number a target: its target prior, how often it should be found; or the offset that was given."""
 
-    column: str | None = Field(description="The payload column that says so, also for targets that come later.")
-    median: float = Field(description="What a later target counts as that has none.")
+    column: str | None
+    """The payload column that says so, also for targets that come later."""
+    median: float
+    """What a later target counts as that has none."""
     smallest: float
     largest: float
 
@@ -212,23 +238,35 @@ class PriorRecord(_Record):
 class StrengthRecord(_Record):
     """The choice of the default strength by live queries: see `hubless.measures.evenness.ChosenStrength`."""
 
-    strength: float = Field(description="The strength that the live queries speak for.")
-    current: float = Field(description="The strength that is kept in doubt.")
-    state: Literal["too_few", "few", "enough"] = Field(description="Whether there were enough different queries.")
-    queries: int = Field(description="How many live queries were ranked.")
-    different: int = Field(description="How many are left when those with nearly the same raw answers count once.")
-    strengths: list[float] = Field(description="The strengths that were compared.")
-    entropy: list[float] = Field(description="Of N_10 at each of them, in nats: higher is more even.")
-    error: list[float] = Field(description="Standard error of how far each entropy is below the highest.")
-    skewness: list[float] = Field(description="Of N_10 at each of them.")
+    strength: float
+    """The strength that the live queries speak for."""
+    current: float
+    """The strength that is kept in doubt."""
+    state: Literal["too_few", "few", "enough"]
+    """Whether there were enough different queries."""
+    queries: int
+    """How many live queries were ranked."""
+    different: int
+    """How many are left when those with nearly the same raw answers count once."""
+    strengths: list[float]
+    """The strengths that were compared."""
+    entropy: list[float]
+    """Of N_10 at each of them, in nats: higher is more even."""
+    error: list[float]
+    """Standard error of how far each entropy is below the highest."""
+    skewness: list[float]
+    """Of N_10 at each of them."""
 
 
 class ConfidenceRecord(_Record):
     """The model of confidence: see docs/confidence.md."""
 
-    calibrated: bool = Field(description="Whether labelled pairs made confidence and presence probabilities.")
-    pairs: int = Field(description="The number of these pairs.")
-    accuracies: list[float] = Field(description="The values of min_accuracy that some answers reach.")
+    calibrated: bool
+    """Whether labelled pairs made confidence and presence probabilities."""
+    pairs: int
+    """The number of these pairs."""
+    accuracies: list[float]
+    """The values of min_accuracy that some answers reach."""
 
 
 class FileRecord(_Record):
@@ -249,7 +287,8 @@ class InputRecord(_Record):
 class FileStamp(_Record):
     """A file as a job found it."""
 
-    path: str = Field(description="Seen from the folder of the job file.")
+    path: str
+    """Seen from the folder of the job file."""
     size: int
     sha256: str
 
@@ -265,30 +304,48 @@ class SourceRecord(_Record):
 class JobRecord(_Record):
     """The job of `hubless reindex` that made a version, or the one that it was merged from."""
 
-    sources: list[SourceRecord] = Field(description="The targets' files, in the order that sources.arrow counts them.")
-    banks: dict[str, list[FileStamp]] = Field(description="The other files, by what they are for.")
-    fit: dict[str, Any] = Field(description="Settings that the offsets depend on.")
-    index: dict[str, Any] = Field(description="Settings that the index depends on.")
-    fitted: str = Field(description="When the correction was fitted.")
-    offsets: Literal["fitted", "kept"] = Field(description="Whether the correction was fitted anew for this version.")
-    built: Literal["trained", "grown"] = Field(description="Whether the index was trained anew, or rows were added.")
-    why: list[str] = Field(description="Why it was fitted or trained anew, or was not.")
-    new: int = Field(description="Targets that files brought.")
-    changed: int = Field(description="Targets that files changed.")
-    gone: int = Field(description="Targets that left the files.")
-    written: int = Field(description="Writes of the log that were folded in.")
-    gates: dict[str, Any] = Field({}, description="What the gates measured, and their bounds.")
+    sources: list[SourceRecord]
+    """The targets' files, in the order that sources.arrow counts them."""
+    banks: dict[str, list[FileStamp]]
+    """The other files, by what they are for."""
+    fit: dict[str, Any]
+    """Settings that the offsets depend on."""
+    index: dict[str, Any]
+    """Settings that the index depends on."""
+    fitted: str
+    """When the correction was fitted."""
+    offsets: Literal["fitted", "kept"]
+    """Whether the correction was fitted anew for this version."""
+    built: Literal["trained", "grown"]
+    """Whether the index was trained anew, or rows were added."""
+    why: list[str]
+    """Why it was fitted or trained anew, or was not."""
+    new: int
+    """Targets that files brought."""
+    changed: int
+    """Targets that files changed."""
+    gone: int
+    """Targets that left the files."""
+    written: int
+    """Writes of the log that were folded in."""
+    gates: dict[str, Any] = {}
+    """What the gates measured, and their bounds."""
 
 
 class SegmentRecord(_Record):
     """A segment: targets that came together, in a folder of their own."""
 
     name: FileName
-    index: str = Field(description="Its kind of index: that of the version if it was built, flat if it was written.")
-    count: int = Field(ge=0, description="Its targets, also those that are gone.")
-    bare: int = Field(default=0, ge=0, description="How many of them have no vector.")
-    removed: int = Field(default=0, ge=0, description="How many of them are gone.")
-    seq: int = Field(default=0, ge=0, lt=2**63, description="The last write that it has.")
+    index: str
+    """Its kind of index: that of the version if it was built, flat if it was written."""
+    count: int = Field(ge=0)
+    """Its targets, also those that are gone."""
+    bare: int = Field(default=0, ge=0)
+    """How many of them have no vector."""
+    removed: int = Field(default=0, ge=0)
+    """How many of them are gone."""
+    seq: int = Field(default=0, ge=0, lt=2**63)
+    """The last write that it has."""
 
 
 BUILT_WITH = ("hubless", "faiss-cpu", "numpy", "pyarrow")
@@ -318,37 +375,42 @@ class Manifest(_Record):
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     encoder: dict[str, Any] | None
-    measured: Measured | None = Field(description="null in versions that were made without a query bank.")
+    measured: Measured | None
+    """null in versions that were made without a query bank."""
     bank: BankRecord | None = None
-    strength: float = Field(default=1.0, ge=0, le=2, description="Strength of a query that gives none.")
+    strength: float = Field(default=1.0, ge=0, le=2)
+    """Strength of a query that gives none."""
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
-    own_offsets: PriorRecord | None = Field(None, description="The offsets that were given, of correction `offsets`.")
-    fit_by: str | None = Field(
-        None, description="The payload column that names the group of a target, which its own queries correct."
-    )
-    confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
-    dims: int | None = Field(None, description="Dimensions of the stored vectors, or with keep_full of the index.")
+    own_offsets: PriorRecord | None = None
+    """The offsets that were given, of correction `offsets`."""
+    fit_by: str | None = None
+    """The payload column that names the group of a target, which its own queries correct."""
+    confidence: ConfidenceRecord | None = None
+    """null without a query bank."""
+    dims: int | None = None
+    """Dimensions of the stored vectors, or with keep_full of the index."""
     notes: list[str] = []
-    vectorless: int = Field(0, ge=0, description="How many targets have no vector, and are not in the index.")
-    log_seq: int = Field(0, ge=0, lt=2**63, description="The last write of the collection's log that this version has.")
-    frozen: int = Field(
-        0, ge=0, description="Targets that came after the fit: their offsets come from the fit as it was."
-    )
-    grown: int = Field(0, ge=0, description="Targets that came after the index was trained, in segments of their own.")
+    vectorless: int = Field(0, ge=0)
+    """How many targets have no vector, and are not in the index."""
+    log_seq: int = Field(0, ge=0, lt=2**63)
+    """The last write of the collection's log that this version has."""
+    frozen: int = Field(0, ge=0)
+    """Targets that came after the fit: their offsets come from the fit as it was."""
+    grown: int = Field(0, ge=0)
+    """Targets that came after the index was trained, in segments of their own."""
     job: JobRecord | None = None
-    bank_order: int = Field(
-        0, description="Number of the query bank, put over HTTP, that the correction was fitted on."
-    )
+    bank_order: int = 0
+    """Number of the query bank, put over HTTP, that the correction was fitted on."""
     provenance: Provenance
-    files: dict[FilePath, FileRecord] = Field(
-        description="By name, or by path from the collection's folder: segments and fits may be those of others, too."
-    )
-    segments: list[SegmentRecord] = Field(min_length=1, description="The targets, in their order.")
-    fit: FileName = Field(description="The folder of the correction.")
-    built: FileName = Field(
-        description="The version in which the targets were put in their order; later ones come behind."
-    )
+    files: dict[FilePath, FileRecord]
+    """By name, or by path from the collection's folder: segments and fits may be those of others, too."""
+    segments: list[SegmentRecord] = Field(min_length=1)
+    """The targets, in their order."""
+    fit: FileName
+    """The folder of the correction."""
+    built: FileName
+    """The version in which the targets were put in their order; later ones come behind."""
 
     @property
     def stored_dim(self) -> int:
@@ -463,17 +525,17 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True, known: Cont
 
     Files that are `known` were checked already.
     """
-    for name, expected in manifest.files.items():
-        if name in known:
-            continue
-        path = path_of(folder, name)
+    files = {path_of(folder, name): expected for name, expected in manifest.files.items() if name not in known}
+    for path, expected in files.items():
         with storage_errors(path):
             if not path.is_file():
                 raise BundleDamaged(path, "missing")
             size = path.stat().st_size
             if size != expected.size:
                 raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
-            if hashes and record_of(path).sha256 != expected.sha256:
+    for path, expected in files.items() if hashes else ():  # last, as it takes long
+        with storage_errors(path):
+            if record_of(path).sha256 != expected.sha256:
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
 
 

@@ -43,6 +43,7 @@ from hubless.errors import (
 from hubless.store.address import storage_address
 from hubless.store.aliases import DELETED, Alias, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import FITS, SEGMENTS, Manifest, read_manifest, seal, verify
+from hubless.store.copies import open_plain
 from hubless.store.durable import held_still, locked, make_folder, move, now, replace_text, sync
 from hubless.store.locks import building, delete_folder, finish, hide, remove, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, LOG_SEEN, WRITTEN, Log
@@ -58,6 +59,7 @@ _ANSWERED = ".answered"
 _CREATING = ".collections.lock"
 _TICK_SECONDS = 3.0
 """Two changes of a file that are no further apart may leave the same times; no file system is coarser."""
+_LONGEST_ID = 1000
 _AT_ADDRESSES = "there a build or a job takes in what changed, and hubless.RemoteCatalog manages versions and aliases"
 _MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
 
@@ -150,7 +152,11 @@ class Catalog:
     changes : raised by each change of what is current, of the collections and of the aliases
     answered : raised by a server before it answers such a change, see `answer`
     written : another number after each write to any collection, by whichever process
+    mend : brings files of a version that are damaged from elsewhere, given its collection, its id, None for the current
+        one, and the damage; None where there is nothing to bring them from
     """
+
+    mend: Callable[[str, str | None, BundleError | StorageError], None] | None = None
 
     def __init__(self, path: str | Path) -> None:
         if (address := storage_address(path)) is not None:
@@ -534,8 +540,9 @@ def _read_current(home: Path) -> str | None:
     path = home / CURRENT
     with storage_errors(path):
         try:
-            # do not fail on a damaged id: it names no version
-            return path.read_text("utf-8", errors="replace").strip()
+            with open_plain(path) as file:
+                # do not fail on a damaged id: it names no version
+                return file.read(_LONGEST_ID).decode(errors="replace").strip()
         except (FileNotFoundError, NotADirectoryError):
             return None
 

@@ -1,46 +1,26 @@
 """Files copied from a folder that somebody else may have made, such as a backup from elsewhere.
 
-A name may be a link, a pipe or a device there, and a file may be far larger than it should be. So files are opened
-without following links, checked to be plain ones, and copied up to the size that is expected.
+What stands at a name there is opened as `open_below` does, and nothing is read by its path.
 """
 
 import os
 import stat
-from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import BinaryIO
 
-from hubless.errors import BundleDamaged, storage_errors
+from hubless.errors import storage_errors
 from hubless.store.durable import sync
+from hubless.vectors.readers.plain_files import open_below
 
 _READ_BYTES = 2**20
 _MODES = 0o775
 """What a copy keeps of a mode: nobody gets the right to write who is neither owner nor in the group."""
 
 
-def open_plain(path: Path) -> BinaryIO:
-    """Open a file to read it. Raises `BundleDamaged` unless it is a plain one; `OSError` if it is not there."""
-    try:
-        file = FileIO(path, opener=_open_here)
-    except OSError as error:
-        if path.is_symlink():
-            raise BundleDamaged(path, "is a link, and not a file") from error
-        raise
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise BundleDamaged(path, "is not a plain file")
-    return BufferedReader(file, _READ_BYTES)
-
-
-def _open_here(path: str, flags: int) -> int:
-    """Open what stands at a path itself, and wait for nobody who writes to a pipe."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def check_folder(path: Path) -> None:
-    """Raise `BundleDamaged` if a folder is a link, which could lead anywhere."""
-    if path.is_symlink():
-        raise BundleDamaged(path, "is a link, and not a folder")
+def open_plain(path: Path, root: Path | None = None) -> BinaryIO:
+    """Open a plain file below a folder, by default its own, to read it. Raises as `open_below`."""
+    root = root or path.parent
+    return open_below(root, path.relative_to(root))
 
 
 def copy_open(file: BinaryIO, path: Path) -> None:
@@ -58,9 +38,9 @@ def _read(file: BinaryIO) -> bytes:
         return file.read(_READ_BYTES)
 
 
-def copy_plain(path: Path, new: Path) -> None:
+def copy_plain(path: Path, new: Path, root: Path | None = None) -> None:
     """Copy a plain file durably, with its mode. Raises as `open_plain`."""
-    with open_plain(path) as file:
+    with open_plain(path, root) as file:
         copy_open(file, new)
 
 

@@ -7,7 +7,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,8 @@ try:
     import fcntl
 except ModuleNotFoundError:
     raise HublessError("hubless runs on Linux and macOS; on Windows use WSL or the Docker image") from None
+
+_UNHELD = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT, errno.ELOOP, errno.ENXIO)
 
 
 def now() -> datetime:
@@ -73,19 +75,20 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 @contextmanager
 def held_still(path: Path) -> Iterator[None]:
-    """Hold a file's lock while what it guards is read. Nothing is held where nobody can make the file."""
-    try:
-        lock = path.open("a")
-    except OSError as error:
-        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise
-        try:
-            lock = path.open()
-        except (FileNotFoundError, PermissionError):
-            yield
-            return
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Hold a file's lock while what it guards is read. Nothing is held where nobody can make the file.
+
+    Nor is it where a link or a pipe is in its place, as somebody else may have put there, nor in a folder that is gone.
+    """
+    with ExitStack() as held:
+        for flags in (os.O_WRONLY | os.O_CREAT, os.O_RDONLY):
+            try:
+                lock = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+            except OSError as error:
+                if error.errno not in _UNHELD:
+                    raise
+            else:
+                fcntl.flock(held.enter_context(os.fdopen(lock)), fcntl.LOCK_EX)
+                break
         yield
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from hubless.errors import storage_errors
 from hubless.store.bundle import reading
@@ -12,29 +12,39 @@ SCAN = "scan.json"
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, use_attribute_docstrings=True)
 
 
 class KeptFinding(_Record):
     """A target on the list."""
 
-    place: int = Field(description="On the list, from 1.")
+    place: int
+    """On the list, from 1."""
     id: int | str
-    score: float = Field(description="0 is chance; 1 is first for every query, or for every query of a topic.")
+    score: float
+    """0 is chance; 1 is first for every query, or for every query of a topic."""
     why: str
-    occurrence: int = Field(description="N_10 over the queries of the scan.")
-    stability: float | None = Field(description="Share of the queries that keep it with noise on them.")
-    copies: int = Field(description="How many near-duplicates are counted with it.")
+    occurrence: int
+    """N_10 over the queries of the scan."""
+    stability: float | None
+    """Share of the queries that keep it with noise on them."""
+    copies: int
+    """How many near-duplicates are counted with it."""
 
 
 class KeptScan(_Record):
     """A scan for planted hubs."""
 
-    version: str = Field(description="The version whose targets were scanned.")
-    made: str = Field(description="When, ISO 8601.")
-    queries: int = Field(description="How many queries it went by.")
-    threshold: float | None = Field(description="The score from which a target is an alert.")
-    alerts: int = Field(description="How many targets reach the threshold.")
+    version: str
+    """The version whose targets were scanned."""
+    made: str
+    """When, ISO 8601."""
+    queries: int
+    """How many queries it went by."""
+    threshold: float | None
+    """The score from which a target is an alert."""
+    alerts: int
+    """How many targets reach the threshold."""
     notes: list[str]
     findings: list[KeptFinding]
 

@@ -22,6 +22,8 @@ power cut leaves an older number at worst. If it is missing or damaged, it says 
 
 The third file tells the other processes of the machine of each write before it is answered, and the fourth that they
 have to look at the third of each collection. They prove nothing.
+
+A log holds one descriptor, of the collection's folder, and three more while SQLite has its files open.
 """
 
 import os
@@ -37,6 +39,7 @@ from typing import NamedTuple
 
 from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
 from hubless.forks import in_each_process, left_to_parent
+from hubless.kernels.quota import most_descriptors
 from hubless.store.copies import copy_plain, mode_of
 from hubless.store.durable import locked, move, sync
 from hubless.store.notes import Note, put_another, put_number
@@ -52,6 +55,11 @@ _LEAST_BYTES = 512
 """Of a SQLite file: one page."""
 _BUSY_SECONDS = 5
 """Another program that holds SQLite's own locks, such as its shell, may let a write wait for so long."""
+
+LOG_FILES = 3
+"""Descriptors of a log that is open: of the file, and of the two beside it."""
+_LEAST_OPEN, _SHARE_OPEN = 8, 16
+"""So many logs stay open in a process, or one for so many descriptors that it may have."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS writes
@@ -123,7 +131,7 @@ class Log:
             return self._ended(connection, witness)
 
     def noted(self) -> int:
-        """Return the number of the last answered write as noted beside the log; 0 if nobody can tell. Costs 3 µs."""
+        """Return the number of the last answered write as noted beside the log; 0 if nobody can tell. Costs 4 µs."""
         try:
             return self._seen.number()
         except OSError:
@@ -181,7 +189,7 @@ class Log:
         return found
 
     def _check_end(self, seq: int, last: int) -> None:
-        if seq > last:
+        if seq > last and not self.is_gone:
             raise LogDamaged(self.path, f"it ends with write {last}, and {seq} were read from it before")
         if seq < min(last, last if self._until is None else self._until):
             problem = f"write {seq + 1} cannot be read (it is not there); those before it are served"
@@ -245,11 +253,19 @@ class Log:
         """Close the file. The next use opens it again."""
         with self._using:
             if self._connection is not None:
+                written = self._connection.total_changes
                 with suppress(sqlite3.Error):
                     self._connection.close()  # the last connection of all makes a checkpoint
                 with suppress(OSError):
-                    sync(self._durable.path)
+                    if written:  # here: others do it for what they wrote
+                        sync(self._durable.path)
             self._connection = None
+
+    def rest(self) -> None:
+        """Close the file unless it is used just now."""
+        if self._using.acquire(blocking=False):
+            self.close()
+            self._using.release()
 
     def copy(self, home: Path) -> "Log":
         """Copy the log, as it is at one moment, into another folder, with its mode. Return the copy."""
@@ -319,6 +335,7 @@ class Log:
             else:
                 self._connection = _connect(f"{uri}?mode=ro", "query_only=1")
             self._files = self._found_files()
+        _use(self)
         return self._connection
 
     def _found_files(self) -> list[tuple[int, int] | None]:
@@ -331,6 +348,24 @@ class Log:
             except (FileNotFoundError, NotADirectoryError):
                 found.append(None)
         return found
+
+
+_used: dict[int, "weakref.ref[Log]"] = {}
+"""The logs of this process that may have their files open, the one that was used last at the end."""
+
+
+def _use(log: Log) -> None:
+    """Note that a log is used now. Of too many, close those that were used longest ago."""
+    _used.pop(id(log), None)
+    _used[id(log)] = weakref.ref(log)
+    for key in list(_used)[: -most_open()]:
+        if (found := _used.pop(key, None)) and (resting := found()):
+            resting.rest()
+
+
+def most_open() -> int:
+    """Return how many logs stay open in this process at most, but for those that are used just now."""
+    return max(_LEAST_OPEN, most_descriptors() // _SHARE_OPEN)
 
 
 class Appender:

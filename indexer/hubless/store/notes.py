@@ -20,7 +20,7 @@ _BITS = 63
 
 
 class Note:
-    """A number in a file. Nothing is kept but the open file, so what another process writes is seen at once."""
+    """A number in a file, read anew each time, so what another process writes is seen at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,11 +28,21 @@ class Note:
         self._file: HeldFile | None = None
 
     def number(self) -> int:
-        """Return the number. Costs 3 µs. Raises `OSError` if the system refuses."""
-        return self.stamp()[1]
+        """Return the number. Costs 4 µs, and keeps no file open. Raises `OSError` if the system refuses."""
+        try:
+            descriptor = os.open(self._name, os.O_RDONLY)
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        try:
+            return _number_in(descriptor)
+        finally:
+            os.close(descriptor)
 
     def stamp(self) -> tuple[int, int]:
-        """Return the file's inode and the number; they differ from those before also if the file was made anew."""
+        """Return the file's inode and the number; they differ from those before also if the file was made anew.
+
+        Costs 4 µs. The file is kept open for that. Raises `OSError` if the system refuses.
+        """
         try:
             now = os.stat(self._name)  # noqa: PTH116 - of a path it takes half as long again
             file = self._file  # once: another thread may replace it
@@ -40,7 +50,7 @@ class Note:
                 file = self._file = HeldFile(self.path)
         except (FileNotFoundError, NotADirectoryError):
             return 0, 0
-        return file.place[1], _number_in(os.pread(file.descriptor, _MOST_BYTES, 0))
+        return file.place[1], _number_in(file.descriptor)
 
     @contextmanager
     def opened(self) -> Iterator[int]:
@@ -83,8 +93,12 @@ def put_another(descriptor: int) -> None:
     put_number(descriptor, secrets.randbits(_BITS))
 
 
+def _number_in(descriptor: int) -> int:
+    return _number_of(os.pread(descriptor, _MOST_BYTES, 0))
+
+
 @lru_cache(256)
-def _number_in(content: bytes) -> int:
+def _number_of(content: bytes) -> int:
     number = content[:_DIGITS]
     return int(number) if number.isdigit() and content == _stamped(int(number)) else 0
 

@@ -28,6 +28,7 @@ LONGEST = 1e8
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 _LETTING: ContextVar[bool] = ContextVar("letting", default=False)

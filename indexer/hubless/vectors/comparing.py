@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32, F64, I64, LONGEST, half_rows, short_rows, unit_rows
+from hubless.vectors.arrays import F32, F64, I64, LONGEST, Flags, half_rows, short_rows, unit_rows
 
 Metric: TypeAlias = Literal["cosine", "dot", "euclidean"]
 ComparedSide: TypeAlias = Literal["target", "query"]
@@ -73,9 +72,9 @@ class MetricRecord:
             return half_rows(rows, name, numbers)
         return half_rows(_as_targets(half_rows(self.plain(rows), name, numbers)), name, numbers)
 
-    def comparable(self, squared: F64) -> NDArray[np.bool_]:
+    def comparable(self, squared: F64) -> Flags:
         """Return which of these squared lengths (m,) vectors may have."""
-        fits: NDArray[np.bool_] = squared > 0
+        fits: Flags = squared > 0
         return squared <= LONGEST**2 if self.takes_zero else fits
 
     def distances(self, similarities: F64) -> F64:

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.arrays import I64
+from hubless.vectors.arrays import I64, Flags
 
 _NAME, _MARK = "json", {b"hubless": b"free payload"}
 _STEP = 8192
@@ -96,7 +95,7 @@ class Values:
         """Return the values of a kind: bool, int64, float64, large_string, or uint64 for whole numbers from 2^63."""
         return self._kinds.get(kind)
 
-    def which(self, kind: pa.DataType, test: Callable[[pa.Array], Any]) -> NDArray[np.bool_]:
+    def which(self, kind: pa.DataType, test: Callable[[pa.Array], Any]) -> Flags:
         """Return the rows with a value of a kind that passes a test, (n,)."""
         found = np.zeros(len(self.there), np.bool_)
         if (known := self.of(kind)) is not None:

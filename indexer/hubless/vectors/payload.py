@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, advice, names_of, one_line
-from hubless.vectors.arrays import to_arrow
+from hubless.vectors.arrays import Flags, to_arrow
 from hubless.vectors.fetched import fetched_file, reading_given
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, PANDAS_INDEX, id_array, repeated
@@ -97,7 +97,7 @@ class Payload:
         grown._starts = np.array([0, *accumulate(batch.num_rows for batch in grown.batches)])
         return grown
 
-    def mask(self, filter: Masks) -> NDArray[np.bool_]:
+    def mask(self, filter: Masks) -> Flags:
         masks = [filter.mask(batch).to_numpy(zero_copy_only=False) for batch in self._asked]
         return np.concatenate([np.empty(0, np.bool_), *masks])
 

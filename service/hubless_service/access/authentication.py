@@ -85,8 +85,10 @@ class Authenticate:
             await self.app(scope, receive, send)
 
 
-def check_role(request: Request, role: Role) -> Access:
+def check_role(request: Request, role: Role, name: str | None = None) -> Access:
     """Raise `forbidden` unless the request may write, or administer; return what it may do.
+
+    A key that is limited makes things of a `name` only if the name is in its list, whether or not another has it.
 
     Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
     name: otherwise any page that somebody opens here could change what is served.
@@ -102,7 +104,14 @@ def check_role(request: Request, role: Role) -> Access:
     origin = request.headers.get("origin")
     if ACCESS not in request.scope and origin and origin not in settings.origins and not is_loopback(_host_of(origin)):
         raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
+    if name is not None and not access.sees(name):
+        raise of_others()
     return access
+
+
+def of_others() -> HttpProblem:
+    """Return the answer to a key that would make something of a name that is not in its list."""
+    return HttpProblem("forbidden", "The key is for other names.")
 
 
 def _host_of(origin: str) -> str | None:

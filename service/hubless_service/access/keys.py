@@ -72,6 +72,7 @@ class Keys:
     def __init__(self, settings: Settings) -> None:
         self._fixed = [Access(role, digest=sha256(key.encode()).digest()) for role, key in settings.keys]
         self._path = settings.keys_file
+        self._pictures = settings.pictures
         self._seen = b""  # a digest of the file: its time stays the same if it is written twice in quick succession
         self._trouble = ""
         self._keys = self._fixed
@@ -115,7 +116,13 @@ class Keys:
             content = path.read_bytes()
         if (now := sha256(content).digest()) == self._seen:
             return False
-        self._keys = [*self._fixed, *_parse(content)]
+        read = _parse(content)
+        limited = any(each.collections is not None for each in read)
+        if limited and self._pictures and "{collection}" not in str(self._pictures):
+            # whoever writes points could name the pictures of other collections
+            expected = "{collection} in it, such as /pictures/{collection}, as a key is limited to collections"
+            raise InputError("HUBLESS_PICTURES", expected, self._pictures)
+        self._keys = [*self._fixed, *read]
         self._seen = now
         return True
 

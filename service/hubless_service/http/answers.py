@@ -1,5 +1,12 @@
-"""The JSON of answers: the code that writes one is checked against these types, and the contract shows them."""
+"""The JSON of answers: the code that writes one is checked against these types, and the contract shows them.
 
+The text below a member says what it means.
+"""
+
+import ast
+import inspect
+import sys
+from itertools import pairwise
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import BaseModel, Field, WithJsonSchema
@@ -45,37 +52,48 @@ class TargetExtras(TypedDict):
 class HitExplanation(TypedDict):
     """Why a hit stands where it does."""
 
-    rank: Annotated[int, about("Its rank, from 1.")]
-    raw_rank: Annotated[int | None, about("Its rank by similarity alone; null if 1,000 or more come before it.")]
-    occurrence: Annotated[int | None, about("N_10 at strength 1, as measured by the build; null if not stored.")]
-    raw_occurrence: Annotated[int | None, about("The same without the correction.")]
-    strength: Annotated[float, about("The strength that was applied.")]
+    rank: int
+    """Its rank, from 1."""
+    raw_rank: int | None
+    """Its rank by similarity alone; null if 1,000 or more come before it."""
+    occurrence: int | None
+    """N_10 at strength 1, as measured by the build; null if not stored."""
+    raw_occurrence: int | None
+    """The same without the correction."""
+    strength: float
+    """The strength that was applied."""
 
 
 class QueryHit(TargetExtras):
     """A target that was found."""
 
     id: IdJson
-    score: Annotated[float, about("similarity − strength · offset")]
-    similarity: Annotated[
-        float, about("Inner product with the query, the cosine under metric cosine, −½|q − t|² under metric euclidean.")
-    ]
-    offset: Annotated[float, about("Hubness of the target in units of similarity: positive is a hub.")]
-    explanation: NotRequired[Annotated[HitExplanation, about("Only if asked for.")]]
-    share: NotRequired[Annotated[float, about("Its part of the confidence, all for the best hit. Only with a model.")]]
+    score: float
+    """similarity − strength · offset"""
+    similarity: float
+    """Inner product with the query, the cosine under metric cosine, −½|q − t|² under metric euclidean."""
+    offset: float
+    """Hubness of the target in units of similarity: positive is a hub."""
+    explanation: NotRequired[HitExplanation]
+    """Only if asked for."""
+    share: NotRequired[float]
+    """Its part of the confidence, all for the best hit. Only with a model."""
 
 
 class QueryHits(TypedDict):
     """The hits of one query, best first."""
 
     hits: list[QueryHit]
-    corrected: NotRequired[Annotated[bool, about("Of a gated correction: whether it was switched on for the query.")]]
-    confidence: NotRequired[Annotated[float, about("How likely the best hit is right, 0 to 1. Only with a model.")]]
-    presence: NotRequired[Annotated[float, about("How likely a right target was among those searched. Likewise.")]]
-    calibrated: NotRequired[Annotated[bool, about("Whether these are probabilities, and not only an order. Likewise.")]]
-    answered: NotRequired[
-        Annotated[bool, about("false if min_confidence, min_presence or min_accuracy left out all hits. Likewise.")]
-    ]
+    corrected: NotRequired[bool]
+    """Of a gated correction: whether it was switched on for the query."""
+    confidence: NotRequired[float]
+    """How likely the best hit is right, 0 to 1. Only with a model."""
+    presence: NotRequired[float]
+    """How likely a right target was among those searched. Likewise."""
+    calibrated: NotRequired[bool]
+    """Whether these are probabilities, and not only an order. Likewise."""
+    answered: NotRequired[bool]
+    """false if min_confidence, min_presence or min_accuracy left out all hits. Likewise."""
 
 
 class QueryAnswer(QueryHits, Served):
@@ -92,8 +110,10 @@ class StoredTarget(TargetExtras):
     """A stored target."""
 
     id: IdJson
-    offset: Annotated[float, about("Its hubness in units of similarity: positive is a hub.")]
-    seq: Annotated[int, about("For If-Match: the last write that changed it, or the last in its version.")]
+    offset: float
+    """Its hubness in units of similarity: positive is a hub."""
+    seq: int
+    """For If-Match: the last write that changed it, or the last in its version."""
 
 
 class PointAnswer(StoredTarget, Served):
@@ -104,28 +124,34 @@ class PointsAnswer(Served):
     """Several targets, in the order of their ids."""
 
     points: list[StoredTarget]
-    missing: Annotated[list[IdJson], about("Those ids that no target bears.")]
+    missing: list[IdJson]
+    """Those ids that no target bears."""
 
 
 class ScrollAnswer(Served):
     """Some targets, in an order that stays the same as long as the version does."""
 
     points: list[StoredTarget]
-    cursor: Annotated[str | None, about("Of the next page; null where this is the last.")]
+    cursor: str | None
+    """Of the next page; null where this is the last."""
 
 
 class PutAnswer(Served):
     """Result of storing points. It is on the disk, and this worker's next query finds it."""
 
-    seq: Annotated[int, about("The number of the write, one more than that of the write before it.")]
-    inserted: Annotated[int, about("How many ids are new.")]
-    updated: Annotated[int, about("How many targets were replaced.")]
+    seq: int
+    """The number of the write, one more than that of the write before it."""
+    inserted: int
+    """How many ids are new."""
+    updated: int
+    """How many targets were replaced."""
 
 
 class DeleteAnswer(Served):
     """Result of deleting points."""
 
-    seq: Annotated[int, about("The number of the write; of the last one if nothing was deleted.")]
+    seq: int
+    """The number of the write; of the last one if nothing was deleted."""
     deleted: int
 
 
@@ -138,27 +164,38 @@ class CountAnswer(Served):
 class LiveFigures(TypedDict):
     """The strength that live queries recommend."""
 
-    recommended_strength: Annotated[float, about("The strength that spreads their answers most evenly.")]
-    queries: Annotated[int, about("How many different ones say so.")]
-    state: Annotated[Literal["too_few", "few", "enough"], about("Whether there were enough of them to go by.")]
+    recommended_strength: float
+    """The strength that spreads their answers most evenly."""
+    queries: int
+    """How many different ones say so."""
+    state: Literal["too_few", "few", "enough"]
+    """Whether there were enough of them to go by."""
 
 
 class SampleFigures(TypedDict):
     """Live queries that are kept in files."""
 
-    queries: Annotated[int, about("How many; one that was asked in two periods counts twice.")]
-    asked: Annotated[int, about("How often queries were asked since, repeated ones too.")]
-    since: Annotated[str, about("When the oldest period began, ISO 8601.")]
+    queries: int
+    """How many; one that was asked in two periods counts twice."""
+    asked: int
+    """How often queries were asked since, repeated ones too."""
+    since: str
+    """When the oldest period began, ISO 8601."""
 
 
 class Writes(TypedDict):
     """The writes since the version was built."""
 
-    seq: Annotated[int, about("The number of the last write that is served; 0 if there was none.")]
-    log_bytes: Annotated[int, about("The size of the log's files.")]
-    added: Annotated[int, about("How many targets stand beside the index, with frozen offsets.")]
-    removed: Annotated[int, about("How many targets of the version are gone or were replaced.")]
-    frozen_share: Annotated[float, about("Share of the targets that came after the fit of the correction.")]
+    seq: int
+    """The number of the last write that is served; 0 if there was none."""
+    log_bytes: int
+    """The size of the log's files."""
+    added: int
+    """How many targets stand beside the index, with frozen offsets."""
+    removed: int
+    """How many targets of the version are gone or were replaced."""
+    frozen_share: float
+    """Share of the targets that came after the fit of the correction."""
 
 
 class CollectionAnswer(TypedDict):
@@ -166,31 +203,46 @@ class CollectionAnswer(TypedDict):
 
     name: str
     version: str
-    created: Annotated[str, about("When the version was built, ISO 8601.")]
-    count: Annotated[int, about("How many targets it has.")]
-    dim: Annotated[int, about("How many dimensions a query vector must have.")]
-    dims: Annotated[int | None, about("Dimensions of the stored vectors, or of an index with candidates; null: all.")]
+    created: str
+    """When the version was built, ISO 8601."""
+    count: int
+    """How many targets it has."""
+    dim: int
+    """How many dimensions a query vector must have."""
+    dims: int | None
+    """Dimensions of the stored vectors, or of an index with candidates; null: all."""
     metric: Metric
     correction: CorrectionRecord
     index: IndexRecord
-    measured: Annotated[Measured | None, about("null where there was no query bank to measure with.")]
-    confidence: Annotated[ConfidenceRecord | None, about("The model of confidence; null without a query bank.")]
-    strength: Annotated[float, about("Strength of a query that gives none.")]
-    live: Annotated[LiveFigures | None, about("null before any query, or if it is switched off.")]
-    query_sample: Annotated[SampleFigures | None, about("null before any query is kept, or if it is switched off.")]
-    bank: Annotated[BankRecord | None, about("What was seen of the query bank; null without one.")]
+    measured: Measured | None
+    """null where there was no query bank to measure with."""
+    confidence: ConfidenceRecord | None
+    """The model of confidence; null without a query bank."""
+    strength: float
+    """Strength of a query that gives none."""
+    live: LiveFigures | None
+    """null before any query, or if it is switched off."""
+    query_sample: SampleFigures | None
+    """null before any query is kept, or if it is switched off."""
+    bank: BankRecord | None
+    """What was seen of the query bank; null without one."""
     id_type: Literal["int64", "string"]
-    payload: Annotated[
-        Literal["columns", "json"] | None, about("columns: each has a type. json: objects with any keys. null: none.")
-    ]
+    payload: Literal["columns", "json"] | None
+    """columns: each has a type. json: objects with any keys. null: none."""
     payload_columns: list[str]
-    payload_types: Annotated[dict[str, str], about("Arrow's name of each column's type, by which filters are checked.")]
-    text: Annotated[bool, about("Whether it can be asked with a text.")]
-    image: Annotated[bool, about("Whether it can be asked with a picture.")]
-    pictures: Annotated[bool, about("Whether the server may have pictures of its targets.")]
+    payload_types: dict[str, str]
+    """Arrow's name of each column's type, by which filters are checked."""
+    text: bool
+    """Whether it can be asked with a text."""
+    image: bool
+    """Whether it can be asked with a picture."""
+    pictures: bool
+    """Whether the server may have pictures of its targets."""
     writes: Writes
-    versions: Annotated[list[str], about("The ids of all versions that are stored, oldest first.")]
-    aliases: Annotated[list[str], about("Other names that stand for it.")]
+    versions: list[str]
+    """The ids of all versions that are stored, oldest first."""
+    aliases: list[str]
+    """Other names that stand for it."""
 
 
 class DeletedCollectionAnswer(TypedDict):
@@ -210,8 +262,10 @@ class FrequentTarget(TypedDict):
     """A target that is found often."""
 
     id: IdJson
-    occurrence: Annotated[int, about("How often it was found.")]
-    share: Annotated[float, about("Of the places in the answers, how many it takes.")]
+    occurrence: int
+    """How often it was found."""
+    share: float
+    """Of the places in the answers, how many it takes."""
 
 
 class HubnessByChance(TypedDict):
@@ -224,46 +278,64 @@ class HubnessByChance(TypedDict):
 class RankingHubness(TypedDict):
     """Occurrence of targets in one ranking of the queries."""
 
-    queries: Annotated[int, about("How many queries it is made of.")]
-    skewness: Annotated[float, about("Of the occurrence of all targets; near 0 without hubs.")]
-    top_hub_share: Annotated[float, about("Share of the places that the worst hub takes.")]
-    antihub_share: Annotated[float, about("Share of the targets that are never found.")]
-    chance: Annotated[HubnessByChance, about("The same if as many queries found random targets.")]
-    hubs: Annotated[list[FrequentTarget], about("The ten that are found most often.")]
+    queries: int
+    """How many queries it is made of."""
+    skewness: float
+    """Of the occurrence of all targets; near 0 without hubs."""
+    top_hub_share: float
+    """Share of the places that the worst hub takes."""
+    antihub_share: float
+    """Share of the targets that are never found."""
+    chance: HubnessByChance
+    """The same if as many queries found random targets."""
+    hubs: list[FrequentTarget]
+    """The ten that are found most often."""
 
 
 class DriftFigures(TypedDict):
     """The distance of the queries from the query bank."""
 
-    drift: Annotated[float, about("0 is not at all, 1 the border of what chance would give in 1 % of the cases.")]
-    queries: Annotated[int, about("Different queries of which this is known.")]
-    advice: Annotated[str | None, about("What to do if the queries have left the bank; null if not.")]
+    drift: float
+    """0 is not at all, 1 the border of what chance would give in 1 % of the cases."""
+    queries: int
+    """Different queries of which this is known."""
+    advice: str | None
+    """What to do if the queries have left the bank; null if not."""
 
 
 class HubnessAnswer(Served):
     """Occurrence of targets in the answers to live queries; null for a ranking that has none."""
 
-    k: Annotated[int, about("Places of each answer that count.")]
-    window: Annotated[int, about("The last queries that count, at most.")]
-    seen: Annotated[int, about("Queries that this worker has answered since it serves the version.")]
-    served: Annotated[RankingHubness | None, about("The last answers of this worker.")]
-    corrected: Annotated[RankingHubness | None, about("A share of the queries, as served: to compare with raw.")]
-    raw: Annotated[RankingHubness | None, about("The same queries without the correction.")]
-    drift: Annotated[DriftFigures | None, about("null where too few queries were asked, or it is off.")]
+    k: int
+    """Places of each answer that count."""
+    window: int
+    """The last queries that count, at most."""
+    seen: int
+    """Queries of people that this worker has answered since it serves the version."""
+    served: RankingHubness | None
+    """The last answers of this worker."""
+    corrected: RankingHubness | None
+    """A share of the queries, as served: to compare with raw."""
+    raw: RankingHubness | None
+    """The same queries without the correction."""
+    drift: DriftFigures | None
+    """null where too few queries were asked, or it is off."""
 
 
 class VersionState(TypedDict):
     """A version of a collection, and what became of it."""
 
     version: str
-    created: Annotated[str | None, about("When it was built, ISO 8601; null if its manifest cannot be read.")]
-    count: Annotated[int | None, about("How many targets it has; null likewise.")]
-    current: Annotated[bool, about("Whether it is the one to be served.")]
-    state: Annotated[
-        Literal["served", "refused", "damaged", "stored"],
-        about("refused: it cannot be served. damaged: its manifest cannot be read. stored: none of these."),
-    ]
-    detail: Annotated[str | None, about("Why it is refused or damaged.")]
+    created: str | None
+    """When it was built, ISO 8601; null if its manifest cannot be read."""
+    count: int | None
+    """How many targets it has; null likewise."""
+    current: bool
+    """Whether it is the one to be served."""
+    state: Literal["served", "refused", "damaged", "stored"]
+    """refused: it cannot be served. damaged: its manifest cannot be read. stored: none of these."""
+    detail: str | None
+    """Why it is refused or damaged."""
 
 
 class VersionsAnswer(TypedDict):
@@ -278,7 +350,8 @@ class AliasAnswer(TypedDict):
 
     alias: str
     collection: str
-    etag: Annotated[str, about("What If-Match takes: changes whenever the alias does.")]
+    etag: str
+    """What If-Match takes: changes whenever the alias does."""
 
 
 class AliasesAnswer(TypedDict):
@@ -297,22 +370,22 @@ class StoreAnswer(TypedDict):
     """The state of the object storage with the catalog. Local copies are served in any case."""
 
     address: str
-    synced: Annotated[str | None, about("When all that is there was brought here, in ISO 8601.")]
-    trouble: Annotated[str | None, about("Why something could not be; null if all was.")]
+    synced: str | None
+    """When all that is there was brought here, in ISO 8601."""
+    trouble: str | None
+    """Why something could not be; null if all was."""
 
 
 class ReadyAnswer(TypedDict):
     """The server answers queries."""
 
     status: Literal["ready"]
-    store: NotRequired[Annotated[StoreAnswer, about("Of a catalog in object storage; left out as `collections` are.")]]
-    note: NotRequired[Annotated[str, about("Says that the catalog is empty, and what to do.")]]
-    collections: NotRequired[
-        Annotated[
-            dict[str, dict[str, Any]],
-            about("Each collection's state; of one that failed, why. Left out where a key is needed to see them."),
-        ]
-    ]
+    store: NotRequired[StoreAnswer]
+    """Of a catalog in object storage; left out as `collections` are."""
+    note: NotRequired[str]
+    """Says that the catalog is empty, and what to do."""
+    collections: NotRequired[dict[str, dict[str, Any]]]
+    """Each collection's state; of one that failed, why. Left out where a key is needed to see them."""
 
 
 class ProblemAnswer(TypedDict):
@@ -321,10 +394,14 @@ class ProblemAnswer(TypedDict):
     type: str
     title: str
     status: int
-    detail: Annotated[str, about("What was wrong, for people.")]
-    code: Annotated[str, about("What was wrong, for programs: stable.")]
-    request_id: Annotated[str, about("As in the header X-Request-ID and in the server's log.")]
-    parameter: NotRequired[Annotated[str, about("The field that was wrong.")]]
+    detail: str
+    """What was wrong, for people."""
+    code: str
+    """What was wrong, for programs: stable."""
+    request_id: str
+    """As in the header X-Request-ID and in the server's log."""
+    parameter: NotRequired[str]
+    """The field that was wrong."""
     expected: NotRequired[str]
     received: NotRequired[str]
 
@@ -332,94 +409,129 @@ class ProblemAnswer(TypedDict):
 class AccessAnswer(TypedDict):
     """The rights of the request."""
 
-    keys: Annotated[bool, about("Whether the server has API keys.")]
-    role: Annotated[Literal["read", "write", "admin"], about("Of the key; admin where the server has no keys.")]
-    collections: Annotated[list[str] | None, about("To which collections the key is limited; null for no limit.")]
-    bank_queries: Annotated[bool, about("Whether it may read stored bank queries: `HUBLESS_BANK_READERS`.")]
+    keys: bool
+    """Whether the server has API keys."""
+    role: Literal["read", "write", "admin"]
+    """Of the key; admin where the server has no keys."""
+    collections: list[str] | None
+    """To which collections the key is limited; null for no limit."""
+    bank_queries: bool
+    """Whether it may read stored bank queries: `HUBLESS_BANK_READERS`."""
 
 
 class BankQueryAnswer(Served):
     """A query of the bank."""
 
-    number: Annotated[int, about("Its number among those that are stored, from 0.")]
-    stored: Annotated[int, about("How many of the bank's queries the version stores.")]
+    number: int
+    """Its number among those that are stored, from 0."""
+    stored: int
+    """How many of the bank's queries the version stores."""
     vector: VectorJson
 
 
 class CountedAnswer(TypedDict):
     """Live queries that count for a bank that waits for them, or lists for a correction of scores that learns."""
 
-    queries: Annotated[int, about("How many count: of one client a tenth of `sampled`, or of all lists, at most.")]
-    clients: Annotated[int, about("Clients that asked: API keys, or addresses where there are no keys.")]
-    clients_needed: Annotated[int, about("So many at least; 1 if trusted ones ask.")]
+    queries: int
+    """How many count: of one client a tenth of `sampled`, or of all lists, at most."""
+    clients: int
+    """Clients that asked: API keys, or addresses where there are no keys."""
+    clients_needed: int
+    """So many at least; 1 if trusted ones ask."""
 
 
 class WaitingBank(TypedDict):
     """A query bank that was put, and that no version has yet."""
 
-    queries: Annotated[int, about("How many were put.")]
+    queries: int
+    """How many were put."""
     mode: Literal["replace", "append"]
-    fit: Annotated[bool, about("Whether it is fitted next; false while more is to come.")]
-    fit_by: Annotated[str | None, about("The payload column of the groups of its queries; null for one fit for all.")]
-    sampled: Annotated[int | None, about("Live queries that must count first; null for none.")]
-    counted: Annotated[CountedAnswer | None, about("How many of these there are; null without `sampled`.")]
+    fit: bool
+    """Whether it is fitted next; false while more is to come."""
+    fit_by: str | None
+    """The payload column of the groups of its queries; null for one fit for all."""
+    sampled: int | None
+    """Live queries that must count first; null for none."""
+    counted: CountedAnswer | None
+    """How many of these there are; null without `sampled`."""
 
 
 class WorkAnswer(BaseModel):
     """The last work of the service that made a version or a fit, or is to."""
 
-    work: Annotated[Literal["merge", "bank", "scores"], about("bank is a fit on a query bank, scores one of scores.")]
+    work: Literal["merge", "bank", "scores"]
+    """bank is a fit on a query bank, scores one of scores."""
     state: Literal["running", "done", "failed"]
-    step: Annotated[str | None, about("What it does.")]
-    done: Annotated[int, about("How many rows of the step are done.")]
-    total: Annotated[int | None, about("Of how many; null if nobody knows.")]
+    step: str | None
+    """What it does."""
+    done: int
+    """How many rows of the step are done."""
+    total: int | None
+    """Of how many; null if nobody knows."""
     began: str
     ended: str | None
-    version: Annotated[str | None, about("That it made; null for none.")]
-    problem: Annotated[dict[str, Any] | None, about("Why it failed: code and detail of a problem.")]
+    version: str | None
+    """That it made; null for none."""
+    problem: dict[str, Any] | None
+    """Why it failed: code and detail of a problem."""
 
 
 class BankAnswer(Served):
     """The query bank of the version that is served, and what becomes of one that was put."""
 
-    queries: Annotated[int, about("How many queries the correction was fitted on; 0 for none.")]
-    stored: Annotated[int, about("How many of them the version stores, to be sent one by one.")]
-    coverage: Annotated[float | None, about("Share of the targets that they cover; null if not known.")]
-    correction: Annotated[str, about("That was fitted.")]
-    fit_by: Annotated[str | None, about("The payload column of the groups that it was fitted by; null for one fit.")]
-    held_back: Annotated[
-        list[int | str],
-        about("Targets whose offset stood alone, and is held back: queries may have been made to bury them."),
-    ]
-    frozen_share: Annotated[float, about("Share of the targets that came after the fit.")]
-    waiting: Annotated[WaitingBank | None, about("null for none.")]
-    work: Annotated[WorkAnswer | None, about("null for none.")]
+    queries: int
+    """How many queries the correction was fitted on; 0 for none."""
+    stored: int
+    """How many of them the version stores, to be sent one by one."""
+    coverage: float | None
+    """Share of the targets that they cover; null if not known."""
+    correction: str
+    """That was fitted."""
+    fit_by: str | None
+    """The payload column of the groups that it was fitted by; null for one fit."""
+    held_back: list[int | str]
+    """Targets whose offset stood alone, and is held back: queries may have been made to bury them."""
+    frozen_share: float
+    """Share of the targets that came after the fit."""
+    waiting: WaitingBank | None
+    """null for none."""
+    work: WorkAnswer | None
+    """null for none."""
 
 
 class TargetsWithCount(TypedDict):
     """So many targets are found so often."""
 
-    occurrence: Annotated[int, about("N_10: by so many queries.")]
-    targets: Annotated[int, about("How many targets are.")]
+    occurrence: int
+    """N_10: by so many queries."""
+    targets: int
+    """How many targets are."""
 
 
 class HubOccurrence(TypedDict):
     """A target that is found often."""
 
     id: IdJson
-    offset: Annotated[float, about("Its hubness in units of similarity.")]
-    raw: Annotated[int, about("Its N_10 without correction.")]
-    corrected: Annotated[int, about("Its N_10 at strength 1.")]
+    offset: float
+    """Its hubness in units of similarity."""
+    raw: int
+    """Its N_10 without correction."""
+    corrected: int
+    """Its N_10 at strength 1."""
 
 
 class RankingOccurrence(TypedDict):
     """Occurrence of targets in one ranking."""
 
-    skewness: Annotated[float, about("Of N_10 over all targets; near 0 without hubs.")]
-    most: Annotated[int, about("N_10 of the target that is found most often.")]
-    antihub_share: Annotated[float, about("Share of the targets that no query finds.")]
+    skewness: float
+    """Of N_10 over all targets; near 0 without hubs."""
+    most: int
+    """N_10 of the target that is found most often."""
+    antihub_share: float
+    """Share of the targets that no query finds."""
     histogram: list[TargetsWithCount]
-    hubs: Annotated[list[HubOccurrence], about("Those found most often, in this ranking.")]
+    hubs: list[HubOccurrence]
+    """Those found most often, in this ranking."""
 
 
 class OccurrenceByChance(TypedDict):
@@ -427,47 +539,58 @@ class OccurrenceByChance(TypedDict):
 
     skewness: float
     most: int
-    antihub_share: Annotated[float, about("Share of the targets that chance alone leaves unfound.")]
+    antihub_share: float
+    """Share of the targets that chance alone leaves unfound."""
 
 
 class NeverFound(TypedDict):
     """The targets that no query finds."""
 
-    raw: Annotated[int, about("How many are not found without correction.")]
-    corrected: Annotated[int, about("How many are not found at strength 1.")]
-    both: Annotated[int, about("How many are found in neither ranking.")]
-    ids: Annotated[list[IdJson], about("Some that are found in neither.")]
+    raw: int
+    """How many are not found without correction."""
+    corrected: int
+    """How many are not found at strength 1."""
+    both: int
+    """How many are found in neither ranking."""
+    ids: list[IdJson]
+    """Some that are found in neither."""
 
 
 class OccurrenceAnswer(Served):
     """Occurrence of each target over bank queries, for a version as it was built; null where nobody counted."""
 
-    k: Annotated[int, about("Places of each answer that count.")]
-    queries: Annotated[int, about("How many queries were counted.")]
-    held_out: Annotated[bool, about("Whether the offsets that were measured have not seen these queries.")]
-    source: Annotated[
-        Literal["build", "sample"] | None,
-        about("build: measured when it was built. sample: counted now, over the stored bank queries."),
-    ]
+    k: int
+    """Places of each answer that count."""
+    queries: int
+    """How many queries were counted."""
+    held_out: bool
+    """Whether the offsets that were measured have not seen these queries."""
+    source: Literal["build", "sample"] | None
+    """build: measured when it was built. sample: counted now, over the stored bank queries."""
     raw: RankingOccurrence | None
     corrected: RankingOccurrence | None
-    chance: Annotated[OccurrenceByChance | None, about("Few queries leave many targets unfound: compare with this.")]
+    chance: OccurrenceByChance | None
+    """Few queries leave many targets unfound: compare with this."""
     never: NeverFound | None
 
 
 class QueryFinding(TypedDict):
     """A bank query that finds a target."""
 
-    query: Annotated[int, about("Its number, for `GET .../bank/{number}`.")]
-    rank: Annotated[int, about("Where the target stands, from 1.")]
-    first: Annotated[IdJson, about("What it finds first with the correction, which tells what it is about.")]
+    query: int
+    """Its number, for `GET .../bank/{number}`."""
+    rank: int
+    """Where the target stands, from 1."""
+    first: IdJson
+    """What it finds first with the correction, which tells what it is about."""
 
 
 class FindingsAnswer(Served):
     """Which of the stored bank queries find a target among their first ten."""
 
     id: IdJson
-    queries: Annotated[int, about("How many bank queries are stored.")]
+    queries: int
+    """How many bank queries are stored."""
     raw: list[QueryFinding]
     corrected: list[QueryFinding]
 
@@ -475,7 +598,8 @@ class FindingsAnswer(Served):
 class ScanAnswer(TypedDict):
     """The last scan for planted hubs that was kept."""
 
-    scan: Annotated[KeptScan | None, about("null if none was kept.")]
+    scan: KeptScan | None
+    """null if none was kept."""
     collection: str
 
 
@@ -486,9 +610,12 @@ class ProjectedTargets(TypedDict):
     x: list[float]
     y: list[float]
     offset: list[float]
-    raw: Annotated[list[int] | None, about("N_10 without correction; null if nobody counted.")]
-    corrected: Annotated[list[int] | None, about("N_10 at strength 1; null likewise.")]
-    value: Annotated[list[Any] | None, about("Of the payload column that was asked for.")]
+    raw: list[int] | None
+    """N_10 without correction; null if nobody counted."""
+    corrected: list[int] | None
+    """N_10 at strength 1; null likewise."""
+    value: list[Any] | None
+    """Of the payload column that was asked for."""
 
 
 class ProjectedQueries(TypedDict):
@@ -501,9 +628,12 @@ class ProjectedQueries(TypedDict):
 class ProjectionAnswer(Served):
     """A flat picture of a version as it was built: at most 5,000 targets, always with the largest hubs."""
 
-    count: Annotated[int, about("How many targets the version has.")]
-    method: Annotated[Literal["pca", "umap"], about("Principal components, or UMAP.")]
-    explained: Annotated[list[float] | None, about("Share of the variance along x and along y; null for UMAP.")]
+    count: int
+    """How many targets the version has."""
+    method: Literal["pca", "umap"]
+    """Principal components, or UMAP."""
+    explained: list[float] | None
+    """Share of the variance along x and along y; null for UMAP."""
     targets: ProjectedTargets
     queries: ProjectedQueries
 
@@ -533,17 +663,21 @@ class VersionAnswer(TypedDict):
     strength: float
     notes: list[str]
     payload_columns: list[str]
-    log_seq: Annotated[int, about("The last write that it has.")]
-    bytes: Annotated[int, about("The size of its files.")]
+    log_seq: int
+    """The last write that it has."""
+    bytes: int
+    """The size of its files."""
     seed: int
-    versions: Annotated[dict[str, str], about("Of hubless and its libraries.")]
+    versions: dict[str, str]
+    """Of hubless and its libraries."""
     inputs: dict[str, InputJson]
 
 
 class ChangedField(TypedDict):
     """A field of the manifest that differs."""
 
-    field: Annotated[str, about("Its name, with dots: `correction.details.temperature`.")]
+    field: str
+    """Its name, with dots: `correction.details.temperature`."""
     before: Any
     after: Any
 
@@ -552,7 +686,8 @@ class IdChanges(TypedDict):
     """Targets that one version has and the other has not."""
 
     count: int
-    ids: Annotated[list[IdJson], about("Some of them.")]
+    ids: list[IdJson]
+    """Some of them."""
 
 
 class ChangedAnswers(TypedDict):
@@ -560,7 +695,8 @@ class ChangedAnswers(TypedDict):
 
     before: list[IdJson]
     after: list[IdJson]
-    kept: Annotated[int, about("How many stand in both.")]
+    kept: int
+    """How many stand in both."""
 
 
 class DiffAnswer(TypedDict):
@@ -572,4 +708,20 @@ class DiffAnswer(TypedDict):
     fields: list[ChangedField]
     added: IdChanges
     removed: IdChanges
-    canaries: Annotated[list[ChangedAnswers], about("Of the older version; none if the dimensions differ.")]
+    canaries: list[ChangedAnswers]
+    """Of the older version; none if the dimensions differ."""
+
+
+def meanings() -> dict[str, dict[str, str]]:
+    """Return what members of the types here mean, those of their bases too: for each type the texts by member."""
+    found: dict[str, dict[str, str]] = {}
+    for made in ast.parse(inspect.getsource(sys.modules[__name__])).body:
+        if isinstance(made, ast.ClassDef):
+            found[made.name] = {}
+            for base in made.bases:
+                found[made.name] |= found.get(ast.unparse(base), {})
+            for member, below in pairwise(made.body):
+                if isinstance(member, ast.AnnAssign) and isinstance(below, ast.Expr):
+                    text: str = ast.literal_eval(below.value)
+                    found[made.name][ast.unparse(member.target)] = " ".join(text.split())
+    return found

@@ -168,6 +168,8 @@ class Protocol(HttpToolsProtocol):
         self._in_message = False
         if not self.parser.should_upgrade():
             super().on_message_complete()
+            if not self.pipeline:
+                self.flow.resume_reading()  # a large body pauses it, and nobody would hear that the client hangs up
             if not self._running:
                 self._due = self.loop.time() + self.settings.keep_alive_seconds
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import orjson
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from hubless.errors import BundleError, EngineError, HublessError, InputError, LogCut, StorageError, VersionReplaced
 from hubless_service.http.trace import SCOPE_KEY, Trace
@@ -174,11 +175,22 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
         case 404:
             return respond(HttpProblem("not_found", f"There is nothing at {path}."), request.scope[SCOPE_KEY])
         case 405:
-            # the routes do not know of HEAD, which the middleware answers, and of OPTIONS
-            methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
-            allowed = {"Allow": f"{methods}, OPTIONS"}
+            allowed = {"Allow": _methods_of(request)}
             if request.method == "OPTIONS":
                 return Response(None, 204, allowed)
             detail = f"{path} takes {allowed['Allow']}, not {request.method}."
             return respond(HttpProblem("method_not_allowed", detail, headers=allowed), request.scope[SCOPE_KEY])
     raise error
+
+
+def _methods_of(request: Request) -> str:
+    """Return the methods of all routes of a path, with HEAD, which the middleware answers, and OPTIONS."""
+    scope = request.scope
+    scope = {**scope, "root_path": scope.get("app_root_path", "")}  # a folder of files has put itself there
+    found = {"OPTIONS"}
+    for route in request.app.routes:
+        if route.matches(scope)[0] is not Match.NONE:
+            found |= getattr(route, "methods", {"GET"})  # a folder of files has no list of them
+    if "GET" in found:
+        found.add("HEAD")
+    return ", ".join(sorted(found))

@@ -65,7 +65,7 @@ def maybe(description: str, **options: Any) -> Any:
 class RequestModel(BaseModel):
     """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True)
     kinds: ClassVar[tuple[str, ...]] = (JSON,)  # media types of the body
     large: ClassVar[bool] = False  # whether the body may be as large as a batch of queries
     stored: ClassVar[bool] = False  # whether values of the body are stored
@@ -84,28 +84,33 @@ class QueryOptions(RequestModel):
     """Options of a search."""
 
     texts = frozenset({"group_by"})
-    limit: Limit | None = maybe("How many hits at most; 10 if not given.")
-    skip: Skip | None = maybe("How many of the best are left out; with limit at most 5,000.")
+    limit: Limit | None = None
+    """How many hits at most; 10 if not given."""
+    skip: Skip | None = None
+    """How many of the best are left out; with limit at most 5,000."""
     strength: float | None = maybe(
         "How much of the offsets is applied: 0 is raw, 1 is full. If not given that of the collection, 0 with id.",
         ge=0,
         le=MOST_STRENGTH,
     )
     with_: values.Sent | None = maybe("What each hit is sent with beside id and scores.", alias="with")
-    score_threshold: float | None = maybe("Hits with a lower score are left out.")
-    group_by: ColumnName | None = maybe("A payload column: only the best hit of each of its values is sent.")
-    diversity: values.Share | None = maybe(
-        "How much hits are to differ from those before them; 0, the default, keeps the ranking."
-    )
-    min_confidence: values.Share | None = maybe("A query gets no hits if its best hit is less likely right.")
-    min_presence: values.Share | None = maybe("A query gets no hits if a right target is less likely there.")
+    score_threshold: float | None = None
+    """Hits with a lower score are left out."""
+    group_by: ColumnName | None = None
+    """A payload column: only the best hit of each of its values is sent."""
+    diversity: values.Share | None = None
+    """How much hits are to differ from those before them; 0, the default, keeps the ranking."""
+    min_confidence: values.Share | None = None
+    """A query gets no hits if its best hit is less likely right."""
+    min_presence: values.Share | None = None
+    """A query gets no hits if a right target is less likely there."""
     min_accuracy: values.Share | None = maybe(
         "Queries get hits only where this share, at least, is right at first, by the labels that calibrated confidence."
     )
-    explain: bool | None = maybe("Whether each hit is sent with its rank without the correction, and why it has it.")
-    timeout_ms: Milliseconds | None = maybe(
-        "Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest."
-    )
+    explain: bool | None = None
+    """Whether each hit is sent with its rank without the correction, and why it has it."""
+    timeout_ms: Milliseconds | None = None
+    """Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest."""
     min_seq: values.MinSeq = None
 
 
@@ -125,14 +130,18 @@ class QueryRequest(QueryOptions):
     )
     kinds = (JSON, BINARY)
     large = True
-    vector: values.QueryVector | None = maybe("A vector, as long as the collection's dim.")
-    text: Text | None = maybe("A text, for collections that have an encoder.")
-    image: values.PictureBytes | None = maybe("A picture, for collections whose encoder takes pictures.")
-    id: values.StoredId | None = maybe(
-        "A stored target, to find more like it: asked with its vector, and itself left out."
-    )
-    filter: values.FilterJson | None = maybe("Only targets that meet it are searched.")
-    params: dict[str, Any] | None = maybe('Search parameters of the collection\'s index, such as {"ef": 128}.')
+    vector: values.QueryVector | None = None
+    """A vector, as long as the collection's dim."""
+    text: Text | None = None
+    """A text, for collections that have an encoder."""
+    image: values.PictureBytes | None = None
+    """A picture, for collections whose encoder takes pictures."""
+    id: values.StoredId | None = None
+    """A stored target, to find more like it: asked with its vector, and itself left out."""
+    filter: values.FilterJson | None = None
+    """Only targets that meet it are searched."""
+    params: dict[str, Any] | None = None
+    """Search parameters of the collection's index, such as {"ef": 128}."""
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -148,7 +157,8 @@ class BatchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "subprocess.run", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = needed("At most 1,000.")
+    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")]
+    """At most 1,000."""
     _field: str = PrivateAttr("queries")
 
     @property
@@ -215,7 +225,8 @@ class Query:
 class CountRequest(RequestModel):
     """A count of targets."""
 
-    filter: values.FilterJson | None = maybe("Only targets that meet it; all if not given.")
+    filter: values.FilterJson | None = None
+    """Only targets that meet it; all if not given."""
     min_seq: values.MinSeq = None
 
 
@@ -229,18 +240,16 @@ class PointRequest(RequestModel):
 class PictureRequest(RequestModel):
     """The URL of a picture."""
 
-    pixels: Annotated[int, values.whole("max_pixels", least=16)] | None = maybe(
-        "Of the longer side at most; 256 if not given."
-    )
+    pixels: Annotated[int, values.whole("max_pixels", least=16)] | None = None
+    """Of the longer side at most; 256 if not given."""
 
 
 class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["subprocess.run"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = needed(
-        "At most 1,000, of the type of the collection's ids."
-    )
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")]
+    """At most 1,000, of the type of the collection's ids."""
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
 
@@ -248,9 +257,12 @@ class PointsRequest(RequestModel):
 class ScrollRequest(RequestModel):
     """Which targets to send, and from where on."""
 
-    filter: values.FilterJson | None = maybe("Only targets that meet it; the same for all pages.")
-    limit: Limit | None = maybe("How many targets at most; 10 if not given.")
-    cursor: str | None = maybe("Of the page before; null for the first.")
+    filter: values.FilterJson | None = None
+    """Only targets that meet it; the same for all pages."""
+    limit: Limit | None = None
+    """How many targets at most; 10 if not given."""
+    cursor: str | None = None
+    """Of the page before; null for the first."""
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
 
@@ -258,32 +270,32 @@ class ScrollRequest(RequestModel):
 class OccurrenceRequest(RequestModel):
     """The URL of the occurrence."""
 
-    limit: Limit | None = maybe("How many hubs of each ranking, and how many ids never found; 20 if not given.")
+    limit: Limit | None = None
+    """How many hubs of each ranking, and how many ids never found; 20 if not given."""
 
 
 class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
     texts = frozenset({"id"})
-    id: Annotated[str, values.text("max_text", "the id of a target")] = needed(
-        "Of the target. A number stands as its digits."
-    )
+    id: Annotated[str, values.text("max_text", "the id of a target")]
+    """Of the target. A number stands as its digits."""
 
 
 class ProjectionRequest(RequestModel):
     """The URL of the projection."""
 
     texts = frozenset({"column"})
-    column: ColumnName | None = maybe("A payload column whose values are sent too.")
+    column: ColumnName | None = None
+    """A payload column whose values are sent too."""
 
 
 class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
     texts = frozenset({"since"})
-    since: Annotated[str, values.text(_LONGEST_VERSION)] | None = maybe(
-        "The id of the other version; that of the one before if not given."
-    )
+    since: Annotated[str, values.text(_LONGEST_VERSION)] | None = None
+    """The id of the other version; that of the one before if not given."""
 
 
 class WriteOptions(RequestModel):
@@ -291,9 +303,8 @@ class WriteOptions(RequestModel):
 
     large = True
     stored = True
-    durability: Literal["disk", "memory"] | None = maybe(
-        "memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat."
-    )
+    durability: Literal["disk", "memory"] | None = None
+    """memory answers before the disk has it: a crash of the machine may lose it. For loads that you can repeat."""
 
 
 class PutOptions(WriteOptions):
@@ -309,8 +320,10 @@ class PointToPut(RequestModel):
 
     id: values.StoredId
     vector: values.QueryVector | None = None
-    text: Text | None = maybe("Instead of the vector, for collections that have an encoder.")
-    payload: values.PayloadRow | None = maybe("Values of the collection's payload columns; what is not given is null.")
+    text: Text | None = None
+    """Instead of the vector, for collections that have an encoder."""
+    payload: values.PayloadRow | None = None
+    """Values of the collection's payload columns; what is not given is null."""
 
 
 class PutPointsRequest(PutOptions):
@@ -318,7 +331,8 @@ class PutPointsRequest(PutOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = needed("At most 1,000.")
+    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")]
+    """At most 1,000."""
     _table: pa.Table | None = PrivateAttr(None)
 
     @property
@@ -343,43 +357,46 @@ class PointToPatch(RequestModel):
     """A change of the payload of a target."""
 
     id: values.StoredId
-    payload: values.PayloadRow = needed("The columns to change. Columns that are not given stay.")
+    payload: values.PayloadRow
+    """The columns to change. Columns that are not given stay."""
 
 
 class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = needed("At most 1,000.")
+    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")]
+    """At most 1,000."""
 
 
 class DeletePointsRequest(WriteOptions):
     """Which targets to delete: either those of some ids, or those that meet a filter."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = maybe(
-        "At most 1,000. Ids that no target has are passed over."
-    )
-    filter: values.FilterJson | None = maybe("All targets that meet it are deleted.")
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = None
+    """At most 1,000. Ids that no target has are passed over."""
+    filter: values.FilterJson | None = None
+    """All targets that meet it are deleted."""
 
 
 class BankOptions(RequestModel):
     """Options of a query bank."""
 
     large = True
-    mode: Literal["replace", "append"] | None = maybe(
-        "append adds to the bank that is there, and to what waits; replace, the default, takes the place of both."
-    )
-    fit: bool | None = maybe("false keeps the queries on the disk until more come, for a bank in several bodies.")
-    correction: str | None = maybe("What to fit; that of the collection if not given, auto if that is none.")
-    parameters: dict[str, Any] | None = maybe("Of the correction.")
+    mode: Literal["replace", "append"] | None = None
+    """append adds to the bank that is there, and to what waits; replace, the default, takes the place of both."""
+    fit: bool | None = None
+    """false keeps the queries on the disk until more come, for a bank in several bodies."""
+    correction: str | None = None
+    """What to fit; that of the collection if not given, auto if that is none."""
+    parameters: dict[str, Any] | None = None
+    """Of the correction."""
     fit_by: Text | None = maybe(
         "The payload column that names the group of each target, such as tenant: each group is corrected by its own "
         "queries, so `groups` is needed beside it. That of the collection if not given; empty for one fit for all."
     )
-    timeout_ms: Milliseconds | None = maybe(
-        "Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that."
-    )
+    timeout_ms: Milliseconds | None = None
+    """Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that."""
 
 
 class BinaryBankRequest(BankOptions):
@@ -393,15 +410,13 @@ class PutBankRequest(BankOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
-    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = maybe(
-        "Lists of numbers, or base64 of little-endian float32. At most 50,000."
-    )
+    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = None
+    """Lists of numbers, or base64 of little-endian float32. At most 50,000."""
     texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
         "For collections that have an encoder. At most 1,000.", alias="texts"
     )
-    payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = maybe(
-        "Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random.",
-    )
+    payload: Annotated[list[str], values.Several("columns", "max_batch")] | None = None
+    """Payload columns, such as title and caption: each text is encoded and is a query, at most 10,000 at random."""
     sampled: Annotated[int, values.whole("max_sampled", FEWEST_SAMPLED)] | None = maybe(
         "Take live queries, once HUBLESS_QUERY_SAMPLE has so many, if they are a good bank. At most 4,000. One client "
         "counts for a tenth at most, so ten clients or more must ask.",
@@ -415,9 +430,8 @@ class PutBankRequest(BankOptions):
         "probability; 20 at least, better 100 and more."
     )
 
-    groups: Annotated[list[bool | int | str | None], values.Several("groups", "max_bank_queries")] | None = maybe(
-        "With fit_by: for each query the group that it is of, as the payload column has it."
-    )
+    groups: Annotated[list[bool | int | str | None], values.Several("groups", "max_bank_queries")] | None = None
+    """With fit_by: for each query the group that it is of, as the payload column has it."""
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo[Subject]) -> Self:
@@ -502,14 +516,18 @@ class CreateCollectionRequest(RequestModel):
             "examples": [{"dim": 2, "metric": "cosine", "id_type": "string", "payload_schema": {"price": "float64"}}]
         }
     )
-    dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Metric = needed("cosine compares directions, dot takes lengths into account, euclidean ranks by distance.")
-    id_type: Literal["string", "int64"] = needed("The type of its ids.")
-    payload_schema: dict[str, str] | None = maybe(
-        "Names of types by column. If not given payload is free: JSON objects with any keys."
-    )
-    dims: int | None = maybe("Dimensions of the index, below dim. Needs keep_full.")
-    keep_full: bool | None = maybe("Whether the index has dims dimensions only; whole vectors rank its candidates.")
+    dim: int = Field(json_schema_extra={"minimum": 1, "maximum": 65_536})
+    """Dimensions of its vectors."""
+    metric: Metric
+    """cosine compares directions, dot takes lengths into account, euclidean ranks by distance."""
+    id_type: Literal["string", "int64"]
+    """The type of its ids."""
+    payload_schema: dict[str, str] | None = None
+    """Names of types by column. If not given payload is free: JSON objects with any keys."""
+    dims: int | None = None
+    """Dimensions of the index, below dim. Needs keep_full."""
+    keep_full: bool | None = None
+    """Whether the index has dims dimensions only; whole vectors rank its candidates."""
     encoder: dict[str, Any] | None = maybe(
         'An endpoint that turns texts into vectors, such as {"type": "openai", "url": "http://…/v1", "model": "m"}; '
         "see docs/encoders.md. Needs a key of role admin. A collection that is there takes it while it is empty."
@@ -519,14 +537,16 @@ class CreateCollectionRequest(RequestModel):
 class DeleteCollectionRequest(RequestModel):
     """The URL of a collection that is to be deleted."""
 
-    aliases: bool | None = maybe("Whether the aliases that stand for it are removed, too.")
+    aliases: bool | None = None
+    """Whether the aliases that stand for it are removed, too."""
 
 
 class AliasRequest(RequestModel):
     """The target of an alias."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"collection": "stdlib"}]})
-    collection: str = needed("The name of a collection, not an alias.")
+    collection: str
+    """The name of a collection, not an alias."""
 
 
 PARTS_OF_REQUESTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {

@@ -26,7 +26,6 @@ from hubless_service.http.requests import (
     RequestModel,
     Text,
     maybe,
-    needed,
     read,
 )
 from hubless_service.http.values import Checked, Info, Json, Subject
@@ -75,13 +74,12 @@ class ScoresOptions(RequestModel):
     """Options of a correction of scores."""
 
     large = True
-    distance: bool | None = maybe("Whether lower scores are better.")
-    learn: bool | None = maybe(
-        "Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."
-    )
-    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = maybe(
-        "With learn: clients that ask for many people, and count without limit. Names of keys."
-    )
+    distance: bool | None = None
+    """Whether lower scores are better."""
+    learn: bool | None = None
+    """Whether it also learns from the lists that /v1/rerank corrects by it: a client counts for a tenth at most."""
+    trusted: Annotated[list[Text], values.Several("clients", "max_batch")] | None = None
+    """With learn: clients that ask for many people, and count without limit. Names of keys."""
 
     @model_validator(mode="after")
     def _check_trusted(self) -> Self:
@@ -99,10 +97,10 @@ class PutScoresRequest(ScoresOptions):
         }
     )
     kinds = (JSON, ARROW, ARROW_FILE)
-    lists: LoggedLists = needed("One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits.")
-    labelled: LabelledLists | None = maybe(
-        "Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability."
-    )
+    lists: LoggedLists
+    """One of each query; 1,000 with 50 hits each are enough. At most 2,000,000 hits."""
+    labelled: LabelledLists | None = None
+    """Other lists with the ids of the right items, 20 at least, better 200: they make confidence a probability."""
     _read: ScoreLists | None = PrivateAttr(None)
     _fitted: ScoreCorrection | None = PrivateAttr(None)
 
@@ -240,30 +238,32 @@ _OF_LIST = ("ids", "scores", "correction", "distance")
 class ListToRerank(RequestModel):
     """A list of any search, or a query to a collection, whose hits are corrected by the collection itself."""
 
-    ids: Annotated[list[int | str], Checked(_ids, _IDS)] | None = maybe(
-        "Of the hits, at most 1,000; ask the search for 50."
-    )
-    scores: Annotated[list[float], Checked(_numbers, _SCORES)] | None = maybe("As many scores.")
-    correction: Text | None = maybe("The name of a correction of scores; without it the scores stay as they are.")
-    distance: bool | None = maybe("Of a list without correction: whether lower scores are better.")
+    ids: Annotated[list[int | str], Checked(_ids, _IDS)] | None = None
+    """Of the hits, at most 1,000; ask the search for 50."""
+    scores: Annotated[list[float], Checked(_numbers, _SCORES)] | None = None
+    """As many scores."""
+    correction: Text | None = None
+    """The name of a correction of scores; without it the scores stay as they are."""
+    distance: bool | None = None
+    """Of a list without correction: whether lower scores are better."""
     strength: float | None = maybe("How much of the offsets is applied; 1 if not given.", ge=0, le=MOST_STRENGTH)
     weight: float | None = maybe("Of the list in the sum; 1 if not given.", ge=0, le=MOST_WEIGHT)
-    collection: Text | None = maybe("In place of ids and scores: a collection to search.")
-    vector: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="QueryVector")})] | None = maybe(
-        "With collection: a vector, as long as its dim."
-    )
-    text: Text | None = maybe("With collection: a text, if it has an encoder.")
-    image: Annotated[Any, _later(values.IMAGE_BASE64)] | None = maybe(
-        "With collection: a picture, if its encoder takes pictures."
-    )
-    id: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="StoredId")})] | None = maybe(
-        "With collection: a stored target, to find more like it."
-    )
-    filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = maybe(
-        "With collection: only targets that meet it are searched."
-    )
-    params: dict[str, Any] | None = maybe("With collection: search parameters of its index.")
-    limit: Limit | None = maybe("With collection: how many of its hits are fused; 50 if not given.")
+    collection: Text | None = None
+    """In place of ids and scores: a collection to search."""
+    vector: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="QueryVector")})] | None = None
+    """With collection: a vector, as long as its dim."""
+    text: Text | None = None
+    """With collection: a text, if it has an encoder."""
+    image: Annotated[Any, _later(values.IMAGE_BASE64)] | None = None
+    """With collection: a picture, if its encoder takes pictures."""
+    id: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="StoredId")})] | None = None
+    """With collection: a stored target, to find more like it."""
+    filter: Annotated[Any, _later({"$ref": values.REFERENCE.format(model="Filter")})] | None = None
+    """With collection: only targets that meet it are searched."""
+    params: dict[str, Any] | None = None
+    """With collection: search parameters of its index."""
+    limit: Limit | None = None
+    """With collection: how many of its hits are fused; 50 if not given."""
     with_: Annotated[Any, _later({"type": "array", "items": {"type": "string"}})] | None = maybe(
         "With collection: payload, or payload.<column> for some columns, which its hits are sent with.", alias="with"
     )
@@ -308,23 +308,23 @@ class RerankRequest(RequestModel):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"lists": [{"ids": ["a", "b"], "scores": [9.5, 7.25]}], "limit": 10}]}
     )
-    lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")] = needed("At most 10.")
+    lists: Annotated[list[ListToRerank], values.Several("lists", "max_lists")]
+    """At most 10."""
     fusion: Annotated[str, Checked(_fusion, {"type": "string", "enum": [*FUSIONS]})] | None = maybe(
         "How corrected scores become parts of a sum: min_max, the default, from 0 to 1 in each list; z in standard "
         "deviations above its last; rrf 1/(60 + rank). Equal scores of a list count 1 each. Of one list: its corrected "
         "scores if not given."
     )
-    limit: Limit | None = maybe("How many hits at most; 10 if not given.")
+    limit: Limit | None = None
+    """How many hits at most; 10 if not given."""
     cut: Annotated[Cut, Checked(_cut, _CUT)] | None = maybe(
         "Tells confidence from the scores of the answer: the JSON of a hubless.Cut, fitted on past answers. One list "
         "has that of its correction."
     )
-    min_accuracy: values.Share | None = maybe(
-        "There are hits only where this share, at least, is right at first, by the labels that calibrated the cut."
-    )
-    timeout_ms: Milliseconds | None = maybe(
-        "Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given."
-    )
+    min_accuracy: values.Share | None = None
+    """There are hits only where this share, at least, is right at first, by the labels that calibrated the cut."""
+    timeout_ms: Milliseconds | None = None
+    """Milliseconds to answer or refuse; HUBLESS_DEFAULT_TIMEOUT_MS if not given."""
 
 
 PARTS_OF_REQUESTS[RerankRequest] = ("lists", ListToRerank)

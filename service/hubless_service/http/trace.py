@@ -20,7 +20,7 @@ STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", 
 class Trace:
     """Filled while the request is answered; then the middleware reads it."""
 
-    __slots__ = ("code", "exchange", "intervals", "late", "request_id", "seconds", "started")
+    __slots__ = ("code", "exchange", "intervals", "late", "pixels", "request_id", "seconds", "started")
 
     def __init__(self, request_id: str, exchange: Cycle | None = None, *, intervals: bool = True) -> None:
         self.request_id = request_id
@@ -31,6 +31,7 @@ class Trace:
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] | None = [] if intervals else None
         self.code: str | None = None
+        self.pixels = 0  # of all pictures that came with it
 
     @property
     def alone(self) -> bool:

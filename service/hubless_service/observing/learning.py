@@ -11,7 +11,7 @@ from fastapi import Request
 from hubless.errors import StorageError
 from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.scores.learned_lists import AskedList
-from hubless_service.observing.sampling import NO_SAMPLE, Waiting, client_of
+from hubless_service.observing.sampling import Waiting, client_of
 
 _log = logging.getLogger("hubless.sample")
 
@@ -27,7 +27,7 @@ class ListSampler:
 
     def note(self, request: Request, name: str, ids: Sequence[Any], scores: Sequence[float]) -> None:
         """Note a list that was corrected, if the correction learns."""
-        if NO_SAMPLE not in request.headers and (heard := self._scores.heard(name, ids, scores, client_of(request))):
+        if heard := self._scores.heard(name, ids, scores, client_of(request)):
             self._waiting.note((name, heard), heard.weight)
 
     def look(self, now: float, *, last: bool = False) -> None:

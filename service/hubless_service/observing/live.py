@@ -6,7 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic, time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.comparing import comparison
 from hubless_service.http.answers import DriftFigures
+from hubless_service.http.requests import Query
 from hubless_service.observing.certainty import LiveConfidence
 from hubless_service.observing.learning import ListSampler
 from hubless_service.observing.sampling import QuerySampler
@@ -34,12 +35,17 @@ FEWEST, MOST = 50, 512
 """Fewest different queries for which a drift is given, and the most that it is measured on."""
 _WORST = 10
 _SEARCHED_AGAIN = ("limit", "parameters", "filter")  # options that searching once more takes over
+_CHOSEN = frozenset({"group_by", "diversity"})  # options by which hits do not follow the ranking
 _TOGETHER = 32  # queries searched at each strength by one call; in between it is looked whether others wait
 _RENEWED = 0.05  # share of the queries that must be new before figures that take long are made again
 
 
-Line = tuple[hubless.Results | Exception, int]
-"""The results that a query is among, and its line there; or its error."""
+class Answered(NamedTuple):
+    """A query by vector, the results that it is among, and its line there."""
+
+    query: Query
+    results: hubless.Results
+    line: int
 
 
 class LiveQuery(NamedTuple):
@@ -69,23 +75,23 @@ class LiveVersion:
         self.chosen: ChosenStrength | None = None
         """The strength that the queries speak for; None before any query."""
 
-    def observe(
-        self, collection: hubless.Collection, vectors: F32, lines: Sequence[Line], options: dict[str, Any]
-    ) -> None:
-        """Keep answers to vectors, all with the same options; those that failed are left out."""
-        asked = {"prepared": True} | {name: options[name] for name in _SEARCHED_AGAIN if name in options}
+    def observe(self, collection: hubless.Collection, answered: Sequence[Answered]) -> None:
+        """Keep answers; those whose hits were chosen, and do not follow the ranking, are left out."""
         queries = list[LiveQuery]()
         sure = list[tuple[float, bool]]()
-        places = min(K_OCCURRENCE, options["limit"])
-        found: I64 | None = None  # rows of the results that line 0 was the first of
-        for vector, (results, line) in zip(vectors, lines, strict=True):
-            if isinstance(results, Exception):
+        known = dict[int, tuple[dict[str, Any], I64]]()  # of results: how to search again, and their rows
+        for query, results, line in answered:
+            options = query.options
+            if not _CHOSEN.isdisjoint(options):
                 continue
-            asked["strength"] = results.strength
-            if found is None or not line:
-                found = _rows_of_origin(collection, results.ranked.rows[:, :places])
+            if id(results) not in known:
+                again = {"prepared": True, "strength": results.strength}
+                again |= {name: options[name] for name in _SEARCHED_AGAIN if name in options}
+                rows = results.ranked.rows[:, : min(K_OCCURRENCE, options["limit"])]
+                known[id(results)] = again, _rows_of_origin(collection, rows)
+            again, found = known[id(results)]
             # copies, which do not hold on to the whole batch
-            queries.append(LiveQuery(vector.copy(), asked, found[line].copy()))
+            queries.append(LiveQuery(cast(F32, query.asked)[0].copy(), again, found[line].copy()))
             if results.certainty is not None:
                 sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
         with self._lock:
@@ -164,7 +170,7 @@ class LiveVersion:
         """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
         with self._lock:
             served = [query.rows for query in self._recent]
-            compared = [(query, answers) for query, answers in self._compared if query.options["strength"]]
+            compared = list(self._compared)
         raw = STRENGTHS.index(0.0)
         found = (
             served,
@@ -250,7 +256,7 @@ class LiveHubness:
         # the queries of a version go when the last request that holds the version ends
         self._by_version: weakref.WeakKeyDictionary[hubless.Collection, LiveVersion] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._noted: deque[tuple[hubless.Collection, F32, Sequence[Line], dict[str, Any]]] = deque()
+        self._noted: deque[tuple[hubless.Collection, Sequence[Answered]]] = deque()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="observe", daemon=True)
 
@@ -263,12 +269,10 @@ class LiveHubness:
         self._stopping.set()
         return [self._thread] if self._thread.ident else []
 
-    def observe(
-        self, collection: hubless.Collection, vectors: F32, lines: Sequence[Line], options: dict[str, Any]
-    ) -> None:
-        """Note answers for `LiveVersion.observe`, at next to no cost for a thread that answers."""
+    def observe(self, collection: hubless.Collection, answered: Sequence[Answered]) -> None:
+        """Note answers for `LiveVersion.observe`, at next to no cost for the thread that answers."""
         if self._settings.hubness:
-            self._noted.append((collection, vectors, lines, options))
+            self._noted.append((collection, answered))
             if len(self._noted) > _MOST_NOTED:
                 self._take_in()
 
@@ -281,8 +285,8 @@ class LiveHubness:
     def _take_in(self) -> None:
         with self._lock:
             while self._noted:
-                collection, vectors, lines, options = self._noted.popleft()
-                self._version(collection).observe(collection, vectors, lines, options)
+                collection, answered = self._noted.popleft()
+                self._version(collection).observe(collection, answered)
 
     def _version(self, collection: hubless.Collection) -> LiveVersion:
         collection = collection.origin

@@ -41,7 +41,10 @@ _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
 class Observer:
-    """Begins the trace of each request, stamps its answer, and tells of it in the end: metrics, a span, a log line."""
+    """Begins the trace of each request, stamps its answer, and tells of it in the end: metrics, a span, a log line.
+
+    It tells before the answer goes out: whoever has an answer finds it counted, even if the process is killed then.
+    """
 
     def __init__(self, metrics: Metrics, tracing: "Tracing | None" = None) -> None:
         self.metrics = metrics
@@ -70,7 +73,7 @@ class Observer:
         return respond(internal_error(), trace)
 
     def end(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
-        """Count and log a request that has been answered."""
+        """Count and log a request whose answer is ready."""
         method: str = scope["method"]
         seconds = perf_counter() - trace.started
         self.metrics.observe(route, method, status, seconds, trace)
@@ -127,16 +130,20 @@ class ObserveRequests:
         trace = self.observer.begin(scope)
         # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
-        status = 0
+        ended = False
+
+        def end(status: int) -> None:
+            nonlocal ended
+            ended = True
+            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
 
         async def send_stamped(message: Message) -> None:
-            nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
                 given = list(message.get("headers", ()))
                 said = {name for name, _ in given}  # such as how long a picture may be kept
                 stamps = self.observer.stamps(scope["path"], trace)
                 message["headers"] = [*given, *(stamp for stamp in stamps if stamp[0] not in said)]
+                end(message["status"])
             await send(message)
 
         try:
@@ -147,13 +154,11 @@ class ObserveRequests:
         except (Exception, asyncio.CancelledError) as error:
             response = self.observer.failed(error, trace)
             if response is None:
-                status = CLIENT_CLOSED
-            elif not status:
+                end(CLIENT_CLOSED)
+            elif not ended:
                 await response(inner, receive, send_stamped)
             elif isinstance(error, Exception):
                 raise  # half an answer is sent: only a broken connection says that it is not whole
-        finally:
-            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
 
 
 def _server_timing(trace: Trace) -> bytes:

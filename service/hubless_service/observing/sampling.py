@@ -20,9 +20,6 @@ from hubless_service.access.keys import Access
 from hubless_service.http.edge import PEER
 from hubless_service.http.requests import Query
 
-NO_SAMPLE = "x-no-sample"
-"""The header of a request whose queries are not to be kept."""
-
 _log = logging.getLogger("hubless.sample")
 
 _WRITE_SECONDS = 15.0
@@ -74,14 +71,12 @@ class QuerySampler:
         self._looked = 0.0
 
     def note(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> None:
-        """Note the queries of a request that has been answered, but for those like a target and later pages."""
-        if NO_SAMPLE in request.headers:
-            return
+        """Note queries of a request that has been answered."""
         client = client_of(request)
         metric = collection.manifest.metric
         basis = collection.parts.basis
         for query in queries:
-            if isinstance(query.asked, np.ndarray) and "skip" not in query.options:
+            if isinstance(query.asked, np.ndarray):
                 plain = comparison(metric).plain(query.asked)
                 vector = plain[0].copy() if basis is None else basis.restored(plain)[0]
                 self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)

@@ -14,12 +14,15 @@ from math import ceil
 import uvicorn
 from fastapi import FastAPI
 
+from hubless.kernels.quota import most_descriptors
 from hubless_service.http.edge import protocol_of
 from hubless_service.processes.signals import Signals
 from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
+_LISTENERS, _SHARE_OF_LISTENERS = 32, 16
+"""Copies of a socket that a worker listens to: so many, or one of so many descriptors if there are few."""
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
 # 100 ms while a large answer is made. Nearly all garbage is found when it is young.
@@ -65,6 +68,13 @@ class HttpServer(uvicorn.Server):
             yield
         finally:
             loop.remove_reader(reader)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen to each socket several times: of each, uvloop takes one connection in a round of its loop."""
+        for each in sockets or ():
+            each.setblocking(False)  # a copy of one that blocks would have all workers block
+        copies = min(_LISTENERS, most_descriptors() // _SHARE_OF_LISTENERS)
+        await super().startup([each.dup() for each in sockets or () for _ in range(copies)])
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop in order, and say so."""

@@ -18,6 +18,7 @@ from hubless.encoders import Endpoint
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed
 from hubless.store.names import check_name
 from hubless_service import openapi
+from hubless_service.access.authentication import check_role, of_others
 from hubless_service.access.keys import Access
 from hubless_service.http.answers import (
     AliasAnswer,
@@ -29,7 +30,7 @@ from hubless_service.http.answers import (
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, CreateCollectionRequest, DeleteCollectionRequest
 from hubless_service.http.responses import send
-from hubless_service.routes.route import AdminAccess, Call, Held, ShelfPlace, UrlOf, WriteAccess, routes_of
+from hubless_service.routes.route import AdminAccess, Call, CreateAccess, Held, ShelfPlace, UrlOf, routes_of
 from hubless_service.searching.encoding import VARIABLE
 
 _log = logging.getLogger("hubless.catalog")
@@ -73,7 +74,7 @@ async def get_collection(call: Call, held: Held) -> Response:
     ),
 )
 async def create_collection(
-    call: Call, collection: str, access: WriteAccess, body: CreateCollectionRequest
+    call: Call, collection: str, access: CreateAccess, body: CreateCollectionRequest
 ) -> Response:
     """It can be written to at once. Until a query bank is given its offsets are 0.
 
@@ -81,8 +82,6 @@ async def create_collection(
     """
     engine = call.engine
     check_name(collection)
-    if not access.sees(collection):
-        raise HttpProblem("forbidden", "The key is for other collections.")
     if collection in await asyncio.to_thread(engine.catalog.aliases):
         raise InputError("collection", "a name that is no alias", repr(collection))
     encoder = None if body.encoder is None else _endpoint(access, body.encoder, body.dim)
@@ -110,7 +109,7 @@ async def create_collection(
     ),
 )
 async def delete_collection(
-    call: Call, collection: str, access: AdminAccess, place: ShelfPlace, url: UrlOf[DeleteCollectionRequest]
+    call: Call, collection: str, place: ShelfPlace, access: AdminAccess, url: UrlOf[DeleteCollectionRequest]
 ) -> Response:
     """Nothing of it can be had back. Needs its own name, not an alias, and a key of role admin.
 
@@ -206,6 +205,7 @@ async def get_alias(call: Call, alias: str) -> Response:
         "Set an alias, or move it to another collection",
         AliasAnswer,
         *openapi.CHANGE,
+        "alias_not_found",
         "collection_not_found",
         *_PRECONDITIONS,
         "storage",
@@ -222,7 +222,8 @@ async def put_alias(
 ) -> Response:
     """To move an existing alias send If-Match. So nobody undoes the change of somebody else by accident.
 
-    All workers follow before the answer. The answer to a query has the collection's own name.
+    All workers follow before the answer. The answer to a query has the collection's own name. A key that is limited
+    makes aliases of names in its list, and moves those of its collections.
     """
     engine = call.engine
     collection = body.collection
@@ -234,8 +235,10 @@ async def put_alias(
         if not (access.sees(collection) and collection in collections):
             raise CollectionNotFound(f'There is no collection "{collection}".')
         before = there.get(alias)
-        if before and not access.sees(before.collection):
-            raise HttpProblem("forbidden", "The key may not see the collection that this stands for.")
+        if not access.sees(before.collection if before else alias):  # nothing tells which of the two it is
+            if if_match is not None:
+                raise _no_alias(alias)
+            raise of_others()
         return _expected(before, if_match, if_none_match)
 
     changed = await _changed(expected, partial(engine.catalog.set_alias, alias, collection))
@@ -247,11 +250,13 @@ async def put_alias(
 @alias_routes.delete(
     _ALIAS, **openapi.route("Remove an alias", AliasAnswer, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage")
 )
-async def delete_alias(call: Call, alias: str, access: AdminAccess, if_match: AliasIfMatch = None) -> Response:
+async def delete_alias(call: Call, alias: str, if_match: AliasIfMatch = None) -> Response:
     """Needs If-Match. The answer says what the alias stood for."""
 
     async def expected() -> int:
-        return _expected(await _alias(call, alias), if_match)
+        found = await _alias(call, alias)
+        check_role(call, "admin")
+        return _expected(found, if_match)
 
     removed = await _changed(expected, partial(call.engine.catalog.remove_alias, alias))
     administration.info('alias "%s" was removed, id=%s', alias, call.trace.request_id)
@@ -273,11 +278,15 @@ async def _visible(call: Call) -> dict[str, hubless.Alias]:
     return {name: alias for name, alias in found.items() if call.access.sees(alias.collection)}
 
 
-async def _alias(call: Call, name: str) -> hubless.Alias:
+async def _alias(call: Call, alias: str) -> hubless.Alias:
     found = await _visible(call)
-    if name not in found:
-        raise AliasNotFound(f'There is no alias "{name}".')
-    return found[name]
+    if alias not in found:
+        raise _no_alias(alias)
+    return found[alias]
+
+
+def _no_alias(name: str) -> AliasNotFound:
+    return AliasNotFound(f'There is no alias "{name}".')
 
 
 async def _changed(expected: Callable[[], Awaitable[int]], change: Callable[..., hubless.Alias]) -> hubless.Alias:

@@ -40,7 +40,7 @@ async def livez(call: Call) -> Response:
     return send({"status": "ok"})
 
 
-@health_routes.get("/readyz", **openapi.route("Whether queries are answered", ReadyAnswer, "not_ready", public=True))
+@health_routes.get("/readyz", **openapi.route("Whether queries are answered", ReadyAnswer, public=True))
 async def readyz(call: Call) -> Response:
     """Ready once every collection is loaded and gives the right answers to its canary queries.
 

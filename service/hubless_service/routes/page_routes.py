@@ -51,6 +51,9 @@ def install_console(app: FastAPI) -> None:
     app.mount(CONSOLE, _Files(directory=FILES, html=True))
 
 
+_BUNDLE = b"SwaggerUIBundle({"
+_MARKED = _BUNDLE + b"requestInterceptor: sent => { sent.headers['X-No-Sample'] = '1'; return sent },"
+"""Whoever tries a request there looks how it goes: see `observing.traffic`."""
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 
 
@@ -65,7 +68,7 @@ def install_docs(app: FastAPI) -> None:
         swagger_favicon_url="docs/assets/favicon.png",
         swagger_ui_parameters={"validatorUrl": None},  # by default a badge from swagger.io
     )
-    html = bytes(made.body)
+    html = bytes(made.body).replace(_BUNDLE, _MARKED)
     headers = {"Content-Security-Policy": _policy(html)}
 
     async def page(request: Request) -> Response:

@@ -46,7 +46,6 @@ class QuickQueries:
         trace = self._observer.begin(scope)
         scope[SCOPE_KEY], scope["app"], scope["route"] = trace, self._app, route
         scope["path_params"] = parts
-        status = CLIENT_CLOSED
         try:
             response: Response | None
             if self._check_key and (problem := self._check_key(scope)):
@@ -55,13 +54,11 @@ class QuickQueries:
                 response = await route.respond(Call(scope, receive, send))
         except (Exception, asyncio.CancelledError) as error:
             response = self._observer.failed(error, trace)
-        try:
-            if response:
-                status = response.status_code
-                headers = [*response.raw_headers, *self._observer.stamps(path, trace)]
-                await exchange.answer(status, headers, cast(bytes, response.body))
-        finally:
-            self._observer.end(scope, route.path_format, status, trace)
+        status = response.status_code if response else CLIENT_CLOSED
+        self._observer.end(scope, route.path_format, status, trace)
+        if response:
+            headers = [*response.raw_headers, *self._observer.stamps(path, trace)]
+            await exchange.answer(status, headers, cast(bytes, response.body))
 
 
 def _way(path: str) -> tuple[DirectRoute, dict[str, str]] | None:

@@ -10,6 +10,7 @@ import hubless
 from hubless.errors import InputError
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.confidence.level import DEPTH
+from hubless.search.collection import FULL_STRENGTH
 from hubless.search.scores.fusion import FUSIONS, Fused
 from hubless.search.scores.score_correction import Reranked
 from hubless_service import openapi
@@ -19,6 +20,7 @@ from hubless_service.http.responses import send
 from hubless_service.http.score_answers import RerankAnswer, RerankedHit
 from hubless_service.http.score_requests import ListToRerank, RerankRequest
 from hubless_service.http.values import Json, Subject
+from hubless_service.observing.traffic import is_traffic
 from hubless_service.routes.route import Call, readable_collection, routes_of
 from hubless_service.routes.scores import kept
 from hubless_service.routes.searches import query_of
@@ -62,7 +64,7 @@ async def rerank(call: Call, body: RerankRequest) -> Response:
     answer = await heavy.run(weight, lambda: _answer(body, found, call.settings.usual_limit))
     call.trace.add("rescore", perf_counter() - started)
     for each in body.lists:
-        if each.correction is not None:
+        if each.correction is not None and is_traffic(call, each.query, FULL_STRENGTH):
             call.engine.learning.note(call, each.correction, each.ids or (), each.scores or ())
     return send(answer)
 
@@ -94,7 +96,7 @@ def _answer(body: RerankRequest, lists: list[ListOfOne], usual: int) -> RerankAn
     limit = body.limit or usual
     only = lists[0] if len(lists) == 1 and body.fusion is None else None
     corrected = [
-        _corrected(each, 1.0 if sent.strength is None else sent.strength, f"lists[{place}].")
+        _corrected(each, FULL_STRENGTH if sent.strength is None else sent.strength, f"lists[{place}].")
         for place, (each, sent) in enumerate(zip(lists, body.lists, strict=True))
     ]
     fused = _fused(body, corrected, limit, alone=only is not None)

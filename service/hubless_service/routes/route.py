@@ -4,7 +4,7 @@ FastAPI makes the contract from the signatures. It would solve dependencies at t
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
@@ -25,7 +25,7 @@ from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Slot
-from hubless_service.settings import Role, Settings
+from hubless_service.settings import Settings
 
 _log = logging.getLogger("hubless.requests")
 
@@ -55,9 +55,15 @@ class Call(Request):
         self.access: Access = scope.get(ACCESS, EVERYTHING)
 
     async def find(self, look: Callable[[str, Access], _T], name: str) -> _T:
-        """Look up the collection of the path, and wait a little for one that another worker may just have created."""
-        access = self.access
-        await self.engine.up_to_date(self.trace, name)
+        """Look up the collection of the path, and wait a little for one that another worker may just have created.
+
+        For one that the key may not see it waits no longer than for one that is not there.
+        """
+        access, own_name = self.access, self.engine.shelf.own_name
+        if not access.sees(own_name(name)):
+            await self.engine.up_to_date(self.trace, "")  # it may be a new alias
+        if access.sees(own_name(name)):
+            await self.engine.up_to_date(self.trace, name)
         try:
             return look(name, access)
         except (CollectionNotFound, HttpProblem) as error:
@@ -74,8 +80,8 @@ async def readable_collection(call: Call, collection: str) -> hubless.Collection
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:
-    check_role(call, "write")
     held = await call.find(call.engine.shelf.collection, collection)  # a write follows the log by itself
+    check_role(call, "write")
     if not held.parts.is_folded:
         expected = (
             "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
@@ -86,15 +92,17 @@ async def _writable(call: Call, collection: str) -> hubless.Collection:
 
 
 async def _administered(call: Call, collection: str) -> hubless.Collection:
+    held = await readable_collection(call, collection)
     check_role(call, "admin")
-    return await readable_collection(call, collection)
+    return held
 
 
-def _rights_of(role: Role) -> Callable[[Call], Awaitable[Access]]:
-    async def rights(call: Call) -> Access:
-        return check_role(call, role)
+async def _creator(call: Call, collection: str) -> Access:
+    return check_role(call, "write", collection)
 
-    return rights
+
+async def _administrator(call: Call) -> Access:
+    return check_role(call, "admin", call.path_params.get("name"))
 
 
 async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
@@ -109,10 +117,10 @@ Administered = Annotated[hubless.Collection, Depends(_administered)]
 """The same, for requests that may administer."""
 ShelfPlace = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
-WriteAccess = Annotated[Access, Depends(_rights_of("write"))]
-"""The rights of a request that may write."""
-AdminAccess = Annotated[Access, Depends(_rights_of("admin"))]
-"""The rights of a request that may administer."""
+CreateAccess = Annotated[Access, Depends(_creator)]
+"""The rights of a request that may make a collection of the name of the path."""
+AdminAccess = Annotated[Access, Depends(_administrator)]
+"""The rights of a request that may administer, and make something of the name of the path."""
 
 
 class DirectRoute(APIRoute):

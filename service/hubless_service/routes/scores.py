@@ -11,8 +11,8 @@ from hubless.errors import ScoresNotFound
 from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
+from hubless_service.access.authentication import check_role
 from hubless_service.http.answers import CountedAnswer, WorkAnswer
-from hubless_service.http.problems import HttpProblem
 from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
 from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
@@ -28,11 +28,16 @@ _ARROW = (
 )
 
 
+def _check_seen(call: Call, name: str) -> None:
+    """Raise `ScoresNotFound` for a name that is not for the key of a request."""
+    if not call.access.sees(name):
+        raise ScoresNotFound(f'There is no correction of scores "{name}".')
+
+
 async def kept(call: Call, name: str) -> hubless.ScoreCorrection:
     """Return a correction as it is now, whichever worker put it. Raises `ScoresNotFound`."""
     scores = call.engine.scores
-    if not call.access.sees(name):
-        raise ScoresNotFound(f'There is no correction of scores "{name}".')
+    _check_seen(call, name)
     loaded = scores.loaded(name)
     return await asyncio.to_thread(scores.get, name) if loaded is None else loaded
 
@@ -74,8 +79,6 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
     """
     engine = call.engine
     check_name(name, "name")
-    if not access.sees(name):
-        raise HttpProblem("forbidden", "The key is for other names.")
     async with engine.fitting:
         correction = await asyncio.to_thread(body.correction)
     new = await asyncio.to_thread(engine.scores.put, name, correction, body.learns_from())
@@ -88,10 +91,10 @@ async def put_scores(call: Call, name: str, access: AdminAccess, body: PutScores
     _PATH,
     **openapi.route("Delete a correction of scores", DeletedScoresAnswer, "forbidden", "scores_not_found", "storage"),
 )
-async def delete_scores(call: Call, name: str, access: AdminAccess) -> Response:
+async def delete_scores(call: Call, name: str) -> Response:
     """Lists that name it are refused from the answer on, by all workers."""
-    if not access.sees(name):
-        raise ScoresNotFound(f'There is no correction of scores "{name}".')
+    _check_seen(call, name)
+    check_role(call, "admin")
     await asyncio.to_thread(call.engine.scores.delete, name)
     _log.info('scores "%s" were deleted, id=%s', name, call.trace.request_id)
     return send({"name": name, "deleted": True})

@@ -1,18 +1,19 @@
 """Thumbnails of the targets' pictures, from one folder and from nowhere else."""
 
-import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+import os
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO, TypeVar
 
 from fastapi import Header, Response
 
 import hubless
 from hubless.errors import InputError
-from hubless.vectors.readers.pictures import THUMBNAIL, thumbnail_of
+from hubless.vectors.readers.pictures import THUMBNAIL, pixels_of, thumbnail_of
+from hubless.vectors.readers.plain_files import open_below
 from hubless_service import openapi
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import PictureRequest
@@ -24,15 +25,13 @@ _log = logging.getLogger("hubless.pictures")
 picture_routes = routes_of("collections")
 PATH_COLUMN = "path"
 """The payload column with the path of a picture below the folder. Without it the id is the path."""
+_T = TypeVar("_T")
 _JPEG = "image/jpeg"
 _PICTURE: dict[int | str, Json] = {
     200: {"content": {_JPEG: {"schema": {"type": "string", "format": "binary"}}}, "headers": {"ETag": openapi.TAG}},
     304: {"description": "The picture is the one that If-None-Match names."},
 }
 _KnownTag = Annotated[str | None, Header(description="The ETag of a picture that the client has.")]
-
-# one: pictures wait for each other, and leave the other processors to queries
-_thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 
 
 @picture_routes.get(
@@ -57,40 +56,37 @@ async def get_picture(
     folder = call.settings.pictures
     if folder is None:
         raise HttpProblem("picture_not_found", "The server has no pictures: HUBLESS_PICTURES names their folder.")
-    path = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
+    place = await call.engine.run(call.trace, partial(_path_of, held, folder, id), held)
+    deadline = call.trace.started + call.settings.default_timeout_ms / 1000
+
+    async def read(make: Callable[[BinaryIO], _T], weight: int = 0) -> tuple[dict[str, str], _T]:
+        return await call.engine.encoding.read(call.trace, weight, partial(_read, *place, pixels, make), deadline)
+
     try:
-        stat = await asyncio.to_thread(path.stat)
-        tag = f'"{sha256(f"{path} {stat.st_mtime_ns} {stat.st_size} {pixels}".encode()).hexdigest()[:32]}"'
-        kept = {"ETag": tag, "Cache-Control": "private, no-cache"}
-        if if_none_match is not None and tag in if_none_match:
+        # opened twice, as one that waits with an open file would take a descriptor from the others
+        kept, weight = await read(pixels_of)
+        if kept["ETag"] in (if_none_match or ""):
             return Response(None, 304, kept)
-        making = asyncio.get_running_loop().run_in_executor(_thread, thumbnail_of, path, pixels)
-        return Response(await asyncio.wait_for(making, call.settings.default_timeout_ms / 1000), 200, kept, _JPEG)
-    except TimeoutError as error:
-        raise HttpProblem("deadline_exceeded", "Too many pictures were waiting.") from error
-    except InputError as error:
-        _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
-        raise HttpProblem(
-            "picture_not_found", "The file of the target is no picture that can be read; the log says why."
-        ) from error
-    except OSError as error:
-        raise _none() from error
+        kept, picture = await read(partial(thumbnail_of, pixels=pixels), weight)
+        return Response(picture, 200, kept, _JPEG)
+    except (InputError, OSError) as error:
+        if not isinstance(error, FileNotFoundError):
+            _log.warning('no picture of "%s" in %s: %s', id, held.name, error)
+        detail = "The target has no file that is a picture and can be read; of one that is there the log says why."
+        raise HttpProblem("picture_not_found", detail) from error
 
 
-def _path_of(held: hubless.Collection, folder: Path, text: str) -> Path:
-    """Return the file of a target's picture. Raise a problem if it is none below the folder."""
+def _path_of(held: hubless.Collection, folder: Path, text: str) -> tuple[Path, str]:
+    """Return the folder of a collection's pictures, and the name of a target's below it."""
     wanted = held.parts.ids.parse(text)
     (payload,) = held.payload([held.row(wanted)])
-    named = str((payload or {}).get(PATH_COLUMN) or wanted)
-    root = Path(str(folder).replace("{collection}", held.name)).resolve()
-    try:
-        path = (root / named).resolve(strict=True)  # whatever links stand in between
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _none() from error
-    if not (path.is_relative_to(root) and path.is_file()):
-        raise _none()
-    return path
+    return Path(str(folder).replace("{collection}", held.name)), str((payload or {}).get(PATH_COLUMN) or wanted)
 
 
-def _none() -> HttpProblem:
-    return HttpProblem("picture_not_found", "There is no file of the target's picture.")
+def _read(root: Path, name: str, pixels: int, make: Callable[[BinaryIO], _T]) -> tuple[dict[str, str], _T]:
+    """Return the headers of a picture as it is now, and what is made of its file."""
+    with open_below(root, name) as file:
+        stat = os.fstat(file.fileno())
+        said = repr((root, name, stat.st_ino, stat.st_mtime_ns, stat.st_size, pixels))
+        kept = {"ETag": f'"{sha256(said.encode()).hexdigest()[:32]}"', "Cache-Control": "private, no-cache"}
+        return kept, make(file)

@@ -53,7 +53,7 @@ async def list_versions(call: Call, place: ShelfPlace) -> Response:
 @version_routes.post(
     f"{_PATH}/{{version}}/activate", **openapi.route("Serve another version", VersionsAnswer, "forbidden", *_PROBLEMS)
 )
-async def activate(call: Call, access: AdminAccess, place: ShelfPlace, version: str) -> Response:
+async def activate(call: Call, place: ShelfPlace, access: AdminAccess, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
 
     The server then opens and proves it beside the version that it serves, as after a build. It serves or refuses it.

@@ -19,13 +19,15 @@ from hubless.errors import (
     EngineUnavailable,
     HublessError,
     StorageError,
+    names_of,
 )
 from hubless.kernels.pools import start_all
-from hubless.search.engines.deadline import within
+from hubless.progress.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.catalog import Marks
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.log_follower import LogFollower, catch_up, stamp_of
+from hubless_service.searching.room import NoRoom, most_collections
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf, Slot
 from hubless_service.settings import Settings
 
@@ -59,8 +61,10 @@ class CatalogFollower:
         self._answered: tuple[int, int] | None = None  # what the last look has seen
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
         self._marks = dict[str, Marks | None]()  # of the versions that are served, when they were looked at
-        self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
+        self._unsound: dict[str, Exception] = {}  # versions that are served, and whose hashes turned out to be wrong
         self._alias_error = ""
+        self._room = 0  # so many more collections may be opened now
+        self._left_out = set[str]()  # those that were not
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
         self._on_loaded: Callable[[], None] = lambda: None
@@ -160,6 +164,7 @@ class CatalogFollower:
             _log.info('collection "%s" is gone', gone)
             self._told.pop(gone, None)
             self._marks.pop(gone, None)
+        self._room = most_collections() - len(shelf.living()) - len(self._opening)
         for name in names:
             with self._lock:
                 opening = name in self._opening
@@ -167,6 +172,14 @@ class CatalogFollower:
                     self._again.add(name)
             if not opening:
                 self._renew(name)
+        self._tell_left_out()
+
+    def _tell_left_out(self) -> None:
+        """Log the collections that are not opened, when there is a new one."""
+        left_out = {name for name, slot in self._shelf.slots.items() if isinstance(slot.failure, NoRoom)}
+        if left_out - self._left_out:
+            _log.error("collections %s (/readyz names all)", NoRoom(names_of(sorted(left_out))))
+        self._left_out = left_out
 
     def _read_aliases(self) -> None:
         try:
@@ -219,8 +232,8 @@ class CatalogFollower:
         try:
             version = self._source.current(name)
             slot = replace(slot, version_ids=self._source.version_ids(name))
-            if version in self._unsound:
-                raise self._unsound[version]
+            if version in self._unsound:  # opened again: another copy may be had
+                slot = Slot(failure=self._unsound.pop(version), version_ids=slot.version_ids)
             if slot.collection and version == slot.collection.version:
                 renewed = replace(slot, tried=version, failure=None)
                 self._marks[name] = marks
@@ -228,7 +241,10 @@ class CatalogFollower:
                 renewed = slot
             elif here:
                 renewed = self._opened(name)
+            elif slot.living is None and self._room < 1:
+                raise NoRoom(name)
             else:
+                self._room -= 1
                 self._have_opened(name, slot)
                 return
         except Exception as error:
@@ -249,12 +265,11 @@ class CatalogFollower:
             self._open(name)
 
     def _refused(self, name: str, slot: Slot, version: str | None, error: Exception) -> Slot:
-        """Return the slot of a version that cannot be served: the one before is served on, unless its files changed."""
-        if version != slot.tried or str(error) != str(slot.failure):
+        """Return the slot of a version that cannot be served: the one before is served on, if there is one."""
+        if not isinstance(error, NoRoom) and (version != slot.tried or str(error) != str(slot.failure)):
             _log_failure(f'collection "{name}"', error)
         # its traceback would hold on to collections
-        living = None if version in self._unsound else slot.living
-        return Slot(living, version or slot.tried, error.with_traceback(None), slot.seconds)
+        return Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
 
     def _is_unsound(self, slot: Slot) -> bool:
         return slot.collection is None or slot.collection.version in self._unsound
@@ -274,14 +289,13 @@ class CatalogFollower:
         """Return the current version, opened and checked; tried twice."""
         # it may pass, or another version may have become current meanwhile, and this one been pruned
         with suppress(BundleError, StorageError):
-            return self._opened_once(name)
-        return self._opened_once(name)
+            # after the start an old version still answers, or nobody waits yet for a collection that is new
+            return self._opened_once(name, hashes=not self._shelf.loading)
+        return self._opened_once(name, hashes=True)
 
-    def _opened_once(self, name: str) -> Slot:
+    def _opened_once(self, name: str, *, hashes: bool) -> Slot:
         """Return the current version, opened and checked, with the writes of its log."""
         started = perf_counter()
-        # after the start an old version still answers, or nobody waits yet for a collection that is new
-        hashes = not self._shelf.loading
         before = self._shelf.known(name).living
         known = None if before is None else before.base.parts
         collection, written = open_with_log(

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import hubless
-from hubless.errors import BundleDamaged, HublessError, storage_errors
+from hubless.errors import HublessError, storage_errors
 from hubless.search.collection import open_collection
 from hubless.search.parts import Parts
-from hubless.store.durable import is_locked, locked, make_folder, replace_text
-from hubless.store.remote.mirror import RemoteCatalog
+from hubless.store.durable import is_locked, locked, make_folder
+from hubless.store.remote.mirror import RemoteCatalog, put_text
 
 
 class CatalogSource(hubless.Catalog):
@@ -34,7 +34,7 @@ class CatalogSource(hubless.Catalog):
         Without `hashes`, only the sizes of files are compared with the manifest.
         """
         encoder = self._encoders.get(name)
-        return open_collection(self.path, name, hashes=hashes, encoder=encoder, lenient=True, known=known)
+        return open_collection(self, name, hashes=hashes, encoder=encoder, lenient=True, known=known)
 
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
@@ -74,6 +74,7 @@ class RemoteSource(CatalogSource):
     ) -> None:
         super().__init__(folder, encoders)
         self._remote = RemoteCatalog(address, folder)
+        self.mend = self._remote.mend
         self._seconds = seconds
         self._looked = False
 
@@ -94,16 +95,6 @@ class RemoteSource(CatalogSource):
         """Bring here what is new, and name all collections."""
         self._look()
         return super().names()
-
-    def open(self, name: str, *, hashes: bool, known: Parts | None = None) -> hubless.Collection:
-        """Open that version. If its files were damaged here, they are brought again."""
-        try:
-            return super().open(name, hashes=hashes, known=known)
-        except BundleDamaged as error:
-            _log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
-            self._remote.forget(name, self.current(name))
-            self._remote.pull(name)
-            return super().open(name, hashes=hashes)
 
     def log(self, name: str, until: int | None = None) -> None:  # type: ignore[override]  # it has none
         """No log: such a catalog is changed by builds."""
@@ -155,4 +146,4 @@ class RemoteSource(CatalogSource):
         elif before.trouble and not trouble:
             _log.info("%s can be reached again", self.address)
         state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
-        replace_text(self.path / _STATE, json.dumps(state))
+        put_text(self.path / _STATE, json.dumps(state))

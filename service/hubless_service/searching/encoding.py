@@ -1,8 +1,10 @@
 """Texts and pictures become vectors in threads of their own, so that a slow encoder holds up no query by vector."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, finalize
@@ -10,11 +12,13 @@ from weakref import WeakKeyDictionary, finalize
 import numpy as np
 
 import hubless
+from hubless.encoders.base import for_pictures
 from hubless.encoders.halves import each_encoded
 from hubless.errors import HublessError, InputError
 from hubless.search.opening import read_encoder
 from hubless.store.bundle import read_manifest
 from hubless.vectors.arrays import F32
+from hubless.vectors.readers.pictures import PictureSource, pixels_of
 from hubless_service.http.requests import Picture, Query
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.listener import Listener, OnlyFailures
@@ -57,21 +61,33 @@ def check_encoders(settings: Settings) -> None:
 
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them
+MOST_PIXELS_TOGETHER = 100_000_000
+"""Of all pictures of a request."""
+_LARGE = 4_000_000
+"""Pixels beyond which a picture waits among the large ones. Fewer are decoded in 0.1 s or so."""
+_TOGETHER = 8
+"""Pictures that are ready for the encoder at a time: each may take megabytes."""
 
 
 class Encoding:
-    """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
+    """Threads that wait for encoders, some for each collection, so that no collection waits for another's.
+
+    Pictures have threads of their own there, so that texts wait for none. Before, they are decoded one at a time, as
+    each may take 300 MB: one thread decodes those of all collections that are small, and one those that are large.
+    """
 
     def __init__(self, threads: int, room: int, listener: Listener) -> None:
         self._listener = listener
         self._threads = threads
         self._room = room
-        self._queues: WeakKeyDictionary[hubless.Collection, WorkQueue] = WeakKeyDictionary()
+        # by kind and by owner: a collection, or this object for those that decode
+        self._queues: dict[str, WeakKeyDictionary[object, WorkQueue]] = defaultdict(WeakKeyDictionary)
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
-        for queue in list(self._queues.values()):
-            queue.stop()
+        for queues in list(self._queues.values()):
+            for queue in list(queues.values()):
+                queue.stop()
 
     async def encode(
         self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query], deadline: float
@@ -91,40 +107,67 @@ class Encoding:
         where: Callable[[int], str],
         deadline: float,
     ) -> dict[int, F32]:
-        """The vector (1, d) of each text and picture, those of one kind encoded by one call."""
+        """The vector (1, d) of each text and picture. Texts are encoded by one call, pictures by some at a time.
+
+        The heads of all pictures are read before anything else is done: they tell what the pictures weigh.
+        """
         texts = {i: each for i, each in asked.items() if isinstance(each, str)}
         pictures = {i: each.content for i, each in asked.items() if isinstance(each, Picture)}
-
-        def encode() -> dict[int, F32]:
-            started = perf_counter()
-            try:
-                found = _encode(collection, collection.encode, texts, lambda i: f"{where(i)}text", deadline)
-                by = collection.encode_pictures
-                return found | _encode(collection, by, pictures, lambda i: f"{where(i)}image", deadline)
-            finally:
-                trace.add("encode", perf_counter() - started)
-
-        if not pictures and collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
-            return encode()
-        future = self._queue(collection).submit(trace, deadline, lambda _: [encode()], None, alone=trace.alone)
-        found: dict[int, F32] = await unless_gone(trace, future)
+        pixels = {i: await self.weigh(trace, pictures[i], f"{where(i)}image", deadline) for i in pictures}
+        found: dict[int, F32] = {}
+        if texts:
+            work = partial(_encode, collection, collection.encode, texts, where, "text", deadline)
+            if not pictures and collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
+                return _timed(trace, work)
+            found = await self._run("text", collection.origin, trace, work, deadline)
+        rows = list(pictures)
+        for start in range(0, len(rows), _TOGETHER):
+            inputs = {}
+            for i in rows[start : start + _TOGETHER]:
+                encoder = for_pictures(collection.parts.encoder, name := f"{where(i)}image")
+                decode = partial(encoder.picture_input, pictures[i], name)
+                inputs[i] = await self.read(trace, pixels[i], decode, deadline)
+            work = partial(_encode, collection, encoder.encode_pictures, inputs, where, "image", deadline)
+            found |= await self._run("image", collection.origin, trace, work, deadline)
         return found
 
-    def _queue(self, collection: hubless.Collection) -> WorkQueue:
-        collection = collection.origin  # which has the same encoder, and lives as long as the version
-        if not (queue := self._queues.get(collection)):
-            queue = WorkQueue(self._threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
+    async def weigh(self, trace: Trace, source: PictureSource, parameter: str, deadline: float) -> int:
+        """Return the pixels of a picture by its head. Raises `InputError` if those of the request become too many."""
+        found = await self.read(trace, 0, partial(pixels_of, source, parameter), deadline)
+        trace.pixels += found
+        if trace.pixels > MOST_PIXELS_TOGETHER:
+            expected = f"pictures of at most {MOST_PIXELS_TOGETHER:,} pixels in all"
+            raise InputError(parameter, expected, f"{trace.pixels:,}")
+        return found
+
+    async def read(self, trace: Trace, pixels: int, work: Callable[[], _T], deadline: float) -> _T:
+        """Return what some work makes of a picture of so many pixels, when it is its turn and somebody still waits."""
+        return await self._run("large" if pixels > _LARGE else "small", self, trace, work, deadline)
+
+    async def _run(self, kind: str, owner: object, trace: Trace, work: Callable[[], _T], deadline: float) -> _T:
+        queues = self._queues[kind]
+        ours = owner is self
+        if not (queue := queues.get(owner)):
+            threads = 1 if ours else self._threads
+            queue = WorkQueue(threads, self._room, 1, lambda: None, listener=OnlyFailures(self._listener))
             queue.start()
-            self._queues[collection] = queue
-            finalize(collection, queue.stop)  # the threads end with the version
-        return queue
+            queues[owner] = queue
+            if not ours:
+                finalize(owner, queue.stop)  # the threads end with the version
+        # of a key the queue learns how long one takes, and refuses what would wait for too long
+        key = kind if ours else None
+        timed = partial(_timed, trace, work)
+        future = queue.submit(trace, deadline, lambda _: [timed()], None, key, inline=False, alone=trace.alone)
+        found: _T = await unless_gone(trace, future)
+        return found
 
 
 def _encode(
     collection: hubless.Collection,
     encode: Callable[[Sequence[_T], float], F32],
     asked: dict[int, _T],
-    field: Callable[[int], str],
+    where: Callable[[int], str],
+    field: str,
     deadline: float,
 ) -> dict[int, F32]:
     """The vector of each. Raises what is wrong with the first that is refused."""
@@ -134,6 +177,14 @@ def _encode(
     )
     for i, each in zip(asked, encoded, strict=True):
         if isinstance(each, InputError):
-            raise each.about(field(i)) from each
+            raise each.about(f"{where(i)}{field}") from each
         vectors[i] = each[np.newaxis]
     return vectors
+
+
+def _timed(trace: Trace, work: Callable[[], _T]) -> _T:
+    started = perf_counter()
+    try:
+        return work()
+    finally:
+        trace.add("encode", perf_counter() - started)

@@ -1,7 +1,7 @@
 """Search threads: queries that agree on how are searched as one group; stored targets are found by filter and id."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from time import perf_counter
@@ -16,12 +16,11 @@ from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.filters import Filter
 from hubless.knn.exhaustive import openmp_threads
 from hubless.search.matches import Matches
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import I64
 from hubless_service.http.requests import LikeTarget, Query
 from hubless_service.http.responses import NOTHING_BESIDE, FoundHits, LoadedTargets, read_beside
 from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.http.values import NO_EXTRAS, Extras
-from hubless_service.observing.live import Line
 from hubless_service.searching.work_queue import Answer, WorkQueue
 
 
@@ -67,8 +66,8 @@ def read_targets(collection: hubless.Collection, rows: I64, extras: Extras) -> L
     return LoadedTargets(collection.ids(rows), targets.offsets(rows), targets.seqs(rows), beside)
 
 
-Observe = Callable[[hubless.Collection, F32, Sequence[Line], dict[str, Any]], None]
-_NOT_OBSERVED = frozenset({"skip", "group_by", "diversity"})
+Line = tuple[hubless.Results | Exception, int]
+"""The results that a query is among, and its line there; or its error."""
 
 
 class QueryGroup(NamedTuple):
@@ -80,17 +79,12 @@ class QueryGroup(NamedTuple):
 
 
 async def search(
-    trace: Trace,
-    queue: WorkQueue,
-    collection: hubless.Collection,
-    queries: Sequence[Query],
-    deadline: float,
-    observe: Observe,
+    trace: Trace, queue: WorkQueue, collection: hubless.Collection, queries: Sequence[Query], deadline: float
 ) -> list[FoundHits]:
     """Answer queries in their order, all or none: those of one key by one call."""
     if len(queries) == 1:
         only = _key(collection, queries[0])
-        return await unless_gone(trace, _submit(trace, queue, collection, only, queries, deadline, observe))
+        return await unless_gone(trace, _submit(trace, queue, collection, only, queries, deadline))
     alike: dict[Hashable, list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
@@ -99,7 +93,7 @@ async def search(
     try:
         for key, places in alike.items():
             group = [queries[place] for place in places]
-            futures.append(_submit(trace, queue, collection, key, group, deadline, observe))
+            futures.append(_submit(trace, queue, collection, key, group, deadline))
         for places, future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(trace, future)
             for place, hits in zip(places, found, strict=True):
@@ -117,7 +111,6 @@ def _submit(
     key: Hashable,
     group: Sequence[Query],
     deadline: float,
-    observe: Observe,
 ) -> "asyncio.Future[list[FoundHits]]":
     """Queue queries of one key."""
     options = group[0].options
@@ -128,7 +121,7 @@ def _submit(
     inline = (filter is None or matches is not None) and not parts.remote
     exact = "parameters" in options and options["parameters"].get("exact") is True
     whole = inline and parts.targets.is_shared(matches, exact=exact)
-    answer: Answer = partial(answer_groups, collection, observe)
+    answer: Answer = partial(answer_groups, collection)
     if whole:
         answer = partial(_on_threads, queue.threads, answer)
     content = QueryGroup(group, trace, matches)
@@ -153,21 +146,15 @@ def _on_threads(threads: int, answer: Answer, groups: Sequence[QueryGroup]) -> S
         return answer(groups)
 
 
-def answer_groups(
-    collection: hubless.Collection, observe: Observe, groups: Sequence[QueryGroup]
-) -> list[list[FoundHits] | Exception]:
+def answer_groups(collection: hubless.Collection, groups: Sequence[QueryGroup]) -> list[list[FoundHits] | Exception]:
     """Ask for all groups at once; they agree on how. If one query is wrong, only its own group fails."""
     queries = [query for group in groups for query in group.queries]
     filter = queries[0].options.get("filter")
     matches = None if filter is None else _matches_of_groups(collection, filter, groups)
     started = perf_counter()
-    first_asked = queries[0].asked
-    vectors = None
-    if isinstance(first_asked, np.ndarray):
-        vectors = first_asked if len(queries) == 1 else np.concatenate([query.asked for query in queries])
     lines = list[Line]()
     rescoring = 0.0
-    for results, count in _ask(collection, queries, vectors, matches):
+    for results, count in _ask(collection, queries, matches):
         lines += zip(repeat(results), range(count))
         rescoring += 0.0 if isinstance(results, Exception) else results.ranked.rescoring
     seconds = perf_counter() - started
@@ -183,9 +170,6 @@ def answer_groups(
         if any(query.extras is not NO_EXTRAS for query in group.queries):
             group.trace.add("payload", perf_counter() - began)
         first = after
-    # find-similar queries and later pages do not come from what users ask for, and chosen hits not from the ranking
-    if vectors is not None and _NOT_OBSERVED.isdisjoint(queries[0].options):
-        observe(collection, vectors, lines, queries[0].options)
     return outcomes
 
 
@@ -198,27 +182,23 @@ def _matches_of_groups(collection: hubless.Collection, filter: Filter, groups: S
 
 
 def _ask(
-    collection: hubless.Collection, queries: Sequence[Query], vectors: F32 | None, matches: Matches | None
+    collection: hubless.Collection, queries: Sequence[Query], matches: Matches | None
 ) -> list[tuple[hubless.Results | Exception, int]]:
     """Return results, or an error, and how many queries they are about. After an error each half is asked by itself."""
     options = {**queries[0].options, "filter": matches}
-    if vectors is None:
+    if isinstance(queries[0].asked, LikeTarget):
         options["ids"] = [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]
     else:
-        options["prepared"] = True
+        options |= {"vectors": np.concatenate([query.asked for query in queries]), "prepared": True}
     try:
-        return [(collection.query(vectors, **options), len(queries))]
+        return [(collection.query(**options), len(queries))]
     except EngineError as error:  # of no query: it would fail as well for each
         return [(error, len(queries))]
     except Exception as error:
         if len(queries) == 1:
             return [(_in_words_of(queries[0], error), 1)]
         half = len(queries) // 2
-        return [
-            each
-            for part in (slice(half), slice(half, None))
-            for each in _ask(collection, queries[part], None if vectors is None else vectors[part], matches)
-        ]
+        return [each for part in (queries[:half], queries[half:]) for each in _ask(collection, part, matches)]
 
 
 def _found(

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import faiss
+import numpy as np
 from fastapi import Request
 
 import hubless
@@ -27,9 +28,10 @@ from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.learning import ListSampler
-from hubless_service.observing.live import LiveHubness
+from hubless_service.observing.live import Answered, LiveHubness
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import QuerySampler
+from hubless_service.observing.traffic import is_traffic
 from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
@@ -73,7 +75,7 @@ class SearchService:
         self._writer = Writer(
             self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind, self, merges=merges
         )
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
+        self.encoding = Encoding(settings.encoder_threads, settings.max_waiting, self)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
         self.maintainer = Maintainer(source.path, self.shelf.living, settings, self._follower.wake)
         self.sampling = (
@@ -96,7 +98,7 @@ class SearchService:
 
     def stop(self) -> list[threading.Thread]:
         """Begin nothing more. Return the threads that end when they have finished what somebody still needs."""
-        self._encoding.stop()
+        self.encoding.stop()
         self._follower.stop()
         self._threads_set.close()
         written = [*self._writer.stop(), *self.maintainer.stop()]
@@ -201,10 +203,17 @@ class SearchService:
         encoded = queries
         if encodes:
             queue.check_room(perf_counter(), trace.late, seconds)  # before something is encoded in vain
-            encoded = await self._encoding.encode(trace, collection, queries, deadline)
-        found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
+            encoded = await self.encoding.encode(trace, collection, queries, deadline)
+        found = await search(trace, queue, collection, encoded, deadline)
+        answered = [
+            Answered(query, hits.results, hits.line)
+            for query, hits in zip(encoded, found, strict=True)
+            # what is asked like a target is not what people look for
+            if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
+        ]
+        self.live.observe(collection, answered)
         if self.sampling:
-            self.sampling.note(request, collection, encoded)
+            self.sampling.note(request, collection, [each.query for each in answered])
         return found
 
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
@@ -238,10 +247,8 @@ class SearchService:
         self, trace: Trace, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
     ) -> dict[int, F32]:
         """The vector (1, d) of each text: see `Encoding.vectors`."""
-        if not texts:
-            return {}
         deadline = trace.started + self._timeout
-        return await self._encoding.vectors(trace, collection, texts, where, deadline)
+        return await self.encoding.vectors(trace, collection, texts, where, deadline)
 
     async def write(
         self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True

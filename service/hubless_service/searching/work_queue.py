@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from hubless.search.engines.deadline import within
+from hubless.progress.deadline import within
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
@@ -210,9 +210,12 @@ class WorkQueue:
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
         """Give each item its outcome, and learn how long the call took."""
         size = 0
+        now = perf_counter()
         for item, outcome in zip(items, outcomes, strict=True):
             size += item.size
             item.timer.cancel()
+            if item.deadline < now:  # the loop was kept from its timer
+                _expire(item.future)
             if item.future.done():
                 continue
             if isinstance(outcome, StopIteration):  # which no future takes

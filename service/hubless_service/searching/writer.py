@@ -14,9 +14,10 @@ from typing import Any
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
-from hubless.search.engines.deadline import within
+from hubless.progress.deadline import within
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Write
+from hubless.store.log import most_open
 from hubless_service.http.problems import HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener
@@ -29,8 +30,8 @@ WritePlan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
-_COLLECTIONS = 16
-"""Most collections that are written to at once."""
+_COLLECTIONS, _SHARE_WRITTEN = 16, 4
+"""Most collections that are written to at once; of as many logs as may be open, one in so many."""
 _MERGED_AFTER = "5"
 """Seconds. A merge of 50,000 small targets takes about as long; a client that waits longer leaves the server idle."""
 _MERGE_POLL = 0.1
@@ -73,11 +74,12 @@ class Writer:
         self._waiting: dict[str, deque[QueuedWrite]] = {}  # for each collection that a thread writes to
         self._lock = threading.Lock()
         self._stopped = False
-        self._threads = ThreadPoolExecutor(_COLLECTIONS, "write", prepare)
+        self._count = min(_COLLECTIONS, most_open() // _SHARE_WRITTEN)  # each takes some descriptors
+        self._threads = ThreadPoolExecutor(self._count, "write", prepare)
 
     def start(self) -> None:
         """Start the threads."""
-        start_all(self._threads, _COLLECTIONS)
+        start_all(self._threads, self._count)
 
     def stop(self) -> list[threading.Thread]:
         """Write what waits, and nothing more. Return a thread that ends with the last of them."""

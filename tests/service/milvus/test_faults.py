@@ -4,8 +4,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from support import milvus as double
-from support import small, writing
+from support import milvus as double, small, writing
 from support.serving import serving_catalog
 from support.until import until
 

@@ -11,6 +11,7 @@ from support import processes, small
 
 import hubless
 from hubless.errors import StorageError, storage_errors
+from hubless.store import aliases, catalog
 
 AS_NOBODY = """
 import os, sys
@@ -66,28 +67,28 @@ def test_missing_catalog_is_named_and_not_made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ask", "reads"),
+    ("ask", "room", "reads"),
     [
-        (hubless.Catalog.collections, "iterdir"),
-        (hubless.Catalog.collections, "is_file"),
-        (hubless.Catalog.aliases, "read_bytes"),
-        (lambda catalog: catalog.current("photos"), "read_text"),
+        (hubless.Catalog.collections, Path, "iterdir"),
+        (hubless.Catalog.collections, Path, "is_file"),
+        (hubless.Catalog.aliases, aliases, "open_plain"),
+        (lambda catalog: catalog.current("photos"), catalog, "open_plain"),
     ],
     ids=["before it is listed", "while it is listed", "aliases", "current"],
 )
-def test_catalog_that_goes_away_during_a_look_is_missing_and_not_empty(tmp_path, monkeypatch, ask, reads):
+def test_catalog_that_goes_away_during_a_look_is_missing_and_not_empty(tmp_path, monkeypatch, ask, room, reads):
     path = tmp_path / "catalog"
     small.build(path)
     catalog = hubless.Catalog(path)
     catalog.set_alias("pictures", "photos")
-    read = getattr(Path, reads)
+    read = getattr(room, reads)
 
     def go_and_read(file, *args, **options):
         if path.exists():
             path.rename(tmp_path / "elsewhere")
         return read(file, *args, **options)
 
-    monkeypatch.setattr(Path, reads, go_and_read)
+    monkeypatch.setattr(room, reads, go_and_read)
     with pytest.raises(StorageError, match="there is no catalog here"):
         ask(catalog)
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,8 @@ from hubless.errors import InputError, NoEncoder, one_line
 from hubless.kernels.threads import cores
 from hubless.progress import Progressing, progress_bars
 from hubless.vectors.arrays import F32
-from hubless.vectors.readers.pictures import check_pillow, picture_facts, thumbnail_of
+from hubless.vectors.readers.pictures import MOST_BYTES, check_pillow, picture_facts, thumbnail_of
+from hubless.vectors.readers.plain_files import read_below
 
 READ_AHEAD = 32
 """Items that are read ahead and encoded together."""
@@ -75,9 +75,10 @@ def embed(
     """Write vectors and payload of pictures, texts or source files as `hubless.build` takes them.
 
     `output` gets the folders `targets` and, of pictures, `bank`: shards of Parquet. A run that was killed goes on where
-    it ended, if source and encoder are the same. What cannot be read is skipped, and listed in `skipped.jsonl`. The
-    bytes of pictures' vectors do not depend on what is encoded together. Raises `InputError` naming what is wrong, also
-    if nothing could be read; `NoEncoder` if the encoder takes no pictures; `EncoderFailed` if an endpoint does.
+    it ended, if source and encoder are the same. What cannot be read, and each link, is skipped, and listed in
+    `skipped.jsonl`. The bytes of pictures' vectors do not depend on what is encoded together. Raises `InputError`
+    naming what is wrong, also if nothing could be read; `NoEncoder` if the encoder takes no pictures; `EncoderFailed`
+    if an endpoint does.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def embed(
     encoder : a folder, a file that describes one (.json or .toml), or an encoder
     output : the folder to fill: a new one, or that of a run that was killed
     kind : "pictures", "texts" or "files". By default pictures of a folder that has some, files of another, texts of a
-        file; with "pictures" or "files" a file lists paths, relative to itself
+        file; with "pictures" or "files" a file lists paths below its folder
     column : of a table, the one to embed; by default `text`, `caption`, `title` or `content`, or the only one of texts
     thumbnails : write small JPEGs of pictures, too, into a folder `thumbnails`
     bank : make a query bank of captions beside pictures, texts in their heads, and words in their names
@@ -132,7 +133,7 @@ class _Embedding:
         self._encoder = encoder
         self._thumbnails = thumbnails
         self._bank = bank
-        self._beside = TextsBeside(source.base)
+        self._beside = TextsBeside(source.base, source.contents)
         self._columns = [] if source.payload is None else source.payload.column_names
 
     def part(self, items: range, pool: ThreadPoolExecutor, advance: Callable[[int], None]) -> EmbeddedPart:
@@ -182,34 +183,27 @@ class _Embedding:
         return _Read(text, {}, [])
 
     def _read_file(self, number: int) -> "_Read":
-        path, size = self._file(number)
-        if size > MOST_CHARACTERS:
-            raise InputError("file", f"at most {MOST_CHARACTERS:,} bytes", f"{size:,}")
-        text = path.read_text("utf-8")
+        name, content = self._content(number, MOST_CHARACTERS)
+        text = content.decode()
         if "\0" in text or not text.strip():
             raise InputError("file", "text", "none" if not text.strip() else "what is no text")
-        return _Read(text, {"path": self._source.contents[number], "bytes": size}, [])
+        return _Read(text, {"path": name, "bytes": len(content)}, [])
 
     def _read_picture(self, number: int) -> "_Read":
-        path, size = self._file(number)
-        taken = for_pictures(self._encoder).picture_input(path)
-        facts = picture_facts(path)
-        name = self._source.contents[number]
+        name, content = self._content(number, MOST_BYTES)
+        taken = for_pictures(self._encoder).picture_input(content)
+        facts = picture_facts(content)
         if self._thumbnails is not None:
             file = self._thumbnails / name
-            if not file.resolve().is_relative_to(self._thumbnails.resolve()):
-                raise InputError("picture", "a path below the source, for a thumbnail", name)
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(thumbnail_of(path))
-        return _Read(taken, {"path": name, "width": facts.width, "height": facts.height, "bytes": size}, facts.texts)
+            file.write_bytes(thumbnail_of(content))
+        payload = {"path": name, "width": facts.width, "height": facts.height, "bytes": len(content)}
+        return _Read(taken, payload, facts.texts)
 
-    def _file(self, number: int) -> tuple[Path, int]:
-        self._source.contents[number].encode()  # Arrow and JSON hold no other names
-        path = self._source.path(number)
-        stat = path.stat()
-        if not S_ISREG(stat.st_mode):
-            raise InputError("path", "a file", "something else")
-        return path, stat.st_size
+    def _content(self, number: int, most: int) -> tuple[str, bytes]:
+        name = self._source.contents[number]
+        name.encode()  # Arrow and JSON hold no other names
+        return name, read_below(self._source.base, name, most)
 
     def _encode(self, taken: Sequence[Any]) -> F32:
         if self._source.kind == PICTURES:

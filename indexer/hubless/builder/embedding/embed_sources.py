@@ -13,6 +13,7 @@ from hubless.errors import InputError, StorageError, UnknownField, names_of, one
 from hubless.vectors.listing import ending_of, is_data, natural_order
 from hubless.vectors.payload import open_payload, parted_ids
 from hubless.vectors.readers.pictures import PICTURE_FORMATS
+from hubless.vectors.readers.plain_files import A_LINK
 
 PICTURES, TEXTS, FILES = "pictures", "texts", "files"
 PICTURE_ENDINGS = tuple(ending for each in PICTURE_FORMATS.values() for ending in each.endings)
@@ -38,14 +39,11 @@ class EmbedSource:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def path(self, number: int) -> Path:
-        return self.base / self.contents[number]
-
     def fingerprint(self) -> str:
         """Return a hash that changes with any id, text, or stamp of a file."""
         hashed = hashlib.sha256(self.kind.encode())
         for number, each in enumerate(self.ids):
-            stamp = self.contents[number] if self.kind == TEXTS else _stamp(self.path(number))
+            stamp = self.contents[number] if self.kind == TEXTS else _stamp(self.base / self.contents[number])
             hashed.update(f"{each!r}\0{stamp}\0".encode("utf-8", "surrogateescape"))
         return hashed.hexdigest()
 
@@ -85,10 +83,12 @@ def _below(folder: Path) -> tuple[list[str], list[dict[str, Any]]]:
     found = []
     left_out = []
     for here, folders, files in os.walk(folder, onerror=failed):
-        others = [(Path(here) / name).relative_to(folder).as_posix() for name in folders if not is_data(name)]
-        left_out += [skipped_item(name, "a folder that is hidden, or that programs make") for name in sorted(others)]
-        folders[:] = [name for name in folders if is_data(name)]
-        found += [(Path(here) / name).relative_to(folder).as_posix() for name in files if is_data(name)]
+        place = Path(here).relative_to(folder)
+        others = {name: "a folder that is hidden, or that programs make" for name in folders if not is_data(name)}
+        others |= {name: A_LINK for name in folders if (folder / place / name).is_symlink()}
+        left_out += [skipped_item((place / name).as_posix(), why) for name, why in sorted(others.items())]
+        folders[:] = [name for name in folders if name not in others]
+        found += [(place / name).as_posix() for name in files if is_data(name)]
     return sorted(found, key=natural_order), left_out
 
 
@@ -158,7 +158,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _stamp(path: Path) -> str:
     try:
-        stat = path.stat()
-    except OSError:
+        stat = path.lstat()
+    except (OSError, ValueError):
         return "gone"  # which is listed when it is read
     return f"{stat.st_size} {stat.st_mtime_ns}"

@@ -9,12 +9,7 @@ from hubless.measures.by_content import by_content
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import AUTO_DIMS, Basis, as_compared, check_dims, fit_directions
 from hubless.vectors.comparing import OF_TARGETS
-from hubless.vectors.sources import (
-    ArrayVectors,
-    VectorSource,
-    in_memory,
-    sample,
-)
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
 
 SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)
 """Shares of the dimensions that are tried, ascending."""

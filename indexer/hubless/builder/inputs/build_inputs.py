@@ -11,23 +11,14 @@ import pyarrow as pa
 from hubless.builder.banks.thinning import live_bank
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
-from hubless.builder.inputs.items import (
-    column_of_ids,
-    open_given,
-    without_bad_rows,
-)
+from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
 from hubless.builder.inputs.joined import open_targets
 from hubless.builder.inputs.payloads import write_payload
 from hubless.builder.inputs.priors import opened_prior
 from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.corrections.grouped import GroupedVectors, group_names
-from hubless.corrections.prior import (
-    OWN_OFFSETS,
-    PRIOR,
-    PriorLike,
-    TargetPrior,
-)
+from hubless.corrections.prior import OWN_OFFSETS, PRIOR, PriorLike, TargetPrior
 from hubless.corrections.supported import asked_by
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder, FolderModel, SentenceModel, load_encoder
@@ -46,12 +37,7 @@ from hubless.vectors.ids import Ids, write_ids
 from hubless.vectors.npy import split_member
 from hubless.vectors.payload import PayloadLike, PayloadTypes
 from hubless.vectors.readers.arrow_rows import Dataset, open_dataset
-from hubless.vectors.sources import (
-    HeldVectors,
-    VectorSource,
-    in_memory,
-    sample,
-)
+from hubless.vectors.sources import HeldVectors, VectorSource, in_memory, sample
 
 MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""

@@ -6,9 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.builder.inputs.items import (
-    reading_payload,
-)
+from hubless.builder.inputs.items import reading_payload
 from hubless.errors import InputError, UnknownField, names_of
 from hubless.store import bundle
 from hubless.vectors.arrays import I64

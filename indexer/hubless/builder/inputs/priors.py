@@ -5,17 +5,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.inputs.items import (
-    reading_payload,
-)
-from hubless.corrections.prior import (
-    PRIOR,
-    NumberOfTarget,
-    PriorLike,
-    TargetPrior,
-    as_prior,
-    checked_prior,
-)
+from hubless.builder.inputs.items import reading_payload
+from hubless.corrections.prior import PRIOR, NumberOfTarget, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.errors import InputError, StorageError, names_of
 from hubless.search.parts import prior_of
 from hubless.vectors.files import Items

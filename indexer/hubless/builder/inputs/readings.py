@@ -22,14 +22,7 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.bad_rows import with_count
 from hubless.vectors.basis import Basis
 from hubless.vectors.comparing import OF_TARGETS, ComparedSide, comparison, side_of
-from hubless.vectors.sources import (
-    ArrayVectors,
-    HeldVectors,
-    SharedVectors,
-    VectorSource,
-    block_rows,
-    under_metric,
-)
+from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, VectorSource, block_rows, under_metric
 
 
 def read_vectors(given: BuildVectors, recipe: Recipe, folder: Path | None = None) -> BuildVectors:

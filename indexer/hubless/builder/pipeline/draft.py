@@ -26,13 +26,13 @@ from hubless.corrections import QueryTime, registered
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import NoEngine, storage_errors
 from hubless.knn import INDEXES, augment
+from hubless.knn.base import Found
 from hubless.knn.tuning import cheapest_setting, recall_curve
 from hubless.measures.confidence.cut import Cut
 from hubless.progress import Steps
 from hubless.search.canaries import Canary, stored_scores
 from hubless.search.engines.embedded import FaissIndex
 from hubless.search.engines.external import Content, Engine, engine
-from hubless.search.engines.full import ReducedIndex
 from hubless.search.segments.segment import Segment, SegmentIds
 from hubless.search.segments.targets import Targets
 from hubless.store import bundle
@@ -145,8 +145,8 @@ class VersionDraft:
         fields = {**self.about, **more}
         index = self.targets.first.index
         dims = fields.pop("dims", None)
-        if isinstance(index, ReducedIndex):
-            dims = index.basis.kept
+        if isinstance(index, FaissIndex) and index.whole is not None:
+            dims = index.whole.basis.kept
         elif self.basis is not None:
             dims = self.basis.kept
         fields.setdefault("segments", [SegmentRecord(name=version, index=self.index.type, count=self.count)])
@@ -283,7 +283,7 @@ class InEngine:
         targets = in_segments([index], order.offsets)
         steps.step(f"tuning the {record.kind} index")
 
-        def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
+        def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> Found:
             return index.find(queries, k, parameters, None)
 
         exact = stored_scores(targets, answers.queries, answers.rows)

@@ -22,6 +22,7 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
+from hubless.knn.base import Found
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
@@ -261,7 +262,7 @@ def answers_of(ranker: Ranker, pairs: LabelledPairs, strength: float) -> Answers
     return Answers.of(pairs.queries, scores, rows, pairs.relevant)
 
 
-def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
+def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> Found:
     found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
     scores = [ranker.folded_scores(each, strength) for each in found]
     return np.concatenate(scores), np.concatenate([each.rows for each in found])

@@ -69,7 +69,8 @@ def _is_wasteful(view: SegmentView) -> bool:
 
 
 def _is_flat(view: SegmentView) -> bool:
-    return isinstance(view.segment.index, FaissIndex) and view.segment.index.kind.name == FLAT_KIND
+    index = view.segment.index
+    return isinstance(index, FaissIndex) and index.whole is None and index.kind.name == FLAT_KIND
 
 
 def joined(views: Sequence[SegmentView]) -> Segment:

@@ -24,6 +24,7 @@ from hubless.kernels.reductions import best_of, rankings
 from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts
 from hubless.knn.augment import centre
+from hubless.knn.base import Found
 from hubless.measures.chance import Chance
 from hubless.progress import Advance, Steps
 from hubless.search.ranker import Ranker
@@ -162,7 +163,7 @@ def _survey_part(
     return {"offsets": offsets, "scores": scores, "rows": rows}
 
 
-def _answers(queries: Sequence[F32], targets: VectorSource, k: int, offsets: F32) -> tuple[F32, I64]:
+def _answers(queries: Sequence[F32], targets: VectorSource, k: int, offsets: F32) -> Found:
     """Return the best targets of all queries, scores and rows (2, m, k): raw, and with the offsets of their fit."""
     each = [rankings(some, targets, k, None, h) for some, h in zip(queries, offsets, strict=True)]
     scores = np.concatenate([np.stack([scores for scores, _ in pair]) for pair in each], axis=1)
@@ -172,7 +173,7 @@ def _answers(queries: Sequence[F32], targets: VectorSource, k: int, offsets: F32
 def _joined(parts: Iterable[Arrays], k: int) -> Arrays:
     offsets = []
 
-    def ranked() -> Iterator[tuple[int, list[tuple[F32, I64]]]]:
+    def ranked() -> Iterator[tuple[int, list[Found]]]:
         for part in parts:
             offsets.append(part["offsets"])
             yield part["offsets"].shape[1], list(zip(part["scores"], part["rows"], strict=True))

@@ -16,7 +16,6 @@ from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
 from hubless.measures.confidence.cut import Cut
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import ReducedIndex
 from hubless.search.segments.segment import Segment, SegmentView
 from hubless.store import bundle
 from hubless.store.bundle import SegmentRecord
@@ -37,15 +36,14 @@ def write_segment(folder: Path, segment: Segment) -> None:
         bundle.STAMPS: segment.stamps,
         bundle.BARE: segment.bare if len(segment.bare) and len(index) == len(segment) else None,
     }
-    inner = index.index if isinstance(index, ReducedIndex) else index
-    if isinstance(index, ReducedIndex):
-        arrays[bundle.BASIS] = index.basis.directions
-        if not (folder / bundle.FULL).exists():
-            kept_full(index.full, index.kind.precision, folder)
-    if isinstance(inner, FaissIndex):
-        arrays[bundle.PIVOT] = inner.pivot
+    if isinstance(index, FaissIndex):
+        arrays[bundle.PIVOT] = index.pivot
         if not (folder / bundle.INDEX).exists():
-            write_whole(inner.index, folder / bundle.INDEX)
+            write_whole(index.index, folder / bundle.INDEX)
+        if index.whole is not None:
+            arrays[bundle.BASIS] = index.whole.basis.directions
+            if not (folder / bundle.FULL).exists():
+                kept_full(index.whole.full, index.kind.precision, folder)
     for name, array in arrays.items():
         if array is not None:
             write_array(folder / name, array)

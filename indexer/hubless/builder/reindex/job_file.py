@@ -35,15 +35,18 @@ _Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class TargetFiles(_Section):
     """Files of targets."""
 
-    path: str = Field(min_length=1, description="A file, a folder, a pattern such as items/*.parquet, or a database.")
-    ids: str | None = Field(default=None, description="File with the ids of a file that has none, or a column.")
-    payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
+    path: str = Field(min_length=1)
+    """A file, a folder, a pattern such as items/*.parquet, or a database."""
+    ids: str | None = None
+    """File with the ids of a file that has none, or a column."""
+    payload: str | None = None
+    """File with the payload of a file that has none."""
 
 
 class CorrectionChoice(_Section):
@@ -51,7 +54,8 @@ class CorrectionChoice(_Section):
 
     name: str = "auto"
     parameters: dict[str, Any] = {}
-    tuned: str | None = Field(default=None, alias="from", description="File that `hubless tune` wrote.")
+    tuned: str | None = Field(default=None, alias="from")
+    """File that `hubless tune` wrote."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "CorrectionChoice":
@@ -67,19 +71,23 @@ class IndexChoice(_Section):
     recall: float = RECALL
     memory: int | str | None = None
     latency: float | str | None = None
-    engine: str = Field(default="faiss", description="Holds the vectors: faiss, or an installed engine.")
-    shard_targets: int | None = Field(default=None, description="The most targets in one file of the index.")
-    grown: _Share = Field(
-        default=0.2, description="The largest share of targets that came after the index was trained."
-    )
+    engine: str = "faiss"
+    """Holds the vectors: faiss, or an installed engine."""
+    shard_targets: int | None = None
+    """The most targets in one file of the index."""
+    grown: _Share = 0.2
+    """The largest share of targets that came after the index was trained."""
 
 
 class RefitRules(_Section):
     """Rules for fitting the correction anew."""
 
-    frozen: _Share = Field(default=0.2, description="The largest share of targets that came after the fit.")
-    bank: Literal["changed", "never"] = Field(default="changed", description="A changed bank asks for a new fit.")
-    days: float | None = Field(default=None, gt=0, description="The oldest that a fit may be.")
+    frozen: _Share = 0.2
+    """The largest share of targets that came after the fit."""
+    bank: Literal["changed", "never"] = "changed"
+    """A changed bank asks for a new fit."""
+    days: float | None = Field(default=None, gt=0)
+    """The oldest that a fit may be."""
 
 
 class _Gate(_Section):
@@ -97,14 +105,17 @@ class RowsGate(_Gate):
 
     min: int | None = Field(default=None, ge=0)
     max: int | None = Field(default=None, ge=0)
-    max_change: float | None = Field(default=None, ge=0, description="Change of their number, as a share.")
-    max_gone: _Share = Field(default=MOST_GONE, description="The share of them that no file has any more.")
+    max_change: float | None = Field(default=None, ge=0)
+    """Change of their number, as a share."""
+    max_gone: _Share = MOST_GONE
+    """The share of them that no file has any more."""
 
 
 class ColumnsGate(_Gate):
     """Bounds of what columns lose."""
 
-    max_emptied: _Share = Field(default=MOST_GONE, description="The share of a column's values that no file has now.")
+    max_emptied: _Share = MOST_GONE
+    """The share of a column's values that no file has now."""
 
 
 class RecallGate(_Gate):
@@ -116,9 +127,12 @@ class RecallGate(_Gate):
 class HubnessGate(_Gate):
     """Hubness of the corrected answers."""
 
-    max_skewness: float | None = Field(default=None, description="Skewness of N_10.")
-    max_most: int | None = Field(default=None, ge=0, description="N_10 of the worst hub.")
-    max_antihubs: _Share | None = Field(default=None, description="Share of the targets that are never found.")
+    max_skewness: float | None = None
+    """Skewness of N_10."""
+    max_most: int | None = Field(default=None, ge=0)
+    """N_10 of the worst hub."""
+    max_antihubs: _Share | None = None
+    """Share of the targets that are never found."""
 
 
 class CanariesGate(_Gate):
@@ -136,10 +150,13 @@ class CoverageGate(_Gate):
 class FirstRightGate(_Gate):
     """R@1 on labelled pairs."""
 
-    queries: str = Field(description="File of queries.")
-    relevant: str = Field(description="File with the ids of the right targets of each query.")
+    queries: str
+    """File of queries."""
+    relevant: str
+    """File with the ids of the right targets of each query."""
     min: _Share | None = None
-    max_drop: _Share | None = Field(default=None, description="Below the current version's.")
+    max_drop: _Share | None = None
+    """Below the current version's."""
 
 
 class Gates(_Section):
@@ -164,7 +181,8 @@ class Gates(_Section):
 class Retention(_Section):
     """Versions to keep once a new one is published. The current one always stays."""
 
-    versions: int | None = Field(default=None, ge=1, description="The newest so many.")
+    versions: int | None = Field(default=None, ge=1)
+    """The newest so many."""
 
 
 class ExecutorChoice(_Section):
@@ -186,27 +204,27 @@ def _sources(given: Any) -> Any:
 class ReindexJob(_Section):
     """The content of a collection. Paths are seen from the folder of the file."""
 
-    version: Literal[1] = Field(description="Of this format.")
-    catalog: str | None = Field(default=None, min_length=1, description="Folder of the collections.")
+    version: Literal[1]
+    """Of this format."""
+    catalog: str | None = Field(default=None, min_length=1)
+    """Folder of the collections."""
     collection: str
     metric: Metric = "cosine"
     targets: Annotated[list[TargetFiles], BeforeValidator(_sources)] = Field(min_length=1)
-    payload_schema: dict[str, str] = Field(default={}, description="Types of payload columns.")
-    query_bank: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)] = Field(
-        min_length=1, description="Files of example queries, folders of files, or patterns."
-    )
-    publish: Annotated[list[str], BeforeValidator(_listed)] = Field(
-        default=[], description="Databases whose rows of the same ids get the offsets."
-    )
+    payload_schema: dict[str, str] = {}
+    """Types of payload columns."""
+    query_bank: Annotated[list[Annotated[str, Field(min_length=1)]], BeforeValidator(_listed)] = Field(min_length=1)
+    """Files of example queries, folders of files, or patterns."""
+    publish: Annotated[list[str], BeforeValidator(_listed)] = []
+    """Databases whose rows of the same ids get the offsets."""
     target_bank: str | None = None
-    live_queries: str | None = Field(default=None, description="About 200 real ones choose the strength.")
+    live_queries: str | None = None
+    """About 200 real ones choose the strength."""
     bank_of_targets: bool = False
-    target_prior: str | None = Field(
-        default=None, min_length=1, description="The payload column of how often each target should be found."
-    )
-    fit_by: str | None = Field(
-        default=None, min_length=1, description="The payload column of the group whose own queries correct a target."
-    )
+    target_prior: str | None = Field(default=None, min_length=1)
+    """The payload column of how often each target should be found."""
+    fit_by: str | None = Field(default=None, min_length=1)
+    """The payload column of the group whose own queries correct a target."""
     encoder: str | None = None
     correction: CorrectionChoice = CorrectionChoice()
     index: IndexChoice = IndexChoice()
@@ -214,10 +232,13 @@ class ReindexJob(_Section):
     gates: Gates = Gates()
     retention: Retention = Retention()
     executor: ExecutorChoice = ExecutorChoice()
-    dims: int | Literal["auto"] | None = Field(default=None, description="Reduce vectors to so many dimensions.")
-    keep_full: bool = Field(default=False, description="Only the index has `dims` dimensions; whole vectors rank.")
+    dims: int | Literal["auto"] | None = None
+    """Reduce vectors to so many dimensions."""
+    keep_full: bool = False
+    """Only the index has `dims` dimensions; whole vectors rank."""
     seed: int = Field(default=0, ge=0)
-    skip_bad_rows: bool = Field(default=False, description="Leave rows that are no vectors out.")
+    skip_bad_rows: bool = False
+    """Leave rows that are no vectors out."""
 
     @field_validator("collection")
     @classmethod

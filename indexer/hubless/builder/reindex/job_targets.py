@@ -29,14 +29,7 @@ from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
 from hubless.vectors.files import Items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.readers.kept_values import in_column, kept_in
-from hubless.vectors.sources import (
-    HeldVectors,
-    SelectedVectors,
-    StackedVectors,
-    VectorSource,
-    block_rows,
-    in_memory,
-)
+from hubless.vectors.sources import HeldVectors, SelectedVectors, StackedVectors, VectorSource, block_rows, in_memory
 
 _IDS = "\0ids"
 """A column of ids beside those of the payload, which may have any name that people give."""

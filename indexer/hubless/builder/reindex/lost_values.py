@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hubless.builder.reindex.source_files import FileTargets
 from hubless.errors import names_of
-from hubless.vectors.arrays import is_text
+from hubless.vectors.arrays import Flags, is_text
 from hubless.vectors.free_payload import free_rows, is_free
 
 
@@ -35,7 +34,7 @@ def emptied(ids: pa.Array, known: pa.Table, puts: Sequence[FileTargets]) -> tupl
     return share, f"{note}; {names_of(sorted(new))} is new" if new else note
 
 
-def _filled(payload: pa.Table) -> Mapping[str, NDArray[np.bool_]]:
+def _filled(payload: pa.Table) -> Mapping[str, Flags]:
     """Return which rows have a value, by column: an empty text is none, nor is NaN."""
     if is_free(payload.schema):
         rows = [row for batch in payload.to_batches() for row in free_rows(batch)]

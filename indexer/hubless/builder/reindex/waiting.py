@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hubless.encoders.http import by, checked_url, http_transport
 from hubless.errors import InputError
+from hubless.progress.deadline import within
 
 if TYPE_CHECKING:
     import httpx
@@ -95,9 +96,7 @@ class AwaitedService:
         return f"an API key that may read {self.collection!r}"
 
     def _ask(self, seconds: float) -> "httpx.Response":
-        from hubless.encoders.in_time import in_time
-
-        with in_time(min(_ANSWER_SECONDS, seconds)):
+        with within(min(_ANSWER_SECONDS, seconds)):
             return self._http.get(self._address, timeout=_ANSWER_SECONDS)
 
     def close(self) -> None:

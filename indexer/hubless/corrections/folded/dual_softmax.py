@@ -1,15 +1,13 @@
 """`dual_is`: the inverted softmax over a query bank, and over a target bank."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -44,7 +42,7 @@ class FittedDualSoftmax(Fitted):
         return self.queries.state() | {"target_bank": self.targets.state()["bank"]}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualSoftmax":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedDualSoftmax":
         banks = (("bank", "query_temperature"), ("target_bank", "target_temperature"))
         return cls(
             *(

@@ -1,15 +1,13 @@
 """`offsets`: a number a target that somebody brings, in place of a correction that is measured."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows
 from hubless.corrections.prior import OWN_OFFSETS, TargetPrior
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -38,7 +36,7 @@ class FittedGiven(Fitted):
         return {}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedGiven":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedGiven":
         return cls(details["median"])
 
 

@@ -1,14 +1,11 @@
 """`dn` and `cent`: the similarity of a target to the mean of the queries."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, check_banks
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.kernels.reductions import products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_between, check_dim
@@ -36,7 +33,7 @@ class FittedMean(Fitted):
         return {"mean": self.mean}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedMean":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedMean":
         return cls(state["mean"], details["weight"], details["mean_of_rows"])
 
 

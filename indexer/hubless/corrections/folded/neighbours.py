@@ -1,15 +1,14 @@
 """`nnn` and `csls`: the mean similarity of a target to its nearest bank queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import BankKept, Rows, SeesVectors, check_banks, targets_beside
 from hubless.corrections.folded.bank_index import AIM, BANK_INDEXES, FLAT, LEAST_INDEXED, BankIndex, index_of
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
@@ -68,7 +67,7 @@ class FittedNeighbours(BankKept):
         return super().state() | ({} if self.index is None else {_INDEX: self.index.packed})
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_state(cls, state: StateArrays, details: Details) -> Self:
         bank = held(state["bank"], "query bank")
         index = None
         if _INDEX in state:

@@ -1,14 +1,11 @@
 """`none`: the raw ranking, h(t) = 0."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, check_banks
-from hubless.corrections.query_time import Details, State
+from hubless.corrections.query_time import Details, State, StateArrays
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import as_source
@@ -27,7 +24,7 @@ class FittedNone(Fitted):
         return {}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedNone":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedNone":
         return cls(details)
 
 

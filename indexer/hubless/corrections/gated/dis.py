@@ -1,19 +1,17 @@
 """`dis`: the inverted softmax, switched on only for queries that a hub would answer."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, targets_beside
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
-from hubless.corrections.query_time import Details, Flags, Gate, State
+from hubless.corrections.query_time import Details, Gate, State, StateArrays
 from hubless.errors import InputError
 from hubless.kernels.reductions import reaches, top_k_similarities
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, check_at_least
+from hubless.vectors.arrays import F32, Flags, check_at_least
 from hubless.vectors.sources import VectorSource, as_source
 
 GATES = ("query", "target")
@@ -74,7 +72,7 @@ class FittedGatedSoftmax(Fitted):
         return state | {"thresholds": self.thresholds, "active_mean": np.array(self.active_mean)}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedGatedSoftmax":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedGatedSoftmax":
         rest = {key: value for key, value in details.items() if key not in ("k", "gate")}
         mean = float(state.get("active_mean", 0.0))
         return cls(FittedSoftmax.from_state(state, rest), details["k"], state.get("thresholds"), mean)

@@ -1,11 +1,9 @@
 """`dual_dis`: the dual inverted softmax, each of its two factors behind a gate of its own."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Fitted, Rows, SeesVectors, check_banks, check_target_bank, targets_beside
 from hubless.corrections.folded.dual_softmax import (
@@ -15,9 +13,9 @@ from hubless.corrections.folded.dual_softmax import (
     FittedDualSoftmax,
 )
 from hubless.corrections.gated.dis import activation_set
-from hubless.corrections.query_time import Candidates, Details, Flags, State, signed_scores
+from hubless.corrections.query_time import Candidates, Details, State, StateArrays, signed_scores
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64, I64, check_at_least
+from hubless.vectors.arrays import F32, F64, I64, Flags, check_at_least
 from hubless.vectors.comparing import COSINE, comparison
 
 
@@ -60,7 +58,7 @@ class GatedFactors:
         return {"offsets": self.offsets, "active": np.packbits(self.active, axis=1)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_arrays(cls, arrays: StateArrays, details: Details) -> Self:
         offsets = arrays["offsets"]
         active = np.unpackbits(arrays["active"], axis=1, count=offsets.shape[1]).astype(bool)
         temperatures = details["query_temperature"], details["target_temperature"]
@@ -98,7 +96,7 @@ class FittedDualGated(Fitted):
         return self.dual.state()
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualGated":
+    def from_state(cls, state: StateArrays, details: Details) -> "FittedDualGated":
         return cls(FittedDualSoftmax.from_state(state, details), details["k"], details.get("metric", COSINE))
 
 

@@ -1,16 +1,14 @@
 """`sinkhorn`: Sinkhorn normalisation with the live query among the bank, as the SIGIR paper has it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, check_banks, targets_beside
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.folded.softmax import FittedSoftmax
-from hubless.corrections.query_time import Candidates, Details, State, StoredFields
+from hubless.corrections.query_time import Candidates, Details, State, StateArrays, StoredFields
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.kernels.reductions import Softmax, log_sum_exp_each
 from hubless.kernels.similarities import similarities
@@ -137,7 +135,7 @@ class FittedSingleQuery(FittedSoftmax):
         return super().state() | {"steps": self.steps}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+    def from_state(cls, state: StateArrays, details: Details) -> Self:
         return replace(super().from_state(state, details), steps=state["steps"])
 
 

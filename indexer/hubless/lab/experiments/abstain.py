@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections import corrected_scores
 from hubless.errors import InputError
@@ -27,7 +26,7 @@ from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64, I64, Flags
 from hubless.vectors.comparing import Metric
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
@@ -75,12 +74,12 @@ class Outcomes(NamedTuple):
 
     asked: I64
     confidence: F64
-    right: NDArray[np.bool_]
+    right: Flags
     cosine: F64
-    raw_right: NDArray[np.bool_]
+    raw_right: Flags
     presence: F64
     presence_cosine: F64
-    present: NDArray[np.bool_]
+    present: Flags
     pairs: I64
 
 
@@ -104,7 +103,7 @@ class CutQuality:
     def of(
         cls,
         numbers: F64,
-        right: NDArray[np.bool_],
+        right: Flags,
         accuracy: float,
         sure: float,
         once: I64,
@@ -351,7 +350,7 @@ def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: floa
     return np.concatenate(scores), np.concatenate(rows)
 
 
-def _interval(confidence: F64, right: NDArray[np.bool_]) -> Interval:
+def _interval(confidence: F64, right: Flags) -> Interval:
     rows = np.arange(len(right), dtype=np.float64)
 
     def errors(drawn: F64) -> F64:

@@ -23,8 +23,7 @@ from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.parts import prior_of
 from hubless.vectors.arrays import F64
-from hubless.vectors.comparing import Metric
-from hubless.vectors.comparing import comparison as made_by
+from hubless.vectors.comparing import Metric, comparison as made_by
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids, rows_by_id
 

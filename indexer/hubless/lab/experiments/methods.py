@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hubless.corrections import CORRECTIONS, GIVEN, Correction, folds, is_given
-from hubless.corrections import correction as make_correction
+from hubless.corrections import CORRECTIONS, GIVEN, Correction, correction as make_correction, folds, is_given
 from hubless.errors import InputError
 from hubless.lab.experiments.trials import Scorer, Trial
 

@@ -23,11 +23,11 @@ from hubless.corrections.prior import (
     TakesPrior,
     TargetPrior,
     as_prior,
+    fit as fit_correction,
     prior_offsets,
 )
-from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
-from hubless.errors import InputError
+from hubless.errors import InputError, refuse_given
 from hubless.forks import cached_property
 from hubless.lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless.lab.experiments.own_items import apart, own_cells
@@ -347,7 +347,8 @@ def open_labelled(
         return queries
     banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
-        _refuse_vectors({"targets": targets, **banks, "metric": metric})
+        beside = {"targets": targets, **banks, "metric": metric}
+        refuse_given(beside, "none beside similarities, which stand for all vectors")
         matrices = queries.open()
         of_targets, bank, extra = matrices.vectors()
         pairs = pairs_of(matrices, of_targets, relevant, ids)
@@ -370,11 +371,6 @@ def open_labelled(
             pairs, bank, extra = _apart(pairs, bank, extra)
     prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets), ids=pairs.target_ids)
     return Labelled(replace(pairs, target_prior=prior), bank, extra, keep_copies)
-
-
-def _refuse_vectors(beside: Mapping[str, object]) -> None:
-    for name in (name for name, given in beside.items() if given is not None):
-        raise InputError(name, "none beside similarities, which stand for all vectors", "one")
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:

@@ -26,7 +26,7 @@ from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH, Level
 from hubless.measures.confidence.logistic import Logistic
 from hubless.measures.confidence.score_lists import FEWEST_LISTS, check_enough, score_list, score_lists
-from hubless.vectors.arrays import F32, F64, check_between
+from hubless.vectors.arrays import F32, F64, Flags, check_between
 
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
 """The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
@@ -261,7 +261,7 @@ class Cut:
         level = self.level(self.strength)
         return level.numbers_of_one(None, scores[: level.depth])[0]
 
-    def _calibrated(self, leads: F64, right: NDArray[np.bool_], sure: float) -> Self:
+    def _calibrated(self, leads: F64, right: Flags, sure: float) -> Self:
         check_chance("sure", sure)
         curve = CONFIDENCE.fitted(leads, right)
         cuts: list[float | None] = []

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.measures.confidence.level import DEPTH
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, Flags
 
 _ROUNDING = np.float32(1e-6)
 
@@ -20,16 +20,16 @@ class Answers(NamedTuple):
 
     queries: F32
     best: F32
-    right: NDArray[np.bool_]
+    right: Flags
     without: F32
-    there: NDArray[np.bool_]
+    there: Flags
 
     @classmethod
     def of(cls, queries: F32, scores: F32, rows: NDArray[np.integer], relevant: Sequence[NDArray[np.integer]]) -> Self:
         """Return the answers of ranked rows (p, k) with scores (p, k), k more than 11 by the right rows of a query."""
         among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
         best = scores[:, :DEPTH]
-        tied: NDArray[np.bool_] = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
+        tied: Flags = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
         others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
         width = min(DEPTH, int((~among).sum(axis=1).min()))
         without = np.take_along_axis(scores, others, axis=1)[:, :width]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F64
+from hubless.vectors.arrays import F64, Flags
 
 _OF_CURVE = np.array([10.0, 1.0])
 """Weight of the prior on slope and intercept."""
@@ -26,7 +26,7 @@ class Logistic(NamedTuple):
     def of_one(self, x: float) -> float:
         return 1 / (1 + exp(min(-self.slope * x - self.intercept, _MOST)))
 
-    def fitted(self, x: NDArray[np.floating], right: NDArray[np.bool_]) -> "Logistic":
+    def fitted(self, x: NDArray[np.floating], right: Flags) -> "Logistic":
         """Return the likeliest curve by labels (p,) at x (p,), with this one as the prior. It does not fall.
 
         Newton steps, halved until they help (Platt, Advances in Large Margin Classifiers, 1999). On six real sets this

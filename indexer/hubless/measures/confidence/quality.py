@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F64, I64
+from hubless.vectors.arrays import F64, I64, Flags
 
 PARTS = 10
 """Of the calibration error: queries in order of their confidence are cut in so many parts."""
@@ -18,7 +18,7 @@ class PlainCut(NamedTuple):
     share: float
 
 
-def auroc(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> float:
+def auroc(scores: NDArray[np.floating], right: Flags) -> float:
     """Return how likely a right answer scores higher than a wrong one; equal scores count half. NaN without both."""
     positive = int(right.sum())
     negative = len(right) - positive
@@ -34,7 +34,7 @@ def last_of_equals(ordered: NDArray[np.floating]) -> I64:
     return np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
 
 
-def answered_shares(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> tuple[F64, F64, F64]:
+def answered_shares(scores: NDArray[np.floating], right: Flags) -> tuple[F64, F64, F64]:
     """Return thresholds, the share of queries at or above each, and the share of these that are right, (t,) each."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
@@ -43,14 +43,14 @@ def answered_shares(scores: NDArray[np.floating], right: NDArray[np.bool_]) -> t
     return ordered[ends].astype(np.float64), answered / len(scores), np.cumsum(right[order])[ends] / answered
 
 
-def cut_for(scores: NDArray[np.floating], right: NDArray[np.bool_], accuracy: float) -> PlainCut:
+def cut_for(scores: NDArray[np.floating], right: Flags, accuracy: float) -> PlainCut:
     """Return the cut that answers the most queries while this share of the answers is right."""
     thresholds, shares, accuracies = answered_shares(scores, right)
     enough = np.flatnonzero(accuracies >= accuracy)
     return PlainCut(float(thresholds[enough[-1]]), float(shares[enough[-1]])) if len(enough) else PlainCut(1.0, 0.0)
 
 
-def calibration_error(probabilities: NDArray[np.floating], right: NDArray[np.bool_], parts: int = PARTS) -> float:
+def calibration_error(probabilities: NDArray[np.floating], right: Flags, parts: int = PARTS) -> float:
     """Return how far probabilities are from how often they come true: the mean over ten equal parts of the queries.
 
     Of m queries it is about √(0.16·parts/m) at most even if all are right. Source: Naeini et al., AAAI 2015.

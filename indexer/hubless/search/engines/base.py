@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import NotFinite
 from hubless.knn import INDEXES
-from hubless.knn.base import IndexType, Precision
+from hubless.knn.base import Found, IndexType, Precision
 from hubless.search.bitmap import Bitmap
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -61,7 +61,7 @@ class Findable(Protocol):
 class VectorIndex(Findable, Protocol):
     """The vectors of a segment: those of its first rows, in their order."""
 
-    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         """The k best rows for augmented queries, of all or of some: scores (m, k) and rows (m, k), best first."""
 
     def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
@@ -90,7 +90,7 @@ class Exact:
 class Searched(Findable, Protocol):
     """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
 
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
         """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first."""
 
     def room(self, matches: Matches | None) -> int:

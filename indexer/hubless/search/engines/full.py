@@ -4,11 +4,11 @@ The index holds the products of targets and directions, not brought to length 1:
 near that with the whole vector, and the offsets of the whole vectors serve both.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from mmap import ACCESS_READ, MADV_RANDOM, MADV_SEQUENTIAL, mmap
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from hubless.errors import BundleDamaged
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import AugmentedVectors, folded_queries
-from hubless.knn.base import IndexType, SearchParameters
+from hubless.knn.base import Found
 from hubless.measures.confidence.level import DEPTH
 from hubless.search.bitmap import Bitmap
-from hubless.search.engines.base import How, check_scores
-from hubless.search.engines.embedded import FaissIndex
 from hubless.store.bundle import reading
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.basis import Basis
@@ -76,81 +74,38 @@ class FullVectors(ArrayRows):
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedIndex:
-    """Whole vectors (n, d) with offsets (n,), beside an index of k dimensions that finds candidates."""
+class WholeVectors:
+    """Whole vectors (n, d) with offsets (n,), which rank so many candidates of an index of k dimensions."""
 
-    index: FaissIndex
     full: VectorSource
     offsets: F32
     basis: Basis
     candidates: int = CANDIDATES
 
-    def __len__(self) -> int:
-        return len(self.index)
+    def wanted(self, k: int) -> int:
+        """Return how many candidates are ranked for k hits."""
+        return max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
 
-    @property
-    def kind(self) -> IndexType:
-        return self.index.kind
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        return self.index.defaults
-
-    @property
-    def compares_all(self) -> bool:
-        return True
-
-    @property
-    def dim(self) -> int:
-        return self.basis.dim
-
-    def tuned(self, defaults: Mapping[str, Any]) -> "ReducedIndex":
-        return replace(self, index=self.index.tuned(defaults))
-
-    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
-        if how is None:
-            return self._exact(augmented, k, only)
-        wanted = max(k, min(_MOST_ASKED, self.candidates * max(k, DEPTH) // DEPTH))
-        room = len(self) if only is None else only.count
-        rows = np.sort(self.index.find(self._reduced(augmented), min(wanted, room), how, only)[1], axis=1)
-        scores = self.scores(augmented, rows)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        scores, rows = np.take_along_axis(scores, best, axis=1), np.take_along_axis(rows, best, axis=1)
-        check_scores(scores, rows)
-        return scores, rows
-
-    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
-        return self.find(augmented, k, how, None)
-
-    def scores(self, augmented: F32, rows: I64) -> F32:
-        found = np.empty(rows.shape, np.float32)
-        queries = augmented[:, : self.dim, np.newaxis]
-        for start in range(0, len(rows), _TOGETHER):
-            some = slice(start, start + _TOGETHER)
-            full = self.full.take(rows[some].ravel()).reshape(*rows[some].shape, self.dim)
-            found[some] = np.matmul(full, queries[some])[..., 0]
-        return found - augmented[:, self.dim, np.newaxis] * self.offsets[rows]
-
-    def vectors(self, rows: NDArray[np.integer]) -> F32:
-        return self.full.take(np.asarray(rows, np.int64))
-
-    def is_shared(self, only: Bitmap | None, *, exact: bool = False) -> bool:
-        return self.index.is_shared(only, exact=exact)
-
-    def walks(self, only: Bitmap | None) -> bool:
-        return self.index.walks(only)
-
-    def _reduced(self, augmented: F32) -> F32:
-        reduced = folded_queries(augmented[:, : self.dim] @ self.basis.directions, 0.0)
-        reduced[:, self.basis.kept : self.basis.kept + 2] = augmented[:, self.dim, np.newaxis]
+    def reduced(self, augmented: F32) -> F32:
+        """Return augmented queries (m, d') as the index is asked."""
+        dim, kept = self.basis.dim, self.basis.kept
+        reduced = folded_queries(augmented[:, :dim] @ self.basis.directions, 0.0)
+        reduced[:, kept : kept + 2] = augmented[:, dim, np.newaxis]
         return reduced
 
-    def _exact(self, augmented: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
-        rows = np.arange(len(self)) if only is None else only.rows
+    def scores(self, augmented: F32, rows: I64) -> F32:
+        dim = self.basis.dim
+        found = np.empty(rows.shape, np.float32)
+        queries = augmented[:, :dim, np.newaxis]
+        for start in range(0, len(rows), _TOGETHER):
+            some = slice(start, start + _TOGETHER)
+            full = self.full.take(rows[some].ravel()).reshape(*rows[some].shape, dim)
+            found[some] = np.matmul(full, queries[some])[..., 0]
+        return found - augmented[:, dim, np.newaxis] * self.offsets[rows]
+
+    def best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
+        """Return scores and rows (m, k) of the best of all, or of `only` some."""
+        rows = np.arange(len(self.offsets)) if only is None else only.rows
         full = self.full if only is None else TakenVectors(self.full, rows, self.full.name)
         scores, found = top_k(augmented, AugmentedVectors(full, self.offsets[rows]), k)
-        check_scores(scores, found)
         return scores, rows[found]
-
-
-Embedded: TypeAlias = FaissIndex | ReducedIndex

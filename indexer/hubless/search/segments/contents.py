@@ -72,7 +72,7 @@ class TargetIds(_Contents):
 
     def ids(self, rows: RowNumbers) -> list[str | int]:
         """The ids of some rows."""
-        return self._each(rows, _ids_of)
+        return self._each(rows, lambda segment, inside: segment.ids.ids(inside))
 
     def rows(self, wanted: Sequence[Any]) -> I64:
         """The row of each of some ids; −1 for one that no target has."""
@@ -101,10 +101,6 @@ class TargetIds(_Contents):
     def parse(self, text: str) -> str | int:
         """An id from its text. Raises `PointNotFound` if it cannot be one."""
         return parsed_id(text, self.type)
-
-
-def _ids_of(segment: Segment, rows: I64) -> list[str | int]:
-    return segment.ids.ids(rows)
 
 
 class TargetPayload(_Contents):

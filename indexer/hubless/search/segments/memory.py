@@ -13,10 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.knn.augment import augmented_dim, folded_targets
+from hubless.knn.base import Found
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import Exact, How, check_scores
 from hubless.search.segments.segment import Segment, SegmentView
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.payload import Payload
 
 FEWEST_GONE = 1024
@@ -107,7 +108,7 @@ class MemoryIndex(Exact):
     def __len__(self) -> int:
         return len(self.folded.rows)
 
-    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, only: Bitmap | None) -> Found:
         scores, rows = self._best(augmented, k, only)
         check_scores(scores, rows)
         return scores, rows
@@ -121,7 +122,7 @@ class MemoryIndex(Exact):
     def walks(self, only: Bitmap | None) -> bool:
         return False
 
-    def _best(self, augmented: F32, k: int, only: Bitmap | None) -> tuple[F32, I64]:
+    def _best(self, augmented: F32, k: int, only: Bitmap | None) -> Found:
         folded = self.folded.rows
         if only is None or only.count <= _FEW * len(folded):
             rows = None if only is None else only.rows
@@ -136,7 +137,7 @@ class MemoryIndex(Exact):
         return np.concatenate([scores for scores, _ in parts]), np.concatenate([rows for _, rows in parts])
 
 
-def _masked_best(scores: F32, hidden: NDArray[Any], k: int) -> tuple[F32, I64]:
+def _masked_best(scores: F32, hidden: NDArray[Any], k: int) -> Found:
     finite = np.isfinite(scores).all()  # the mask must not hide that a score does not fit float32
     scores[:, hidden] = -np.inf
     rows = np.argpartition(-scores, k - 1, axis=1)[:, :k]
@@ -160,7 +161,7 @@ class NewTargets:
     offsets: F32
     ids: pa.Array
     payload: pa.Table | None
-    has_vector: NDArray[np.bool_]
+    has_vector: Flags
     stamps: I64
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hubless.knn.base import Found
 from hubless.search.engines.base import Searched
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64, I64, Flags
 
 SPARE, A_SPARE, MOST_SPARE = 4, 16, 128
 """Hits that a search asks for beyond the cut: at least so many, and one for so many that are wanted; where these are
@@ -34,16 +34,16 @@ class Ordered:
     """
 
     targets: Searched
-    search: Callable[[F32, int], tuple[F32, I64]]
+    search: Callable[[F32, int], Found]
     room: int
     sizes: F32
     exact: bool
 
-    def best(self, augmented: F32, k: int) -> tuple[F32, I64]:
+    def best(self, augmented: F32, k: int) -> Found:
         """The k best of at least as many: scores (m, k) and rows (m, k)."""
         return self._best(augmented, k, SPARE + k // A_SPARE if self.exact else 1)
 
-    def _best(self, augmented: F32, k: int, spare: int) -> tuple[F32, I64]:
+    def _best(self, augmented: F32, k: int, spare: int) -> Found:
         width = min(k + spare, self.room)
         scores, rows = self.search(augmented, width)
         close = scores[:, :-1] - scores[:, 1:] <= (self._slack(augmented) if self.exact else 0)
@@ -68,7 +68,7 @@ class Ordered:
         products = augmented[:, : len(self.sizes)] * self.sizes
         return _ROUNDING * sqrt(len(self.sizes) * np.vecdot(products, products).max())
 
-    def _anew(self, augmented: F32, scores: F32, rows: I64, close: NDArray[np.bool_]) -> F32:
+    def _anew(self, augmented: F32, scores: F32, rows: I64, close: Flags) -> F32:
         """Scores (m, w), those close to the next one, (m, w − 1), computed anew: equal ones of equal vectors."""
         lines, places = np.nonzero(np.pad(close, ((0, 0), (0, 1))) | np.pad(close, ((0, 0), (1, 0))))
         dim = self.targets.dim

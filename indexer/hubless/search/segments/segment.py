@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hubless.forks import cached_property
 from hubless.search.bitmap import Bitmap
 from hubless.search.engines.base import VectorIndex
-from hubless.vectors.arrays import F32, I64, to_arrow
+from hubless.vectors.arrays import F32, I64, Flags, to_arrow
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Masks, Payload
 
@@ -63,7 +63,7 @@ class Segment:
         return len(self.offsets)
 
     @cached_property
-    def have_vectors(self) -> NDArray[np.bool_]:
+    def have_vectors(self) -> Flags:
         """A mask (s,) of the rows that have a vector."""
         mask = np.ones(len(self), np.bool_)
         mask[self.bare] = False
@@ -114,12 +114,12 @@ class SegmentView:
         rows = np.sort(rows)
         return SegmentView(self.segment, np.insert(self.gone, np.searchsorted(self.gone, rows), rows))
 
-    def has(self, rows: I64) -> NDArray[np.bool_]:
+    def has(self, rows: I64) -> Flags:
         """Return which of some rows are left."""
         if not len(self.gone):
             return np.ones(len(rows), np.bool_)
         places = np.searchsorted(self.gone, rows)
-        there: NDArray[np.bool_] = self.gone[np.minimum(places, len(self.gone) - 1)] != rows
+        there: Flags = self.gone[np.minimum(places, len(self.gone) - 1)] != rows
         return there
 
     @property

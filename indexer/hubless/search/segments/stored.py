@@ -44,5 +44,6 @@ class StoredSegments:
 
 
 def _is_small(segment: Segment) -> bool:
-    flat = isinstance(segment.index, FaissIndex) and isinstance(segment.index.index, faiss.IndexFlat)
+    index = segment.index
+    flat = isinstance(index, FaissIndex) and index.whole is None and isinstance(index.index, faiss.IndexFlat)
     return flat and segment.stamps is not None and len(segment) <= MOST_SMALL

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from hubless.forks import cached_property
 from hubless.kernels.reductions import merged
+from hubless.knn.base import Found
 from hubless.knn.exhaustive import in_turn
 from hubless.search.bitmap import Bitmap, together
 from hubless.search.engines.base import How, Kind, VectorIndex
 from hubless.search.engines.embedded import FaissIndex
-from hubless.search.engines.full import Embedded
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.segments.contents import RowNumbers, TargetIds, TargetPayload
 from hubless.search.segments.memory import FEWEST_GONE, Memory, NewTargets
@@ -23,7 +23,7 @@ from hubless.search.segments.numbers import Numbers
 from hubless.search.segments.order import Ordered
 from hubless.search.segments.segment import NO_ROWS, Segment, SegmentView, payload_of
 from hubless.search.segments.stored import StoredSegments
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32, I64, Flags
 from hubless.vectors.payload import Masks, Payload
 
 UNWRITTEN = 2**32
@@ -122,7 +122,7 @@ class Targets:
 
     # searching
 
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> Found:
         """The k best targets, or matches, of which there are as many: scores (m, k) and rows (m, k), best first.
 
         The best k of each segment's k best are kept. So an exact search finds what it finds in one index, and an
@@ -133,13 +133,13 @@ class Targets:
         search = partial(self._search, asked, how)
         index = self.first.index
         # another server may be far, and what whole vectors rank is chosen for the number of hits
-        if not isinstance(index, FaissIndex if how is not None else Embedded):
+        if not isinstance(index, FaissIndex) or (how is not None and index.whole is not None):
             return search(augmented, k)
         exact = not how or not any(each.vectors.walks(each.only) for each in asked)
         return Ordered(self, search, sum(each.room for each in asked), self._sizes, exact).best(augmented, k)
 
-    def _search(self, asked: Sequence[_Asked], how: How, augmented: F32, k: int) -> tuple[F32, I64]:
-        def search(asked: _Asked) -> tuple[F32, I64]:
+    def _search(self, asked: Sequence[_Asked], how: How, augmented: F32, k: int) -> Found:
+        def search(asked: _Asked) -> Found:
             scores, rows = asked.vectors.find(augmented, min(k, asked.room), how, asked.only)
             return scores, rows + asked.start if asked.start else rows
 
@@ -220,7 +220,7 @@ class Targets:
         empty = np.empty((0, self.dim), np.float32)
         return self._gathered(rows, empty, _vectors)
 
-    def have_vectors(self, rows: RowNumbers) -> NDArray[np.bool_]:
+    def have_vectors(self, rows: RowNumbers) -> Flags:
         """Return a mask (r,) of the rows that have a vector."""
         return self._gathered(rows, np.empty(0, np.bool_), lambda segment, inside: segment.have_vectors[inside])
 

@@ -1,9 +1,12 @@
 """Catalogs in object storage: their versions and aliases, and a folder that holds copies of versions.
 
 A version is complete when its manifest is there, which is pushed last. `CURRENT` is replaced only if it still is what
-it was. What is pulled is checked against the manifest before it gets its name.
+it was. What is pulled is checked against the manifest before it gets its name. A file that is damaged here is deleted,
+and pulled again; one that comes damaged twice is not asked for any more until the object is another.
 """
 
+import errno
+import logging
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +19,7 @@ from hubless.errors import (
     BundleDamaged,
     BundleError,
     CollectionNotFound,
+    HublessError,
     InputError,
     PreconditionFailed,
     StorageError,
@@ -44,7 +48,7 @@ from hubless.store.catalog import (
     superfluous,
     version_before,
 )
-from hubless.store.durable import locked, make_folder, move, replace_text
+from hubless.store.durable import link, locked, make_folder, move, replace_text
 from hubless.store.locks import forget_outside, noted_outside
 from hubless.store.log import Log
 from hubless.store.names import check_name, is_file_name, is_name
@@ -54,6 +58,9 @@ PULLING = ".pulling-"
 
 
 TRIES = 8
+_TIMES = 2
+"""So often a file is fetched that comes damaged."""
+_log = logging.getLogger("hubless.catalog")
 
 
 class _Copies(Catalog):
@@ -77,7 +84,9 @@ class RemoteCatalog:
         self.address = found
         self.objects = Objects(found)
         self.catalog = _Copies(folder or copy_folder(found, "read"))
+        self.catalog.mend = self.mend
         self.folder = self.catalog.path
+        self._refused = dict[str, str | None]()  # objects that came damaged, and their tags then
 
     def collections(self) -> list[str]:
         known = self.catalog.collections() if self.folder.is_dir() else []
@@ -109,17 +118,18 @@ class RemoteCatalog:
         current = self._named_current(name)
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
-    def pull(self, name: str, version: str | None = None) -> str:
+    def pull(self, name: str, version: str | None = None, *, hashes: bool = False) -> str:
         """Make the current version at the address that of the folder, and return its id. Bring `version`, too.
 
-        Raises `CollectionNotFound`, `VersionNotFound`; `BundleError` for a damaged version.
+        `hashes` compares the content of files that are here, and not only their sizes. Raises `CollectionNotFound`,
+        `VersionNotFound`; `BundleError` for a damaged version.
         """
         while True:
             current = self.current(name)
             if version is not None and not self.is_complete(name, version):
                 raise self._no_version(name, version)
             try:
-                self._bring(name, current, version)
+                self._bring(name, [current, version or current], hashes)
             except (BundleError, StorageError):
                 # another version may have become current meanwhile, and this one been pruned
                 if self.current(name) == current:
@@ -127,15 +137,29 @@ class RemoteCatalog:
             else:
                 return current
 
-    def _bring(self, name: str, current: str, version: str | None) -> None:
+    def mend(self, name: str, version: str | None, damage: BundleError | StorageError) -> None:
+        """Pull those files of a version again that are damaged here. None for the current version.
+
+        Raises `StorageError` with the `damage` if they cannot be pulled, or are damaged at the address, too.
+        """
+        if isinstance(damage, BundleDamaged) and damage.path.name != CURRENT:  # by which the collection is known
+            _remove(damage.path)
+        try:
+            self.pull(name, version, hashes=True)
+        except HublessError as error:
+            reason, _, _ = getattr(error, "problem", str(error)).partition(": ")  # what follows is for logs
+            raise StorageError(damage.path, f"{damage.problem}, and it cannot be pulled again: {reason}") from error
+        _log.warning("pulled again from %s: %s", self.address, damage)
+
+    def _bring(self, name: str, versions: Sequence[str], hashes: bool) -> None:
         home = self.folder / name
         with storage_errors(home):
             make_folder(home / VERSIONS)
             with locked(home / LOCK):  # so that nobody deletes segments whose version is still to come
-                for wanted in (current, version):
-                    if wanted is not None and not _is_here(home / VERSIONS / wanted):
+                for wanted in dict.fromkeys(versions):
+                    if hashes or not _is_here(home / VERSIONS / wanted):
                         self._pull_version(name, wanted)
-                replace_text(home / CURRENT, current)
+                put_text(home / CURRENT, versions[0])
                 for left in home.glob(f"*/{PULLING}*"):  # of versions that are not wanted any more
                     shutil.rmtree(left, ignore_errors=True)
 
@@ -145,7 +169,7 @@ class RemoteCatalog:
             if found is None:
                 (self.folder / ALIASES).unlink(missing_ok=True)
             else:
-                replace_text(self.folder / ALIASES, Table.parse(found, f"{self.address}/{ALIASES}").text)
+                put_text(self.folder / ALIASES, Table.parse(found, f"{self.address}/{ALIASES}").text)
 
     def tag(self, name: str) -> str | None:
         """Return what changes when another version becomes current at the address, for `push`; None without one."""
@@ -165,15 +189,9 @@ class RemoteCatalog:
         self.objects.put(_key(name, version, MANIFEST), folder / MANIFEST)
         self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
 
-    def forget(self, name: str, version: str | None = None) -> None:
-        """Remove a collection from the folder, or a version with its segments. Who has its files open keeps them."""
-        home = self.folder / name
-        if version is not None:
-            with suppress(BundleError):
-                for file in read_manifest(home / VERSIONS / version).files:
-                    if "/" in file:
-                        shutil.rmtree((home / file).parent, ignore_errors=True)
-        shutil.rmtree(home if version is None else home / VERSIONS / version, ignore_errors=True)
+    def forget(self, name: str) -> None:
+        """Remove a collection from the folder. Who has its files open keeps them."""
+        shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def is_complete(self, name: str, version: str) -> bool:
         return is_file_name(version) and self.objects.size(_key(name, version, MANIFEST)) is not None
@@ -187,40 +205,62 @@ class RemoteCatalog:
         return VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
 
     def _pull_version(self, name: str, version: str) -> None:
-        """Bring a version, with those of its segments and its fit that are not here."""
+        """Bring a version, with those files of its segments and its fit that are not here, or are damaged."""
         home = self.folder / name
-        staging = home / VERSIONS / f"{PULLING}{version}"
+        own = home / VERSIONS / version
+        staging = own.with_name(f"{PULLING}{version}")
         make_folder(staging)
         manifest = self._pull_manifest(name, version, staging)
-        folders: dict[str, dict[str, FileRecord]] = {}
+        places = {own: {MANIFEST: record_of(staging / MANIFEST)}}
         for file, record in manifest.files.items():
-            place, _, _ = file.rpartition("/")
-            folders.setdefault(place, {})[file] = record
-        own = folders.pop("", {})
-        for place, files in folders.items():
-            if not all(_has(home / file, record) for file, record in files.items()):
-                made = (home / place).with_name(f"{PULLING}{Path(place).name}")
-                make_folder(made)
-                self._fetch(name, version, files, made)
-                _put(made, home / place)
-        self._fetch(name, version, own, staging)
-        _put(staging, home / VERSIONS / version)
+            path = path_of(own, file)
+            places.setdefault(path.parent, {})[path.name] = record
+        changed = False
+        for place, files in reversed(places.items()):  # the manifest last
+            changed = self._fetch(place, files, changed) or changed
 
-    def _fetch(self, name: str, version: str, files: Mapping[str, FileRecord], folder: Path) -> None:
-        """Bring files of a version into a folder. Raises `BundleDamaged` for one that is not what its manifest says."""
+    def _fetch(self, place: Path, files: Mapping[str, FileRecord], again: bool) -> bool:
+        """Bring those files of a folder that are not here as they should be; return whether there were any.
+
+        Then the folder is another one, as it is if that is to be done `again`.
+        """
+        wrong = [file for file, record in files.items() if not _has(place / file, record)]
+        if not wrong and not again:
+            return False
+        made = place.with_name(f"{PULLING}{place.name}")
+        make_folder(made)
+        for file in wrong:
+            _remove(place / file)
         for file, record in files.items():
-            path = folder / Path(file).name
-            self.objects.fetch(_key(name, version, file), path, record.size)
-            if record_of(path) != record:
-                path.unlink()  # the next pull brings this file again
-                raise BundleDamaged(path, f"its hash differs from that of its manifest, as it came from {self.address}")
+            if file not in wrong:
+                link(place / file, made / file)
+            elif not _has(made / file, record):
+                self._fetch_file((place / file).relative_to(self.folder).as_posix(), made / file, record)
+        _remove(place)
+        move(made, place)
+        return True
+
+    def _fetch_file(self, key: str, path: Path, record: FileRecord) -> None:
+        """Bring a file. Raises `BundleDamaged` if it is not what its manifest says, also the second time."""
+        if key not in self._refused or self._refused[key] != self.objects.tag(key):
+            for _ in range(_TIMES):
+                self.objects.fetch(key, path, record.size)
+                if _has(path, record):
+                    return
+                _remove(path)
+            self._refused[key] = self.objects.tag(key)
+        raise BundleDamaged(Path(key), f"its hash differs from that of its manifest, as it comes from {self.address}")
 
     def _pull_manifest(self, name: str, version: str, staging: Path) -> Manifest:
-        content = self.objects.read(_key(name, version, MANIFEST))
+        key = _key(name, version, MANIFEST)
+        content = self.objects.read(key)
         if content is None:
             raise BundleDamaged(Path(f"{self.address}/{name}/{VERSIONS}/{version}"), "has no manifest")
         (staging / MANIFEST).write_bytes(content)
-        return read_manifest(staging)
+        try:
+            return read_manifest(staging)
+        except BundleDamaged as error:
+            raise BundleDamaged(Path(key), f"{error.problem}, as it comes from {self.address}") from error
 
     def rollback(self, name: str, version: str | None = None) -> str:
         """Make a version current: the named one, or the one before the current one. Return its id.
@@ -336,18 +376,34 @@ def _key(name: str, version: str, file: str) -> str:
 
 
 def _has(path: Path, record: FileRecord) -> bool:
-    return path.is_file() and path.stat().st_size == record.size and record_of(path) == record
+    try:
+        return path.is_file() and path.stat().st_size == record.size and record_of(path) == record
+    except OSError as error:
+        if error.errno == errno.EMFILE:  # which says nothing about the file
+            raise
+        return False
 
 
-def _put(made: Path, place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)
-    move(made, place)
+def _remove(path: Path) -> None:
+    """Remove what stands at a path, be it a file or a folder, or nothing."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+
+
+def put_text(path: Path, text: str) -> None:
+    """Replace a file's content as `replace_text` does, also where a folder stands in its place."""
+    if path.is_dir():
+        _remove(path)
+    replace_text(path, text)
 
 
 def _is_here(folder: Path) -> bool:
     try:
         verify(folder, read_manifest(folder), hashes=False)
-    except BundleError:
+    except (BundleError, StorageError):
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""The deadline of an engine: callers set it around their work, and each call of an engine obeys it."""
+"""The deadline of work: callers set it around their work. Calls of engines, and decoders of pictures, obey it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ _ENDS: ContextVar[float | None] = ContextVar("ends", default=None)
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Let all calls of an engine inside, from this thread, end in so many seconds. An earlier deadline holds on."""
+    """Let what obeys deadlines inside, in this thread, end in so many seconds. An earlier deadline holds on."""
     ends = monotonic() + seconds
     known = _ENDS.get()
     token = _ENDS.set(ends if known is None else min(known, ends))
