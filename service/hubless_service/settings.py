@@ -208,11 +208,6 @@ class Settings(BaseSettings):
                 raise ValueError("expected origins such as https://shop.example, or *")
         return origins
 
-    @property
-    def names_proxies(self) -> bool:
-        """Whether somebody said which proxies are believed: this machine is one by default, of whoever is on it."""
-        return "trusted_proxies" in self.model_fields_set
-
     @field_validator("trusted_proxies")
     @classmethod
     def _networks(cls, proxies: str) -> str:

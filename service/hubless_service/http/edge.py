@@ -148,7 +148,8 @@ class Protocol(HttpToolsProtocol):
             "path": unquote(path) if "%" in path else path,
             "raw_path": parts.path,
             "query_string": parts.query or b"",
-            PEER: None if self.settings.names_proxies else self.client,
+            # this machine is trusted by default, and whoever is on it could say any address
+            PEER: None if "trusted_proxies" in self.settings.model_fields_set else self.client,
         }
         self.cycle = self._new_cycle(self.transport, version != "1.0" and self.parser.should_keep_alive())
         if before is None or before.response_complete:

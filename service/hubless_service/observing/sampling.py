@@ -117,8 +117,8 @@ def client_of(request: Request) -> str | bytes:
 
     An address that a proxy says counts only if the proxy is named: who is on this machine could say any.
     """
-    access: Access | None = request.scope.get(ACCESS)
+    scope = request.scope
+    access: Access | None = scope.get(ACCESS)
     if access is not None:
         return access.name or access.digest
-    scope = request.scope
     return client_address((scope.get(PEER) or scope.get("client") or [""])[0]).encode()

@@ -114,6 +114,6 @@ def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorre
         "accuracies": [] if cut is None else cut.accuracies,
         "learning": learned.kept() if learns else None,
         "counted": cast(CountedAnswer, learned.counted()._asdict()) if learns else None,
-        "held_back": learned.held_back() if learns else [],
+        "held_back": learned.held_back(),
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
     }

@@ -13,6 +13,7 @@ ten are needed, some of them check what the others taught, and what few say alon
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -152,8 +153,8 @@ class LearnedLists:
 
     def is_due(self, now: float) -> bool:
         """Return whether enough lists of enough clients came since the last fit."""
-        before = self._fit()["kept"]
-        then = (self.home / _FIT).stat().st_mtime
+        last = self._fit()
+        before, then = last["kept"], last["then"]
         is_old = now - then >= _DAY_SECONDS and any(path.stat().st_mtime > then for path in days_of(self.home))
         if not is_old and self.kept() - before < max(NEW_LISTS, NEW_SHARE * before):
             return False
@@ -200,11 +201,10 @@ class LearnedLists:
         return found
 
     def _fit(self) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = orjson.loads((self.home / _FIT).read_bytes())
-        except FileNotFoundError:  # written by an older version
-            self.note_fit(0, [])
-            return self._fit()
+        found: dict[str, Any] = {"kept": 0, "held_back": [], "then": 0.0}
+        with suppress(FileNotFoundError):  # written by an older version, or it does not learn
+            found |= orjson.loads((self.home / _FIT).read_bytes())
+            found["then"] = (self.home / _FIT).stat().st_mtime
         return found
 
     def _asked(self, columns: Sequence[str] | None = None) -> pa.Table:
