@@ -66,7 +66,7 @@ class Attacked:
 
 @pytest.fixture
 def attacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(sampling, "_WRITE_SECONDS", 0.0)
     monkeypatch.setattr(maintainer, "LOOK_SECONDS", 0.05)
 
     @contextmanager

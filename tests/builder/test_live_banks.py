@@ -3,9 +3,10 @@ import pytest
 from support.hubs import foreign, pairs, unit
 
 from hubless.builder.banks.bank_review import review
-from hubless.builder.banks.thinning import held_out, thin
+from hubless.builder.banks.thinning import thin
 from hubless.corrections import correction
 from hubless.errors import InputError
+from hubless.store.clients import held_out
 from hubless.vectors.sources import ArrayVectors
 
 QUERIES, ITEMS, _ = pairs(1000, apart=1.0, common=1.0)

@@ -14,7 +14,7 @@ from support.server_process import served
 from support.serving import serving_catalog, wait_until_ready
 
 from hubless.store import draws
-from hubless.store.query_sample import read_sample
+from hubless.store.query_sample import SampledQuery, read_sample
 from hubless_service.observing import sampling
 from hubless_service.settings import Settings
 
@@ -88,7 +88,7 @@ def test_nothing_is_written_or_told_unless_a_folder_is_set(catalog, sample):
 
 
 def test_document_and_metrics_say_what_is_kept(run, sample, monkeypatch, http, contract):
-    monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(sampling, "_WRITE_SECONDS", 0.0)
     with run() as url:
         ask_all(url, np.concatenate([vectors(30), vectors(10)]))
         while not (told := httpx.get(f"{url}{WORDS}").json()["query_sample"]) or told["asked"] < 40:
@@ -125,15 +125,26 @@ def test_clients_are_told_apart_by_the_names_of_keys_or_by_labels_that_tell_no_k
     assert all(len(client) == 12 for client in clients if client != "shop")
 
 
-def test_clients_without_keys_are_told_apart_by_labels_that_tell_no_address(run, sample):
+@pytest.mark.parametrize(
+    ("settings", "clients"), [({}, 1), ({"trusted_proxies": "127.0.0.1"}, 3), ({"trusted_proxies": "10.0.0.0/8"}, 1)]
+)
+def test_addresses_that_a_proxy_says_are_clients_only_if_it_is_named(run, sample, settings, clients):
     asked = vectors(3)
-    with run() as url:
+    with run(**settings) as url:
         for n, address in enumerate(("192.0.2.7", "192.0.2.8", "2001:db8::1")):
             ask(url, {"vector": asked[n].tolist()}, headers={"X-Forwarded-For": address})
-    assert len(set(of(sample).clients)) == 3
+    assert len(set(of(sample).clients)) == clients
     (path,) = (sample / "words").glob("*.parquet")
     content = path.read_bytes()
     assert not any(told in content for told in (b"192.0.2", b"2001:db8", b"127.0.0.1"))
+
+
+def test_what_waits_takes_16_mb_and_the_oldest_give_way():
+    waiting = sampling.Waiting()
+    for number in range(5000):
+        waiting.note(number, 10_000)
+    assert waiting.due(0.0, last=True) == list(range(5000 - sampling.MOST_BYTES // 10_000, 5000))
+    assert waiting.due(0.0, last=True) == []
 
 
 @pytest.mark.slow
@@ -152,7 +163,7 @@ def test_two_workers_keep_one_sample_of_all(catalog, sample):
 
 
 def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
-    monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(sampling, "_WRITE_SECONDS", 0.0)
     monkeypatch.setattr(draws, "SPARE", 2**60)
     caplog.set_level(logging.INFO, "hubless.sample")
     with run() as url:
@@ -171,7 +182,7 @@ def test_days_follow_each_other_and_the_oldest_go(tmp_path, words):
     made = sampling.QuerySampler(tmp_path / "sample", 6)
     day = 86_400
     for n in range(12):
-        made._answered.append(("words", "cosine", vectors(12)[n], "a"))
+        made._waiting.note(SampledQuery("words", "cosine", vectors(12)[n], "a"), 0)
         made.look(n * day + 10)
     made.look(12 * day, last=True)
     files = sorted(path.name for path in (tmp_path / "sample" / "words").glob("*.parquet"))

@@ -7,7 +7,8 @@ import pytest
 
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
-from hubless.store.query_sample import SampleWriter, forget, read_sample
+from hubless.store.draws import forget
+from hubless.store.query_sample import SampledQuery, SampleWriter, read_sample
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600
 DAY = 86_400
@@ -21,9 +22,8 @@ def writer(folder):
 
 def add(made, vectors, client="a", when=NOON):
     clients = [client] * len(vectors) if isinstance(client, str) else client
-    for vector, name in zip(vectors, clients, strict=True):
-        made.record("c", "cosine", vector, name, when)
-    for error in made.flush().values():
+    asked = [SampledQuery("c", "cosine", vector, name) for vector, name in zip(vectors, clients, strict=True)]
+    for error in made.add(asked, when).values():
         if error:
             raise error
 

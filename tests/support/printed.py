@@ -9,7 +9,7 @@ from support.hubs import pairs
 
 from hubless.cli import application
 from hubless.store.draws import SALT
-from hubless.store.query_sample import SampleWriter
+from hubless.store.query_sample import SampledQuery, SampleWriter
 
 COUNT = 300
 
@@ -92,9 +92,13 @@ def write_sample(folder, vectors, clients=("shop", "phone"), collection="things"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SALT).write_bytes(bytes(32))
     writer = SampleWriter(folder)
-    for row, vector in enumerate(vectors):
-        writer.record(collection, "cosine", vector, clients[row % len(clients)], at)
-    writer.flush()
+    writer.add(
+        [
+            SampledQuery(collection, "cosine", vector, clients[row % len(clients)])
+            for row, vector in enumerate(np.asarray(vectors, np.float32))
+        ],
+        at,
+    )
 
 
 def _write_qdrant(folder, targets):

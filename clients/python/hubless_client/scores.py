@@ -29,6 +29,8 @@ class ScoresInfo(Record):
     pairs : labels that calibrated confidence; 0 if it only orders answers, None without any
     accuracies : values of `min_accuracy` that some answers reach
     learning : lists that it keeps of those it was asked; None if it does not learn
+    counted : how many of these count, and clients (`queries`, `clients`, `clients_needed`); None likewise
+    held_back : ids of items that few clients lift alone, or whose offset stands alone
     """
 
     name: str
@@ -38,6 +40,8 @@ class ScoresInfo(Record):
     pairs: int | None
     accuracies: Sequence[float]
     learning: int | None = None
+    counted: Mapping[str, int] | None = None
+    held_back: Sequence[int | str] = ()
 
     @classmethod
     def list_from_json(cls, body: Json, _request_id: str | None) -> list[Self]:

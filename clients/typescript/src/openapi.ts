@@ -229,13 +229,13 @@ export interface components {
             count: number;
             version: string;
         };
-        /** @description Live queries for a bank that waits for them. */
+        /** @description Live queries that count for a bank that waits for them, or lists for a correction of scores that learns. */
         CountedAnswer: {
             /** @description Clients that asked: API keys, or addresses where there are no keys. */
             clients: number;
             /** @description So many at least; 1 if trusted ones ask. */
             clients_needed: number;
-            /** @description How many count: of one client a tenth of `sampled` at most. */
+            /** @description How many count: of one client a tenth of `sampled`, or of all lists, at most. */
             queries: number;
         };
         /** @description A count of targets. */
@@ -1136,12 +1136,16 @@ export interface components {
         ScoresAnswer: {
             /** @description Values of min_accuracy that some answers reach. */
             accuracies: number[];
+            /** @description How many of these count; null likewise. */
+            counted: components["schemas"]["CountedAnswer"] | null;
             /** @description How it came about: lists, distinct, temperature, shrinkage and more. */
             details: {
                 [key: string]: number;
             };
             /** @description Whether lower scores are better. */
             distance: boolean;
+            /** @description Items that few clients lift alone, or whose offset stands alone. */
+            held_back: components["schemas"]["IdJson"][];
             /** @description How many items have an offset; all others have the smallest. */
             items: number;
             /** @description Lists that it keeps of those it was asked; null if it does not learn. */

@@ -1,6 +1,6 @@
 """The life of a collection that is written to: created empty, writes merged, its correction fitted again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +26,10 @@ from hubless.corrections import is_given
 from hubless.corrections.by_group import FittedByGroup
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
-from hubless.corrections.folded.softmax import MULTIPLICITIES
+from hubless.corrections.folded.softmax import CLIENTS, MULTIPLICITIES
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import TargetPrior
+from hubless.corrections.supported import BELIEVED, AskedVectors, client_numbers
 from hubless.encoders import Endpoint
 from hubless.errors import (
     BundleError,
@@ -55,7 +56,7 @@ from hubless.vectors.comparing import OF_QUERIES, Metric, comparison
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.readers.payload_text import TYPES
-from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
+from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource, in_memory
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
@@ -275,6 +276,7 @@ def refit(
     relevant: Labels | None = None,
     fit_by: str | None = None,
     note: str | None = None,
+    clients: Sequence[str | None] | None = None,
     progress: Progressing = None,
 ) -> Manifest:
     """Build the next version of the targets that a collection has, with a correction that is fitted anew.
@@ -299,6 +301,7 @@ def refit(
     relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
     fit_by : as for `hubless.build`; None for that of the collection, "" for one fit for all targets
     note : a sentence that the manifest keeps
+    clients : (b,) who asked each of the given queries, None whoever is believed; what few want alone lifts no target
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
     """
     with _job(catalog, collection, "hubless refit", keep) as (home, name), progress_bars(progress) as steps:
@@ -315,6 +318,7 @@ def refit(
         with drafting(home, name, recipe, steps) as (staged, bench):
             column = before.fit_by if fit_by is None else fit_by or None
             bank, record = _bank(parts, given, append)
+            bank = _with_clients(parts, bank, given, clients)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
@@ -395,6 +399,22 @@ def _fitted_bank(parts: Parts) -> F32 | None:
     if bank is None or record is None or len(bank) != (record.queries if record.distinct is None else record.distinct):
         raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")
     return bank if MULTIPLICITIES not in state else np.repeat(bank, state[MULTIPLICITIES], axis=0)
+
+
+def _with_clients(
+    parts: Parts, bank: VectorSource, given: VectorSource | None, clients: Sequence[str | None] | None
+) -> VectorSource:
+    """Return a bank (b, d), of which the given queries come last, with who asked each, if anybody is not believed."""
+    count = bank.shape[0]
+    known = count if given is None else count - given.shape[0]
+    whose = np.full(count, BELIEVED)
+    state = parts.correction().state() if known else {}
+    if CLIENTS in state:
+        whose[:known] = np.repeat(state[CLIENTS], state.get(MULTIPLICITIES, 1))
+    if clients is not None:
+        asked = client_numbers(clients)
+        whose[known:] = np.where(asked == BELIEVED, BELIEVED, asked + whose.max())
+    return bank if (whose == BELIEVED).all() else AskedVectors(in_memory(bank), bank.name, whose)
 
 
 def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:

@@ -18,7 +18,8 @@ from hubless.cli.printing import empty_table, facts, print_json, print_table, wa
 from hubless.corrections import correction as make_correction
 from hubless.lab.gallery import gallery_of
 from hubless.search.collection import Collection
-from hubless.store.query_sample import QuerySample, forget, holds_sample, read_sample
+from hubless.store.draws import forget
+from hubless.store.query_sample import QuerySample, holds_sample, read_sample
 from hubless.vectors.files import as_items
 from hubless.vectors.sources import ArrayVectors, in_memory
 

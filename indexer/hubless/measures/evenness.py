@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from hubless.measures.occurrence import entropy, k_occurrence, skewness
 from hubless.vectors.arrays import F64, I64
 
+POOR = 0.25
+"""A strength of this or less says that what was learned is no good."""
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """λ that are compared, ascending."""
 FULL_STRENGTH = 1.0
@@ -76,6 +78,15 @@ def most_even(answers: _Answers, targets: int, current: float = FULL_STRENGTH) -
         error=_rounded(errors),
         skewness=_rounded([skewness(counts) for counts in occurrence]),
     )
+
+
+def is_less_even(chosen: ChosenStrength, served: ChosenStrength) -> bool:
+    """Return whether the same queries are answered less evenly than by what is served, by more than chance.
+
+    How much chance moves the difference from the raw ranking stands for how much it moves this one.
+    """
+    raw = STRENGTHS.index(0.0)
+    return max(served.entropy) - max(chosen.entropy) > max(chosen.error[raw], served.error[raw])
 
 
 def distinct(raw: _Answers) -> I64:

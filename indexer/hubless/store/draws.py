@@ -1,41 +1,62 @@
-"""Uniform samples that many processes add to: each different row has a draw, and the lowest draws are kept.
+"""What people asked, a file for each day: uniform samples that many processes add to.
 
-A draw looks random and depends on what was asked alone, so it does not matter who asked, which process saw it, and how
-often.
+    <folder>/.salt              makes draws and labels of clients that nobody else can make
+    <home>/.lock                held while a file changes
+    <home>/20261122.parquet     what was asked on that day, in UTC
+
+The last columns of a file are `draw`; `count`, how often it was asked; `client`. Those before are the row itself: a
+vector, or the ids and scores of a list. The schema's metadata has `hubless.query_sample`: JSON that says what the rows
+are about, their day, how often was asked on it, and the format.
+
+A file is a reservoir. Each different row has a draw, a number that looks random and depends on what was asked alone,
+and a file keeps the lowest draws of its day. So it is a uniform sample of the different rows, whichever process saw
+them, and however often they were asked. The lowest draws of several files are such a sample of all of them.
 
 Source: Cohen and Kaplan, "Summarizing data using bottom-k sketches", PODC 2007.
 """
 
+import json
+import logging
 import os
 import re
 import shutil
-from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from hubless.errors import StorageError, storage_errors
+from hubless.errors import InputError, StorageError, one_line, storage_errors
+from hubless.store.clients import first_of_each
 from hubless.store.durable import locked, replaced
 
 DAY = "%Y%m%d"
 DAY_FILE = re.compile(r"\d{8}\.parquet")
 SPARE = 64 * 2**20
 """Bytes that stay free on the disk of a sample."""
-SALT = ".salt"
+SALT, LOCK = ".salt", ".lock"
+DRAW_COLUMNS = ["draw", "count", "client"]
+"""The last columns of a file."""
 _SALT_BYTES = 32
+_FORMAT = 2
+_HEADER = b"hubless.query_sample"
+
+_log = logging.getLogger("hubless.sample")
 
 
 class Salt:
     """Makes draws and labels of clients that nobody else can make. A folder has one file of it, for all processes."""
 
-    def __init__(self, folder: Path, lock: str) -> None:
+    def __init__(self, folder: Path) -> None:
         with storage_errors(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(folder / lock):
+            with locked(folder / LOCK):
                 path = folder / SALT
                 if not path.exists():
                     with replaced(path) as new:
@@ -54,6 +75,113 @@ class Salt:
         return blake2b(client, digest_size=6, key=self._key, person=b"client").hexdigest()
 
 
+@dataclass(frozen=True)
+class AskedRows:
+    """Rows of a day with the columns of `DRAW_COLUMNS`: how often was asked (`seen`), and what the rows are `about`."""
+
+    about: Mapping[str, Any]
+    day: str
+    seen: int
+    rows: pa.Table
+
+    @property
+    def begins(self) -> datetime:
+        return datetime.strptime(self.day, DAY).replace(tzinfo=UTC)
+
+
+def add_asked(home: Path, fresh: AskedRows, size: int, of_a_client: int, trusted: Container[str] = ()) -> None:
+    """Add rows to those of their day: `size` at most, and so many of one client that is not trusted.
+
+    A file that is damaged, or about something else, is begun anew. Raises `StorageError`.
+    """
+    path = home / f"{fresh.day}.parquet"
+    with storage_errors(path):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(home / LOCK):
+            before = _before(path, fresh)
+            rows = [each.rows for each in (before, fresh) if each]
+            seen = fresh.seen + (before.seen if before else 0)
+            _write(path, AskedRows(fresh.about, fresh.day, seen, lowest_draws(rows, size, of_a_client, trusted)))
+
+
+def _before(path: Path, fresh: AskedRows) -> AskedRows | None:
+    if not path.exists():
+        return None
+    try:
+        before = read_day(path)
+        if before.about == fresh.about and before.rows.schema.equals(fresh.rows.schema):
+            return before
+        why = f"about something else: {dict(before.about)}"
+    except InputError as error:
+        why = error.received
+    _log.warning("what was asked is begun anew in %s: it is %s", path, why)
+    return None
+
+
+def days_of(home: Path) -> list[Path]:
+    """Return the files of a folder, the oldest first."""
+    return sorted(path for path in home.glob("*.parquet") if DAY_FILE.fullmatch(path.name))
+
+
+def read_days(home: Path, columns: Sequence[str] | None = None, level: int = logging.DEBUG) -> list[AskedRows]:
+    """Read the files of a folder, the oldest first. The log says at a level which cannot be read, and are left out."""
+    read = list[AskedRows]()
+    for path in days_of(home):
+        try:
+            read.append(read_day(path, columns))
+        except (InputError, StorageError) as error:
+            _log.log(level, "what was asked is left out: %s cannot be read: %s", path.name, error)
+    return read
+
+
+def read_day(path: Path, columns: Sequence[str] | None = None) -> AskedRows:
+    """Read a file, or some columns of it. Raises `InputError` for a file of something else, or one that is damaged."""
+    with _reading(path):
+        file = pq.ParquetFile(path)
+        header = _header(path, file.schema_arrow)
+        names = [name for name in file.schema_arrow.names if name != "text"]  # older files have it
+        return _asked(header, file.read(names if columns is None else columns).replace_schema_metadata(None))
+
+
+def holds_asked(file: Path) -> bool:
+    """Return whether a Parquet file says that it holds what people asked."""
+    try:
+        return _HEADER in (pq.read_schema(file).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def forget(path: str | Path, client: str | None = None) -> int:
+    """Delete what was asked, all or by a client, and return how many rows. It is safe while a service runs."""
+    home = Path(path)
+    gone = 0
+    with storage_errors(home), locked(home / LOCK):
+        for file in days_of(home):
+            if client is None:
+                with suppress(InputError):  # a damaged file is deleted all the same
+                    gone += len(read_day(file, ["draw"]).rows)
+                file.unlink()
+                continue
+            found = read_day(file)
+            others = [row for row, name in enumerate(found.rows["client"].to_pylist()) if name != client]
+            if len(others) < len(found.rows):
+                gone += len(found.rows) - len(others)
+                _write(
+                    file, AskedRows(found.about, found.day, found.seen, found.rows.take(pa.array(others, pa.int64())))
+                )
+    return gone
+
+
+def with_draws(rows: pa.Table, asked: Sequence[bytes], clients: Sequence[str | bytes], salt: Salt) -> pa.Table:
+    """Return rows with the last columns of a file: what was asked makes the draw of each."""
+    beside = [
+        pa.array([salt.draw(each) for each in asked], pa.uint64()),
+        pa.array(np.ones(len(asked), np.int64)),
+        pa.array([salt.label(each) for each in clients]),
+    ]
+    return pa.table([*rows.columns, *beside], [*rows.column_names, *DRAW_COLUMNS])
+
+
 def lowest_draws(tables: Sequence[pa.Table], size: int, of_a_client: int, trusted: Container[str] = ()) -> pa.Table:
     """Return the rows with the lowest draws of some tables, each once, counted as often as it was asked.
 
@@ -64,19 +192,8 @@ def lowest_draws(tables: Sequence[pa.Table], size: int, of_a_client: int, truste
     _, first, place = np.unique(table["draw"].to_numpy(), return_index=True, return_inverse=True)
     counts = np.bincount(place, table["count"].to_numpy(), len(first)).astype(np.int64)
     table = table.take(first).set_column(table.column_names.index("count"), "count", pa.array(counts))
-    kept = list[int]()
-    of_client = Counter[str]()
-    for row, client in enumerate(table["client"].to_pylist()):
-        of_client[client] += 1
-        if of_client[client] <= of_a_client or client in trusted:
-            kept.append(row)
+    kept = first_of_each(table["client"].to_pylist(), of_a_client, trusted)
     return table.take(pa.array(kept[:size], pa.int64()))
-
-
-def check_free(path: Path, needed: int) -> None:
-    """Raise `StorageError` if less than 64 MiB would stay free beside so many bytes."""
-    if shutil.disk_usage(path.parent).free < needed + SPARE:
-        raise StorageError(path, f"less than {SPARE // 2**20} MiB would stay free on the disk")
 
 
 def forget_days(folder: Path, pattern: str, now: float, days: float) -> None:
@@ -86,3 +203,50 @@ def forget_days(folder: Path, pattern: str, now: float, days: float) -> None:
         for path in folder.glob(pattern):
             if DAY_FILE.fullmatch(path.name) and datetime.strptime(path.stem, DAY).replace(tzinfo=UTC) <= oldest:
                 path.unlink(missing_ok=True)
+
+
+def day_of(now: float) -> str:
+    """Return the day of a time, in seconds since 1970, as files are called."""
+    return datetime.fromtimestamp(now, UTC).strftime(DAY)
+
+
+def _asked(header: dict[str, Any], rows: pa.Table) -> AskedRows:
+    return AskedRows(header, header.pop("day"), header.pop("seen"), rows)
+
+
+def _header(path: Path, schema: pa.Schema) -> dict[str, Any]:
+    metadata = schema.metadata or {}
+    if _HEADER not in metadata or not {*DRAW_COLUMNS} < {*schema.names}:
+        raise InputError(str(path), "a file of what people asked", "a file of something else")
+    told: dict[str, Any] = json.loads(metadata[_HEADER])
+    if (found := told.pop("format")) != _FORMAT:
+        expected = f"a file of what people asked, of format {_FORMAT}"
+        raise InputError(str(path), expected, f"one of format {found}, which is not known here")
+    return told
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # without a number, Arrow's own
+            with storage_errors(path):
+                raise
+        raise InputError(str(path), "a file of what people asked", f"damaged: {one_line(error)}") from error
+
+
+def write_private(path: Path, table: pa.Table) -> None:
+    """Write a file for its owner alone. Raises `StorageError` if less than 64 MiB would stay free beside it."""
+    if shutil.disk_usage(path.parent).free < table.nbytes + SPARE:
+        raise StorageError(path, f"less than {SPARE // 2**20} MiB would stay free on the disk")
+    with replaced(path) as new:
+        new.touch(mode=0o600)
+        pq.write_table(table, new, compression="none", use_dictionary=["client"])
+
+
+def _write(path: Path, asked: AskedRows) -> None:
+    header = {**asked.about, "day": asked.day, "seen": asked.seen, "format": _FORMAT}
+    write_private(path, asked.rows.replace_schema_metadata({_HEADER: json.dumps(header)}))

@@ -430,10 +430,10 @@ class BankQueryAnswer(Served):
 
 
 class CountedAnswer(TypedDict):
-    """Live queries for a bank that waits for them."""
+    """Live queries that count for a bank that waits for them, or lists for a correction of scores that learns."""
 
     queries: int
-    """How many count: of one client a tenth of `sampled` at most."""
+    """How many count: of one client a tenth of `sampled`, or of all lists, at most."""
     clients: int
     """Clients that asked: API keys, or addresses where there are no keys."""
     clients_needed: int

@@ -25,6 +25,8 @@ from hubless_service.settings import Settings
 
 FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
 """Headers of a proxy that say for whom it asks."""
+PEER = "hubless.peer"
+"""In the scope of a request: who is connected, unless a proxy is named, whose word counts."""
 LEAST_BYTES = 65_536
 """Bytes of its answers that a client has to take in each period, or all if less is left."""
 _AT_ONCE = 16_384  # bytes that are parsed between two looks at the limits
@@ -146,6 +148,8 @@ class Protocol(HttpToolsProtocol):
             "path": unquote(path) if "%" in path else path,
             "raw_path": parts.path,
             "query_string": parts.query or b"",
+            # this machine is trusted by default, and whoever is on it could say any address
+            PEER: None if "trusted_proxies" in self.settings.model_fields_set else self.client,
         }
         self.cycle = self._new_cycle(self.transport, version != "1.0" and self.parser.should_keep_alive())
         if before is None or before.response_complete:

@@ -4,7 +4,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from hubless_service.http.answers import PayloadJson, WorkAnswer, about
+from hubless_service.http.answers import CountedAnswer, PayloadJson, WorkAnswer, about
 from hubless_service.http.values import IdJson
 
 
@@ -18,6 +18,8 @@ class ScoresAnswer(TypedDict):
     pairs: Annotated[int | None, about("Labels that calibrated confidence; 0: it only orders answers; null: none.")]
     accuracies: Annotated[list[float], about("Values of min_accuracy that some answers reach.")]
     learning: Annotated[int | None, about("Lists that it keeps of those it was asked; null if it does not learn.")]
+    counted: Annotated[CountedAnswer | None, about("How many of these count; null likewise.")]
+    held_back: Annotated[list[IdJson], about("Items that few clients lift alone, or whose offset stands alone.")]
     work: Annotated[WorkAnswer | None, about("The last fit by the service on such lists.")]
 
 

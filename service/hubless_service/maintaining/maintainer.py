@@ -20,7 +20,8 @@ from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import BankOrder, read_order
 from hubless.store.catalog import Catalog
-from hubless.store.query_sample import CountedQueries, counted
+from hubless.store.clients import CountedQueries
+from hubless.store.query_sample import counted
 from hubless_service.maintaining.work import BUSY, LOCK, MaintenanceTask, Status, Work, flush_here, read_status
 from hubless_service.settings import Settings
 

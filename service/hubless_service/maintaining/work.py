@@ -134,7 +134,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
         return None
     made: Manifest | None = None
     queries = read[1]
-    note = None
+    clients = note = None
     if order.sampled is not None:
         steps.step("checking live queries")
         folder = Path(task.sample or "") / task.collection
@@ -144,7 +144,8 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
         sample = read_sample(folder, most_of_a_client(order.sampled), trusted)
         parts = current_parts(Catalog(task.catalog), task.collection)
         method = make_correction(order.correction or "auto", order.parameters, parts.manifest.metric)
-        queries = sampled_bank(parts, sample, method)
+        queries, asked = sampled_bank(parts, sample, method)
+        clients = [None if each.rpartition(" ")[0] in trusted else each for each in asked]
         counts = f"{len(queries):,} of {len(sample.vectors):,} sampled live queries"
         note = f"Corrected by itself on {_stamp()[:10]}, with {counts}."
     if read_manifest(Catalog(task.catalog).folder(task.collection)).bank_order != order.number:
@@ -161,6 +162,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
             relevant=order.relevant,
             fit_by=order.fit_by,
             note=note,
+            clients=clients,
             progress=steps,
         )
     drop_order(task.home, order.number)

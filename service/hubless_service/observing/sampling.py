@@ -1,28 +1,61 @@
 """A sample of the queries that people ask in files, for the next query bank. Off unless a folder is set."""
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from fastapi import Request
 
 import hubless
 from hubless.errors import StorageError
-from hubless.store.query_sample import SampleSummary, SampleWriter, summary_of
-from hubless.vectors.arrays import F32
+from hubless.store.query_sample import SampledQuery, SampleSummary, SampleWriter, summary_of
 from hubless.vectors.comparing import comparison
 from hubless_service.access.attempts import client_address
 from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import Access
+from hubless_service.http.edge import PEER
 from hubless_service.http.requests import Query
 
 _log = logging.getLogger("hubless.sample")
 
-_FLUSH_SECONDS = 15.0
+_WRITE_SECONDS = 15.0
 _OLD_SECONDS = 3600.0  # between two looks for files that are too old
-_MOST_NOTED = 10_000  # queries that wait for the thread; of more the oldest are not looked at
+MOST_BYTES = 16 * 2**20
+"""Of what waits to be written in a worker; of more the oldest are lost."""
+_BESIDE = 300
+"""Bytes that a query takes in memory beside its numbers."""
+_T = TypeVar("_T")
+
+
+class Waiting(Generic[_T]):
+    """What people asked and is not written yet, 16 MB at most. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._noted: deque[tuple[_T, int]] = deque()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._written = 0.0
+
+    def note(self, asked: _T, weight: int) -> None:
+        """Keep what takes so many bytes, at next to no cost."""
+        with self._lock:
+            self._noted.append((asked, weight))
+            self._bytes += weight
+            while self._bytes > MOST_BYTES:
+                self._bytes -= self._noted.popleft()[1]
+
+    def due(self, now: float, *, last: bool) -> list[_T]:
+        """Return all that waits, and forget it; nothing before 15 s have passed, unless it is the last call."""
+        if now - self._written < _WRITE_SECONDS and not last:
+            return []
+        self._written = now
+        with self._lock:
+            noted, self._noted, self._bytes = self._noted, deque(), 0
+        return [asked for asked, _ in noted]
 
 
 class QuerySampler:
@@ -32,10 +65,10 @@ class QuerySampler:
         self._folder = folder
         self._days = days
         self._writer = SampleWriter(folder)
-        self._answered: deque[tuple[str, str, F32, str | bytes]] = deque(maxlen=_MOST_NOTED)
+        self._waiting = Waiting[SampledQuery]()
         self.summaries: dict[str, SampleSummary | None] = {}
         self.failures: dict[str, StorageError | None] = {}
-        self._flushed = self._looked = 0.0
+        self._looked = 0.0
 
     def note(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> None:
         """Note queries of a request that has been answered."""
@@ -46,7 +79,7 @@ class QuerySampler:
             if isinstance(query.asked, np.ndarray):
                 plain = comparison(metric).plain(query.asked)
                 vector = plain[0].copy() if basis is None else basis.restored(plain)[0]
-                self._answered.append((collection.name, metric, vector, client))
+                self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
 
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""
@@ -55,14 +88,10 @@ class QuerySampler:
         return self.summaries[collection]
 
     def look(self, now: float, *, last: bool = False) -> None:
-        """Take in the queries that were noted, write them if that is due, and remove old files. Fails never."""
+        """Write the queries that were noted, if that is due, and remove old files. Fails never."""
         try:
-            while self._answered:
-                name, metric, vector, client = self._answered.popleft()
-                self._writer.record(name, metric, vector, client, now)
-            if last or now - self._flushed >= _FLUSH_SECONDS:
-                self._flushed = now
-                self._flush()
+            if noted := self._waiting.due(now, last=last):
+                self._write(noted, now)
             if now - self._looked >= _OLD_SECONDS:
                 self._looked = now
                 self._writer.forget_old(now, self._days)
@@ -72,8 +101,8 @@ class QuerySampler:
         except Exception:
             _log.exception("queries could not be sampled")
 
-    def _flush(self) -> None:
-        for name, failure in self._writer.flush().items():
+    def _write(self, noted: Sequence[SampledQuery], now: float) -> None:
+        for name, failure in self._writer.add(noted, now).items():
             before = self.failures.get(name)
             if failure and (before is None or before.problem != failure.problem):
                 _log.warning('queries of collection "%s" cannot be kept: %s', name, failure)
@@ -84,8 +113,12 @@ class QuerySampler:
 
 
 def client_of(request: Request) -> str | bytes:
-    """Return the name of the key of a request, or the key's digest; without keys the address."""
-    access: Access | None = request.scope.get(ACCESS)
+    """Return the name of the key of a request, or the key's digest; without keys the address.
+
+    An address that a proxy says counts only if the proxy is named: who is on this machine could say any.
+    """
+    scope = request.scope
+    access: Access | None = scope.get(ACCESS)
     if access is not None:
         return access.name or access.digest
-    return client_address((request.scope.get("client") or [""])[0]).encode()
+    return client_address((scope.get(PEER) or scope.get("client") or [""])[0]).encode()

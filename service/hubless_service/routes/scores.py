@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import cast
 
 from fastapi import Response
 
@@ -11,7 +12,7 @@ from hubless.search.scores.kept_corrections import KeptCorrections
 from hubless.store.names import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import check_role
-from hubless_service.http.answers import WorkAnswer
+from hubless_service.http.answers import CountedAnswer, WorkAnswer
 from hubless_service.http.responses import send
 from hubless_service.http.score_answers import AllScoresAnswer, DeletedScoresAnswer, ScoresAnswer
 from hubless_service.http.score_requests import PutScoresRequest, ScoresOptions
@@ -101,7 +102,9 @@ async def delete_scores(call: Call, name: str) -> Response:
 
 def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorrection) -> ScoresAnswer:
     cut = correction.cut
-    status = read_status(scores.learned(name).home)
+    learned = scores.learned(name)
+    learns = learned.put.exists()
+    status = read_status(learned.home)
     return {
         "name": name,
         "items": len(correction.ids),
@@ -109,6 +112,8 @@ def _describe(scores: KeptCorrections, name: str, correction: hubless.ScoreCorre
         "details": correction.details,
         "pairs": None if cut is None else cut.pairs,
         "accuracies": [] if cut is None else cut.accuracies,
-        "learning": scores.learning(name),
+        "learning": learned.kept() if learns else None,
+        "counted": cast(CountedAnswer, learned.counted()._asdict()) if learns else None,
+        "held_back": learned.held_back(),
         "work": status and WorkAnswer(**status.model_dump(exclude={"number"})),
     }

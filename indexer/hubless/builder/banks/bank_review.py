@@ -14,9 +14,10 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.thinning import live_bank
 from hubless.corrections import Correction
+from hubless.corrections.supported import asked_by
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
-from hubless.measures.evenness import ENOUGH, FEWEST, FULL_STRENGTH, STRENGTHS, ChosenStrength, most_even
+from hubless.measures.evenness import ENOUGH, FEWEST, POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
 from hubless.measures.likeness import share_among
 from hubless.search.parts import Parts
 from hubless.store.bundle import BankRecord
@@ -26,8 +27,6 @@ from hubless.vectors.basis import as_compared
 from hubless.vectors.comparing import OF_QUERIES
 from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, in_memory, sample
 
-POOR = 0.25
-"""A strength of this or less says that the bank is no good."""
 _FOUND = 10
 MOST_LIVE = 1000
 """Of more live queries so many are drawn at random: more of them choose no better."""
@@ -126,31 +125,28 @@ def _against(record: BankRecord) -> list[str]:
 def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> list[str]:
     if chosen.state == "too_few" or chosen.strength <= POOR:
         return [verdict(chosen)]
-    if served is not None and chosen.strength <= FULL_STRENGTH:
-        ours = max(chosen.entropy)
-        theirs = max(served.entropy)
-        raw = STRENGTHS.index(0.0)
-        # how much chance moves the difference from the raw ranking stands for how much it moves this one
-        if theirs - ours > max(chosen.error[raw], served.error[raw]):
-            return [
-                f"The version that is served spreads the answers to live queries more evenly: entropy {theirs:.3f}, "
-                f"with this bank {ours:.3f}."
-            ]
+    if served is not None and is_less_even(chosen, served):
+        return [
+            "The version that is served spreads the answers to live queries more evenly: entropy "
+            f"{max(served.entropy):.3f}, with this bank {max(chosen.entropy):.3f}."
+        ]
     return []
 
 
-def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> F32:
-    """Return a bank (b, d) of sampled queries, thinned.
+def sampled_bank(parts: Parts, sample: QuerySample, method: Correction) -> tuple[F32, list[str]]:
+    """Return a bank (b, d) of sampled queries, thinned, and the client of each.
 
     A third, about 200 at most, stays out of it, to review it: by clients that are not in the bank.
     """
     metric = parts.manifest.metric
     vectors = in_memory(as_compared(HeldVectors(sample.vectors, "query sample"), metric, parts.basis, OF_QUERIES))
     made = live_bank(vectors, parts.source, sample.clients, parts.manifest.provenance.seed)
-    bank, fresh = (ArrayVectors(vectors[some], "query sample") for some in (made.rows, made.fresh))
+    clients = [sample.clients[row] for row in made.rows.tolist()]
+    bank = asked_by(vectors[made.rows], "query sample", clients)
+    fresh = ArrayVectors(vectors[made.fresh], "query sample")
     served = parts.offsets if parts.is_folded else None
     found = review(bank, parts.source, metric, method, fresh, served)
     if not found.good:
         raise InputError("sampled", "live queries that the correction suits", " ".join(found.against))
     queries: F32 = np.asarray(sample.vectors[made.rows], np.float32)
-    return queries
+    return queries, clients

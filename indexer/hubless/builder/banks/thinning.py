@@ -4,24 +4,23 @@ Popular is not hubby. If many people rightly ask for the same targets, a bank wi
 targets for hubs. So queries with nearly the same answers count once.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k, top_k_mean
 from hubless.measures.by_content import by_content
 from hubless.measures.evenness import SAME_ANSWERS, alike_answers
-from hubless.store.query_sample import FEWEST_CLIENTS
+from hubless.store.clients import first_of_each, held_out, most_of_each
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HeldVectors, VectorSource
 
 _SAME = SAME_ANSWERS
 """Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
-_HELD_OUT = 200
 _FOUND = 10
 _CSLS = 10  # queries of which a target's mean similarity is taken
 _FAR_OUT = 3.0
@@ -124,39 +123,8 @@ def live_bank(
     return LiveBank(rows[left.rows], others, left)
 
 
-def held_out(count: int, seed: int, clients: Sequence[str] | None = None) -> tuple[I64, I64]:
-    """Return rows of live queries for the bank, and 200 others, or a third, to check it with.
-
-    The others are by other clients, where ten or more asked: who fills the bank must not check it.
-    """
-    rng = np.random.default_rng(seed)
-    held = min(_HELD_OUT, count // 3)
-    names, client, counts = np.unique(np.array(clients or ()), return_inverse=True, return_counts=True)
-    if len(names) < FEWEST_CLIENTS:
-        order = rng.permutation(count)
-        return np.sort(order[held:]), np.sort(order[:held])
-    order = rng.permutation(len(names))
-    last = int(np.searchsorted(np.cumsum(counts[order]), held))
-    checking = np.isin(client, order[: last + 1])
-    return np.flatnonzero(~checking), np.flatnonzero(checking)
-
-
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
     """Return the rows that are left if no client has more than its share of these. The first ones of each stay."""
-    names, client, counts = np.unique(np.array(clients), return_inverse=True, return_counts=True)
-    most = _most(counts, max(share, 1 / len(names)))
-    seen = np.zeros(len(names), np.int64)
-    kept = []
-    for row, number in zip(rows.tolist(), client.tolist(), strict=True):
-        if seen[number] < most:
-            seen[number] += 1
-            kept.append(row)
-    return np.array(kept, np.int64)
-
-
-def _most(counts: NDArray[np.integer], share: float) -> int:
-    """Return the highest c with c ≤ share · Σ min(count, c). The smallest count always is."""
-    for most in range(int(counts.max()), int(counts.min()), -1):
-        if most <= share * np.minimum(counts, most).sum():
-            return most
-    return int(counts.min())
+    asked = Counter(clients)
+    most = most_of_each(0, [*asked.values()], max(share, 1 / max(len(asked), 1)))
+    return rows[first_of_each(clients, most)]

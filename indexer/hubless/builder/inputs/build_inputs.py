@@ -19,6 +19,7 @@ from hubless.builder.inputs.raw_banks import raw_bank
 from hubless.builder.inputs.stamps import InputStamps
 from hubless.corrections.grouped import GroupedVectors, group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR, PriorLike, TargetPrior
+from hubless.corrections.supported import asked_by
 from hubless.corrections.traits import TargetTraits
 from hubless.encoders import Encoder, FolderModel, SentenceModel, load_encoder
 from hubless.errors import InputError
@@ -244,9 +245,10 @@ class BuildVectors:
             return self
         queries, name = in_memory(self.query_bank), self.query_bank.name
         made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None)
+        asked = [self.clients[row] for row in made.rows.tolist()] if self.clients else None
         return replace(
             self,
-            query_bank=HeldVectors(queries[made.rows], name),
+            query_bank=asked_by(queries[made.rows], name, asked),
             live_queries=HeldVectors(queries[made.fresh], "live queries") if len(made.fresh) else self.live_queries,
             notes=[f"{made.thinned.note(name)}."],
         )

@@ -21,7 +21,8 @@ from hubless.corrections.grouped import Names
 from hubless.encoders import Encoder
 from hubless.errors import InputError, advice, one_line
 from hubless.search.parts import Parts
-from hubless.store.query_sample import is_sample, read_sample
+from hubless.store.draws import holds_asked
+from hubless.store.query_sample import read_sample
 from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS
@@ -118,9 +119,10 @@ NAME = "query bank"
 
 @dataclass(frozen=True)
 class JobBank:
-    """The query bank (b, d), as it is given, and what was left out of it."""
+    """The query bank (b, d), as it is given, who asked each query, None whoever is believed, and what was left out."""
 
     queries: VectorSource
+    clients: list[str | None]
     notes: list[str] = field(default_factory=list)
 
 
@@ -138,6 +140,7 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
     metric = plan.job.metric
     parts = list[VectorSource]()
     notes = list[str]()
+    whose = list[str | None]()
     for entry in _bank_entries(plan):
         part, clients = open_vectors(entry, NAME, plan)
         if targets is not None and clients is not None:
@@ -147,8 +150,10 @@ def open_bank(plan: JobPlan, targets: VectorSource | None = None, basis: Basis |
             left = thin(in_memory(compared), targets, clients)
             part = SelectedVectors(part, left.rows, NAME)
             notes.append(left.note(entry))
+            clients = [clients[row] for row in left.rows.tolist()]
         parts.append(part)
-    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), notes)
+        whose += clients or [None] * part.shape[0]
+    return JobBank(parts[0] if len(parts) == 1 else StackedVectors(parts, NAME), whose, notes)
 
 
 def open_vectors(entry: str, name: str, plan: JobPlan) -> tuple[VectorSource, Sequence[str] | None]:
@@ -180,4 +185,4 @@ def _opened(path: Path, name: str, plan: JobPlan) -> Items:
 
 
 def _is_sample(files: Sequence[Path]) -> bool:
-    return files[0].suffix == ".parquet" and is_sample(files[0])
+    return files[0].suffix == ".parquet" and holds_asked(files[0])

@@ -37,6 +37,7 @@ from hubless.builder.reindex.source_files import same
 from hubless.builder.reindex.waiting import ServiceWait, awaited
 from hubless.corrections.grouped import group_names
 from hubless.corrections.prior import OWN_OFFSETS, PRIOR
+from hubless.corrections.supported import asked_by
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, storage_errors
 from hubless.measures.coverage import coverage
@@ -294,7 +295,7 @@ def _fit(
         grouping = checked_grouping(groups, names, bank_groups(plan, groups))
     vectors = BuildVectors(
         targets=targets,
-        query_bank=bank,
+        query_bank=asked_by(in_memory(bank), bank.name, opened_bank.clients) if is_thinned(plan) else bank,
         target_bank=given["target_bank"],
         live_queries=given["live_queries"],
         target_prior=None if column is None else column_prior(column, payload, kind=kind),

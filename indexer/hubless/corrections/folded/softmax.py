@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hubless.corrections.base import Fitted, Rows, check_banks, targets_beside
 from hubless.corrections.folded.heads import Heads
 from hubless.corrections.query_time import Details, State
+from hubless.corrections.supported import AskedVectors, clients_of, supported_sums
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
@@ -20,8 +21,8 @@ from hubless.vectors.sources import VectorSource, held, in_memory
 
 _PRIOR_MEDIAN = "prior_median"
 _HEADS = ("heads_queries", "heads_reached", "heads_most")
-MULTIPLICITIES = "copies"
-"""How often each query of a log was asked, in the state of a fit."""
+MULTIPLICITIES, CLIENTS = "copies", "clients"
+"""How often each query of a log was asked, and by whom, in the state of a fit."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +59,10 @@ class FittedSoftmax(Fitted):
     def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
         source = targets_beside(fits[0].bank, targets)
         softmaxes = [Softmax(each.bank, each.temperature, each.potentials) for each in fits]
-        sums = log_sum_exp_each(softmaxes, source, advance)
+        if clients_of(fits[0].bank) is None:
+            sums = log_sum_exp_each(softmaxes, source, advance)
+        else:  # all are of one bank, or of parts of it
+            sums = [supported_sums(each, source) for each in softmaxes]
         return [each._offsets(source, of_bank) for each, of_bank in zip(fits, sums, strict=True)]
 
     def _offsets(self, source: VectorSource, sums: F64) -> F32:
@@ -86,6 +90,7 @@ class FittedSoftmax(Fitted):
         stored: dict[str, NDArray[Any] | None] = {
             "bank": in_memory(self.bank),
             "potentials": self.potentials,
+            CLIENTS: clients_of(self.bank),
             "topic": self.topic,
         }
         if isinstance(self.bank, DistinctVectors) and self.bank.copies.max() > 1:
@@ -98,6 +103,8 @@ class FittedSoftmax(Fitted):
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
         fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
         bank: VectorSource = held(state["bank"], "query bank")
+        if CLIENTS in state:
+            bank = AskedVectors(in_memory(bank), bank.name, np.asarray(state[CLIENTS]))
         if MULTIPLICITIES in state:
             bank = DistinctVectors(bank, np.arange(bank.shape[0]), bank.name, np.asarray(state[MULTIPLICITIES]))
         return cls(

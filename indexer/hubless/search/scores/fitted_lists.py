@@ -13,6 +13,7 @@ from hubless.corrections.folded.counted_once import COMPARED, SHARPER, unevennes
 from hubless.corrections.folded.heads import APART, LEAST_COPIES, SHARE
 from hubless.corrections.folded.rising import rise
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
+from hubless.corrections.supported import supported
 from hubless.corrections.temperature import default_perplexity, temperature_by
 from hubless.kernels.lists import MOST_EXPONENT, ListEntropy, ListMatrix, list_potentials
 from hubless.measures.occurrence import unexplained_variation
@@ -40,8 +41,12 @@ class FittedLists(NamedTuple):
     details: dict[str, Any]
 
 
-def fit_lists(matrix: ListMatrix, copies: I64) -> FittedLists:
-    """Return offsets of the items (n,) of distinct lists (b, n), each of which the log has `copies` (b,) times."""
+def fit_lists(matrix: ListMatrix, copies: I64, clients: I64 | None = None) -> FittedLists:
+    """Return offsets of the items (n,) of distinct lists (b, n), each of which the log has `copies` (b,) times.
+
+    `clients` (b,) say who sent each list: what so few of them say alone lifts no item. None believes all.
+    """
+    lifting = matrix if clients is None else supported(matrix, clients)
     count = matrix.lists
     entropy = ListEntropy.of(matrix)
     spread = entropy.spread()
@@ -57,7 +62,7 @@ def fit_lists(matrix: ListMatrix, copies: I64) -> FittedLists:
         coldest = float(matrix.heights.max()) / MOST_EXPONENT
         found = temperature_by(entropy, spread, count, default_perplexity(count))
         temperature, perplexity = max(found.value, coldest), found.perplexity or perplexity
-        _, offsets = list_potentials(matrix, temperature, PUBLISHED_ITERATIONS)
+        _, offsets = list_potentials(lifting, temperature, PUBLISHED_ITERATIONS)
         if count >= FEWEST_ALIKE:
             sharp = SHARPER * temperature
             chosen = sampled_rows(count, COMPARED)
@@ -74,7 +79,7 @@ def fit_lists(matrix: ListMatrix, copies: I64) -> FittedLists:
                 wanted = min(default_perplexity(counted) * count / counted, count / 2)
                 found = temperature_by(entropy, spread, count, wanted)
                 temperature, perplexity = max(found.value, coldest), found.perplexity or perplexity
-                _, offsets = list_potentials(matrix, temperature, PUBLISHED_ITERATIONS, weights)
+                _, offsets = list_potentials(lifting, temperature, PUBLISHED_ITERATIONS, weights)
     hubs = first_overdispersion(matrix)
     there = float(rise(hubs, NO_HUBS, HUBS))
     shrinkage = there * counted / (counted + SHRINKAGE_QUERIES)

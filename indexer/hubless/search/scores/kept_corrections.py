@@ -7,20 +7,20 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hubless.errors import InputError, ScoresNotFound, StorageError, storage_errors
 from hubless.search.scores.learned_lists import AskedList, LearnedLists, PutLists
 from hubless.search.scores.score_correction import ARROW_ENDING, ScoreCorrection
-from hubless.store.draws import Salt
+from hubless.store.draws import LOCK, Salt
 from hubless.store.durable import locked, make_folder, sync
 from hubless.store.names import check_name, is_name
 from hubless.store.notes import HeldFile
 
-SCORES, _LOCK, _LEARNED = ".scores", ".lock", ".learned"
+SCORES, _LEARNED = ".scores", ".learned"
 MOST_LOADED, MOST_ITEMS = 64, 2_000_000
 """Corrections, and items of all of them, that stay in memory; of more, those that were read last."""
 
@@ -84,7 +84,7 @@ class KeptCorrections:
         check_name(name, "name")
         with storage_errors(self._folder):
             make_folder(self._folder)
-            with locked(self._folder / _LOCK):
+            with locked(self._folder / LOCK):
                 new = not self.path(name).exists()
                 learned = self.learned(name)
                 try:
@@ -103,31 +103,28 @@ class KeptCorrections:
         with _there(self._folder, name):
             if not is_name(name):
                 raise FileNotFoundError
-            with locked(self._folder / _LOCK):
+            with locked(self._folder / LOCK):
                 self.path(name).unlink()
                 shutil.rmtree(self.learned(name).home, ignore_errors=True)
                 sync(self._folder)
         self._loaded.pop(name, None)
 
-    def learns(self, name: str) -> bool:
-        """Return if a correction that is in memory learns from what it is asked."""
+    def heard(self, name: str, ids: Sequence[Any], scores: Sequence[float], client: str | bytes) -> AskedList | None:
+        """Return what a correction that is in memory keeps of a list that it was asked; None if it does not learn."""
         found = self._loaded.get(name)
-        return found is not None and found.learns
+        if found is None or not found.learns:
+            return None
+        return AskedList.of(ids, scores, client, distance=found.correction.distance)
 
     def add(self, name: str, asked: Iterable[AskedList], now: float) -> None:
         """Keep lists that a correction was asked, if it learns. Raises `StorageError`."""
         learned = self.learned(name)
         if learned.put.exists():
             with storage_errors(self._folder):
-                salt = Salt(self._folder, _LOCK)
-                with locked(self._folder / _LOCK):
+                salt = Salt(self._folder)
+                with locked(self._folder / LOCK):
                     if learned.put.exists():
                         learned.add(asked, salt, now)
-
-    def learning(self, name: str) -> int | None:
-        """Return how many lists a correction keeps of those that it was asked; None if it does not learn."""
-        learned = self.learned(name)
-        return learned.kept() if learned.put.exists() else None
 
     def due(self, now: float) -> list[str]:
         """Return the names of corrections that are to be fitted anew."""
@@ -141,13 +138,13 @@ class KeptCorrections:
         with _there(self._folder, name):
             put = HeldFile(learned.put)
             kept = learned.kept()
-            correction = learned.fitted()
-            with locked(self._folder / _LOCK):
+            correction, held_back = learned.fitted(self.get(name))
+            with locked(self._folder / LOCK):
                 now = learned.put.stat()
                 if not self.path(name).exists() or put.place != (now.st_dev, now.st_ino):
                     return False
                 correction.save(self.path(name))
-                learned.note_fit(kept)
+                learned.note_fit(kept, held_back)
         return True
 
     def path(self, name: str) -> Path:

@@ -1,12 +1,13 @@
 """The lists that a correction of scores learns from: those that were put, and a sample of those that it is asked.
 
-    <home>/put.parquet        the lists that were put: `ids`, `scores`
+    <home>/put.parquet        the lists that were put, which are believed: `ids`, `scores`
     <home>/labelled.json      those with labels
-    <home>/20261127.parquet   lists that were asked on that day: `ids`, `scores`, `draw`, `count`, `client`
-    <home>/.fitted            how many of these there were at the last fit
+    <home>/20261127.parquet   lists that were asked on that day: `ids`, `scores`, and what `hubless.store.draws` says
+    <home>/fit.json           how many of these there were at the last fit, and which items it held back
 
-A day keeps the 1,000 lists with the lowest draws, for 20 days; lists with the same items in the same order are one. No
-client counts for more than a tenth of all lists, unless it is trusted.
+A day keeps the 1,000 lists with the lowest draws, for 20 days; lists of a client with the same items in the same order
+are one. What strangers teach is guarded as live queries are (docs/security.md): a client counts for a tenth at most,
+ten are needed, some of them check what the others taught, and what few say alone lifts no item.
 """
 
 import logging
@@ -14,48 +15,78 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hubless.corrections.alone import find_alone
+from hubless.corrections.supported import client_numbers, heard_of
+from hubless.errors import InputError
+from hubless.measures.evenness import POOR, STRENGTHS, ChosenStrength, is_less_even, most_even
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import read_lists
 from hubless.search.scores.score_correction import ScoreCorrection
-from hubless.store.draws import DAY, DAY_FILE, Salt, check_free, forget_days, lowest_draws
-from hubless.store.durable import make_folder, replace_text, replaced
-from hubless.vectors.arrays import F64
+from hubless.store.clients import CountedQueries, first_of_each, held_out, most_of_each
+from hubless.store.draws import (
+    DRAW_COLUMNS,
+    AskedRows,
+    Salt,
+    add_asked,
+    day_of,
+    days_of,
+    forget_days,
+    lowest_draws,
+    read_days,
+    with_draws,
+    write_private,
+)
+from hubless.store.durable import make_folder, replace_text
+from hubless.vectors.arrays import I64
 
 DAYS, LISTS_OF_A_DAY, OF_ONE_CLIENT = 20, 1000, 250
 """Lists are kept so long, so many of a day, and so many of one client in a day."""
-TENTH = 10
-"""A client counts for one in so many lists at most."""
 NEW_LISTS, NEW_SHARE = 100, 0.1
 """It is fitted anew when so many lists came since, and this share of those before; or after a day, if any came."""
+FEWEST_THAT_TEACH = 60
+"""So many lists have to count: a third of them checks the fit, and 20 are the least that can."""
 WIDEST = 2.0
 """Lists count up to so many times the width, from the first score to the last, of the widest that was put. One of
 another unit would set the temperature alone."""
-_MOST_HITS, _LONGEST = 100, 10_000
+MOST_HITS, LONGEST = 100, 10_000
 """Hits of a list that are kept, and bytes of their ids at most."""
+_HIT_BYTES = 100
+"""What an id and a score take in memory beside the characters."""
+_FOUND = 10
 _DAY_SECONDS = 86_400
-_PUT, _LABELLED, _FITTED = "put.parquet", "labelled.json", ".fitted"
+_PUT, _LABELLED, _FIT = "put.parquet", "labelled.json", "fit.json"
 _KEY = b"hubless.learned"
 _LISTS = ["ids", "scores"]
 
-_log = logging.getLogger("hubless.sample")
-
 
 class AskedList(NamedTuple):
-    """A list of ids and scores in any order, and who sent it: a name, or a key's digest or an address."""
+    """First hits of a list, best first, their ids as JSON, and who sent it: a name, a key's digest or an address."""
 
-    ids: Sequence[Any]
-    scores: Sequence[float]
+    ids: list[Any]
+    scores: list[float]
+    said: bytes
     client: str | bytes
+
+    @classmethod
+    def of(cls, ids: Sequence[Any], scores: Sequence[float], client: str | bytes, *, distance: bool) -> Self | None:
+        """Return what is kept of a list in any order: 100 hits. None if these say nothing, or take more than 10 kB."""
+        order = sorted(range(len(ids)), key=scores.__getitem__, reverse=not distance)[:MOST_HITS]
+        first, best = ([values[place] for place in order] for values in (ids, scores))
+        said = orjson.dumps(first)
+        return None if len(first) < 2 or len(said) > LONGEST else cls(first, best, said, client)
+
+    @property
+    def weight(self) -> int:
+        """Bytes in memory."""
+        return len(self.said) * 2 + len(self.ids) * _HIT_BYTES
 
 
 @dataclass(frozen=True)
@@ -79,7 +110,7 @@ class PutLists:
 
 
 class LearnedLists:
-    """The lists of one correction. Whoever changes them holds the lock of the catalog's corrections."""
+    """The lists of one correction. Whoever changes what was put holds the lock of the catalog's corrections."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -89,133 +120,154 @@ class LearnedLists:
         """Keep what was put, and forget what was asked before."""
         make_folder(self.home)
         self.home.chmod(0o700)
-        for path in self._days():
+        for path in days_of(self.home):
             path.unlink()
         replace_text(self.home / _LABELLED, orjson.dumps(put.labelled).decode())
-        replace_text(self.home / _FITTED, "0")
-        _write(self.put, put.table())
+        self.note_fit(0, [])
+        write_private(self.put, put.table())
 
     def add(self, asked: Iterable[AskedList], salt: Salt, now: float) -> None:
-        """Add lists that were asked to those of the day; without those of one hit, or of ids of another type."""
-        schema = pq.read_schema(self.put)
-        path = self.home / f"{datetime.fromtimestamp(now, UTC).strftime(DAY)}.parquet"
-        tables = [table for table in [_read(path)] if table is not None]
-        if fresh := [row for each in asked if (row := _row(each, salt, schema))]:
-            tables.append(pa.Table.from_pylist(fresh, _schema(schema)))
-            trusted = orjson.loads(schema.metadata[_KEY])["trusted"]
-            _write(path, lowest_draws(tables, LISTS_OF_A_DAY, OF_ONE_CLIENT, trusted))
+        """Add lists that were asked to those of the day; without those of ids of another type than were put."""
+        put = pq.read_schema(self.put)
+        kind = int if pa.types.is_integer(put.field("ids").type.value_type) else str
+        of_kind = [each for each in asked if type(each.ids[0]) is kind]
+        if of_kind:
+            values = [each.ids for each in of_kind], [each.scores for each in of_kind]
+            lists = [pa.array(some, put.field(name).type) for name, some in zip(_LISTS, values, strict=True)]
+            said = [each.said + str(each.client).encode() for each in of_kind]
+            rows = with_draws(pa.table(lists, _LISTS), said, [each.client for each in of_kind], salt)
+            fresh = AskedRows({"lists": self.home.stem}, day_of(now), len(of_kind), rows)
+            add_asked(self.home, fresh, LISTS_OF_A_DAY, OF_ONE_CLIENT, _said(put)["trusted"])
         forget_days(self.home, "*.parquet", now, DAYS)
 
     def kept(self) -> int:
         """Return how many lists are kept of those that were asked."""
-        count = 0
-        for path in self._days():
-            with suppress(pa.ArrowException, OSError):  # it is damaged, or gone
-                count += pq.read_metadata(path).num_rows
-        return count
+        return sum(len(day.rows) for day in read_days(self.home, ["draw"]))
+
+    def counted(self) -> CountedQueries:
+        """Return how many lists count of those that were asked, and of how many clients."""
+        put = pq.ParquetFile(self.put)
+        return _counted(
+            self._asked(["draw", "count", "client"]), put.metadata.num_rows, _said(put.schema_arrow)["trusted"]
+        )[0]
 
     def is_due(self, now: float) -> bool:
-        """Return whether enough lists came since the last fit."""
-        fitted = self.home / _FITTED
-        before = int(fitted.read_text("utf-8"))
-        then = fitted.stat().st_mtime
-        kept = self.kept()
-        if kept - before >= max(NEW_LISTS, NEW_SHARE * before):
-            return True
-        return now - then >= _DAY_SECONDS and any(path.stat().st_mtime > then for path in self._days())
+        """Return whether enough lists of enough clients came since the last fit."""
+        last = self._fit()
+        before, then = last["kept"], last["then"]
+        is_old = now - then >= _DAY_SECONDS and any(path.stat().st_mtime > then for path in days_of(self.home))
+        if not is_old and self.kept() - before < max(NEW_LISTS, NEW_SHARE * before):
+            return False
+        counted = self.counted()
+        return counted.are_enough and counted.queries >= FEWEST_THAT_TEACH
 
-    def fitted(self) -> ScoreCorrection:
-        """Return the correction fitted on what was put and what counts of what was asked."""
+    def fitted(self, served: ScoreCorrection) -> tuple[ScoreCorrection, list[Any]]:
+        """Return the correction fitted on what was put and what counts of what was asked, and ids that it holds back.
+
+        Clients whose lists are not in it check it. Raises `InputError` if they are answered less evenly than with what
+        is `served`, or if there are too few.
+        """
         put = pq.read_table(self.put)
-        said = orjson.loads(put.schema.metadata[_KEY])
-        put, distance = put.replace_schema_metadata(None), said["distance"]
-        first = read_lists(put, distance=distance)
-        live = self._counting(first, said["trusted"])
-        lists = first if live is None else read_lists(pa.concat_tables([put, live]), distance=distance)
-        made = ScoreCorrection.of(lists, distance=distance)
+        told = _said(put.schema)
+        put, distance, trusted = put.replace_schema_metadata(None), told["distance"], told["trusted"]
+        live = self._asked()
+        counted, rows = _counted(live, put.num_rows, trusted)
+        if not counted.are_enough:
+            raise InputError("lists", f"some of {counted.clients_needed} clients", counted.clients)
+        live = live.take(rows)
+        clients = live["client"].to_pylist()
+        teaching, checking = held_out(len(clients), counted.queries, clients)
+        lists = read_lists(pa.concat_tables([put, live.take(teaching).select(_LISTS)]), distance=distance)
+        whose = [None if clients[row] in trusted else clients[row] for row in teaching.tolist()]
+        numbers = client_numbers([None] * put.num_rows + whose)
+        with np.errstate(over="ignore"):
+            widths = lists.scores[lists.starts[:-1]] - lists.scores[lists.starts[1:] - 1]
+        usual = np.flatnonzero(widths <= WIDEST * widths[: put.num_rows].max())
+        lists = lists.taken(usual)
+        heard = lists.of_items(heard_of(lists.heights(), numbers[usual]))
+        made, held_back = _held_back(heard, numbers[heard.given], served, distance=distance)
+        _check(read_lists(live.take(checking).select(_LISTS), distance=distance), made, served)
         if labelled := orjson.loads((self.home / _LABELLED).read_bytes()):
             made = made.calibrate(labelled, [each["relevant"] for each in labelled])
-        return replace(made, details=made.details | {"learned": 0 if live is None else live.num_rows})
+        return replace(made, details=made.details | {"learned": len(whose)}), held_back
 
-    def note_fit(self, kept: int) -> None:
-        """Note that it was fitted when so many lists were kept."""
-        replace_text(self.home / _FITTED, str(kept))
+    def note_fit(self, kept: int, held_back: list[Any]) -> None:
+        """Note that it was fitted when so many lists were kept, and which items were held back."""
+        replace_text(self.home / _FIT, orjson.dumps({"kept": kept, "held_back": held_back}).decode())
 
-    def _counting(self, put: ScoreLists, trusted: Sequence[str]) -> pa.Table | None:
-        """Return the lists that count of those that were asked; None if none does."""
-        tables = [table for path in self._days() if (table := _read(path)) is not None]
-        if not tables:
-            return None
-        live = lowest_draws(tables, DAYS * LISTS_OF_A_DAY, DAYS * LISTS_OF_A_DAY)
-        widest = WIDEST * float(_widths(put.scores, put.starts).max())
-        scores = live["scores"].combine_chunks()
-        starts = np.concatenate([[0], np.cumsum(pc.list_value_length(scores).to_numpy())])
-        flat = np.asarray(scores.flatten().to_numpy(), np.float64)
-        live = live.filter(pa.array(_widths(flat, starts) <= widest))
-        clients = live["client"].to_pylist()
-        asked = Counter(client for client in clients if client not in trusted)
-        others = len(put.distinct()[0]) + len(clients) - asked.total()
-        most = most_of_each(others, [*asked.values()])
-        kept = list[int]()
-        of_client = Counter[str]()
-        for row, client in enumerate(clients):
-            of_client[client] += 1
-            if client in trusted or of_client[client] <= most:
-                kept.append(row)
-        return live.take(pa.array(kept, pa.int64())).select(_LISTS) if kept else None
+    def held_back(self) -> list[Any]:
+        """Return the ids of items whose offset the last fit held back."""
+        found: list[Any] = self._fit()["held_back"]
+        return found
 
-    def _days(self) -> list[Path]:
-        return sorted(path for path in self.home.glob("*.parquet") if DAY_FILE.fullmatch(path.name))
+    def _fit(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"kept": 0, "held_back": [], "then": 0.0}
+        with suppress(FileNotFoundError):  # written by an older version, or it does not learn
+            found |= orjson.loads((self.home / _FIT).read_bytes())
+            found["then"] = (self.home / _FIT).stat().st_mtime
+        return found
+
+    def _asked(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return what was asked, or some columns of it."""
+        days = [each.rows for each in read_days(self.home, columns, logging.WARNING)]
+        most = DAYS * LISTS_OF_A_DAY
+        return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
 
 
-def most_of_each(others: int, asked: Sequence[int]) -> int:
-    """Return the largest c with c ≤ (others + Σ min(asked, c))/10: so many lists of a client count."""
-    most = max(asked, default=0)
-    while most > (fits := (others + sum(min(count, most) for count in asked)) // TENTH):
-        most = fits
-    return most
+def _said(put: pa.Schema) -> dict[str, Any]:
+    told: dict[str, Any] = orjson.loads(put.metadata[_KEY])
+    return told
 
 
-def _row(asked: AskedList, salt: Salt, put: pa.Schema) -> dict[str, Any] | None:
-    """Return a list as it is stored; None if it says nothing of the items that were put."""
-    kind = int if pa.types.is_integer(put.field("ids").type.value_type) else str
-    if len(asked.ids) < 2 or not all(type(each) is kind for each in asked.ids):
-        return None
-    down = orjson.loads(put.metadata[_KEY])["distance"]
-    order = sorted(range(len(asked.ids)), key=asked.scores.__getitem__, reverse=not down)[:_MOST_HITS]
-    ids, scores = ([values[place] for place in order] for values in (asked.ids, asked.scores))
-    said = orjson.dumps(ids)
-    if len(said) > _LONGEST:
-        return None
-    values = ids, scores, salt.draw(said), 1, salt.label(asked.client)
-    return dict(zip([*_LISTS, "draw", "count", "client"], values, strict=True))
+def _counted(live: pa.Table, put: int, trusted: Sequence[str]) -> tuple[CountedQueries, I64]:
+    """Return what counts of lists that were asked beside those that were put, and the rows of it."""
+    clients = live["client"].to_pylist()
+    asked = Counter(clients)
+    believed = put + sum(asked[name] for name in trusted)
+    most = most_of_each(believed, [count for name, count in asked.items() if name not in trusted])
+    rows = first_of_each(clients, most, trusted)
+    return CountedQueries.of(asked, most, trusted), np.array(rows, np.int64)
 
 
-def _schema(put: pa.Schema) -> pa.Schema:
-    drawn = [("draw", pa.uint64()), ("count", pa.int64()), ("client", pa.string())]
-    return pa.schema([*((name, put.field(name).type) for name in _LISTS), *drawn])
+def _held_back(
+    lists: ScoreLists, clients: I64, served: ScoreCorrection, *, distance: bool
+) -> tuple[ScoreCorrection, list[Any]]:
+    """Fit lists (b,) of `clients` (b,), and say which items they would lift else.
+
+    These are items whose offset would be far higher if all were believed, and those whose offset stands alone, which is
+    then the usual one, or that which is served.
+    """
+    made = ScoreCorrection.of(lists, distance=distance, clients=clients)
+    offsets = made.values
+    more = (ScoreCorrection.of(lists, distance=distance).values - offsets).astype(np.float32)
+    before = np.array([served.offsets.get(each, served.smallest) for each in lists.ids.to_pylist()])
+    held = np.zeros(len(offsets), np.bool_)
+    if (few := find_alone(more)) is not None:
+        held[few.rows(more)] = True
+    if (alone := find_alone(offsets.astype(np.float32))) is not None:
+        lower = np.minimum(offsets, np.maximum(alone.held_back(offsets), before))
+        held |= lower < offsets
+        offsets = lower
+    return replace(made, values=offsets), lists.ids.filter(pa.array(held)).to_pylist()
 
 
-def _widths(scores: F64, starts: Any) -> F64:
-    """Return how far the largest score of each list (b,) lies above its smallest; no list is empty."""
-    with np.errstate(over="ignore"):
-        widths: F64 = np.maximum.reduceat(scores, starts[:-1]) - np.minimum.reduceat(scores, starts[:-1])
-    return widths
+def _check(lists: ScoreLists, made: ScoreCorrection, served: ScoreCorrection) -> None:
+    """Raise `InputError` if something speaks against a correction in lists that it was not fitted on."""
+    ours, theirs = (_evenness(lists, each) for each in (made, served))
+    if ours.state == "too_few" or ours.strength <= POOR or is_less_even(ours, theirs):
+        expected = "lists of other clients that the new correction spreads evenly"
+        found = f"{ours.different} different ones, entropy {max(ours.entropy):.3f}, with the one that is served "
+        raise InputError("lists", expected, f"{found}{max(theirs.entropy):.3f}")
 
 
-def _read(path: Path) -> pa.Table | None:
-    """Return the lists of a day; None if there is no such file, or it is damaged: then the day begins anew."""
-    if not path.exists():
-        return None
-    try:
-        return pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        _log.warning("lists that were asked are left out: %s cannot be read: %s", path.name, error)
-        return None
-
-
-def _write(path: Path, table: pa.Table) -> None:
-    check_free(path, table.nbytes)
-    with replaced(path) as new:
-        new.touch(mode=0o600)
-        pq.write_table(table, new)
+def _evenness(lists: ScoreLists, correction: ScoreCorrection) -> ChosenStrength:
+    """Return how evenly the first items of lists are spread at each strength of a correction."""
+    offsets = np.array([correction.offsets.get(each, correction.smallest) for each in lists.ids.to_pylist()])
+    answers = np.full((len(STRENGTHS), lists.count, _FOUND), -1)
+    for row in range(lists.count):
+        hits = slice(int(lists.starts[row]), int(lists.starts[row + 1]))
+        columns = lists.columns[hits]
+        for place, strength in enumerate(STRENGTHS):
+            best = np.argsort(strength * offsets[columns] - lists.scores[hits], kind="stable")[:_FOUND]
+            answers[place, row, : len(best)] = columns[best]
+    return most_even(answers, len(lists.ids))

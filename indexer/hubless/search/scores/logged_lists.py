@@ -62,12 +62,25 @@ class ScoreLists:
         some = ListMatrix(self.starts, self.columns, self.scores, len(self.ids)).taken(rows)
         return ScoreLists(self.ids, some.starts, some.columns, np.asarray(some.heights, np.float64), self.given[rows])
 
-    def distinct(self) -> tuple[I64, I64]:
-        """Return the first row of each list, ascending, and how often it is there: same items, same scores."""
+    def of_items(self, kept: NDArray[np.bool_]) -> "ScoreLists":
+        """Return the lists with some of the items (n,), without lists that have none of these."""
+        hits = kept[self.columns]
+        lengths = np.add.reduceat(hits.astype(np.int64), self.starts[:-1])
+        columns = (np.cumsum(kept) - 1)[self.columns[hits]].astype(np.int32)
+        starts = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+        return ScoreLists(self.ids.filter(pa.array(kept)), starts, columns, self.scores[hits], self.given[lengths > 0])
+
+    def distinct(self, clients: I64 | None = None) -> tuple[I64, I64]:
+        """Return the first row of each list, ascending, and how often it is there: same items, same scores.
+
+        Lists of different `clients` (b,) are different.
+        """
         sums = np.empty(self.count, np.uint64)
         for rows, hits in _parts(self.starts):
             keys = _mixed(_mixed(self.columns[hits].astype(np.uint64)) + self.scores[hits].view(np.uint64))
             sums[rows] = np.add.reduceat(keys, self.starts[rows] - self.starts[rows.start])
+        if clients is not None:
+            sums += _mixed(clients.astype(np.uint64))
         _, firsts, copies = np.unique(sums, return_index=True, return_counts=True)
         order = np.argsort(firsts)
         return firsts[order], copies[order]

@@ -21,7 +21,7 @@ from hubless.measures.plain_ids import hit_like, listed_ids, plain_ids
 from hubless.search.scores.logged_lists import ScoreLists
 from hubless.search.scores.reading import Lists, read_lists
 from hubless.store.durable import replaced
-from hubless.vectors.arrays import F64, check_between
+from hubless.vectors.arrays import F64, I64, check_between
 from hubless.vectors.fetched import fetched_file
 from hubless.vectors.ids import id_array
 from hubless.vectors.object_rows import brief
@@ -74,13 +74,13 @@ class ScoreCorrection:
         return cls.of(read_lists(lists, distance=distance), distance=distance)
 
     @classmethod
-    def of(cls, lists: ScoreLists, *, distance: bool = False) -> Self:
-        """Fit it on lists that were read."""
+    def of(cls, lists: ScoreLists, *, distance: bool = False, clients: I64 | None = None) -> Self:
+        """Fit it on lists (b,) that were read; `clients` (b,), if given, say who sent each: see `supported`."""
         from hubless.search.scores.fitted_lists import fit_lists  # who only applies it needs no method
 
-        firsts, copies = lists.distinct()
+        firsts, copies = lists.distinct(clients)
         some = lists if len(firsts) == lists.count else lists.taken(firsts)
-        offsets, details = fit_lists(some.heights(), copies)
+        offsets, details = fit_lists(some.heights(), copies, None if clients is None else clients[firsts])
         several = int((np.diff(lists.starts) > 1).sum())
         cut = Cut.fit(some.corrected(offsets)) if several >= FEWEST_LISTS else None
         return cls(lists.ids, offsets, distance, details, cut)
