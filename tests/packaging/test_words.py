@@ -5,7 +5,9 @@ import pytest
 from support.size import ROOT, tracked
 
 REFUSED = {"What", "Whether", "How", "That", "Those"}
-SOURCES = tracked("indexer/*.py", "service/*.py", "engines/*.py", "databases/*.py", "demo/*.py", "clients/*.py", "benchmarks/*.py")
+SOURCES = tracked(
+    "indexer/*.py", "service/*.py", "engines/*.py", "databases/*.py", "demo/*.py", "clients/*.py", "benchmarks/*.py"
+)
 FILES = [file for file in SOURCES if "tests" not in file.parts]
 OTHER_NUMBER = re.compile(r"(?<![\w.\])}\\*:`+%-])\.\d|\d%(?![\dA-Z])")
 """A fraction without its zero, or a share without the space before %."""

@@ -171,6 +171,7 @@ def size():
         "demo": tokens_of(DEMO),
         "tests": tokens_of("tests"),
         "tests_of_databases": tokens_of("databases/tests"),
+        "tests_of_demo": tokens_of("demo/tests"),
         "words": words(),
         "settings": len(Settings.model_fields),
         "knobs": sum(given) + sum(len(settable(words, command)) for words, command in called.items()),

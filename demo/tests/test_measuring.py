@@ -1,7 +1,7 @@
 import dataclasses
 
 import numpy as np
-from demo.conftest import make_pairs
+from support.made_pairs import make_pairs
 
 from hubless_demo.measuring import CORRECTED, rank, rank_by_all, split_pairs
 from hubless_demo.training import Encoders

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from demo.conftest import make_pairs
+from support.made_pairs import make_pairs
 from support.processes import free_port
 
 import hubless

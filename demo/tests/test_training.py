@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from demo.conftest import make_pairs
+from support.made_pairs import make_pairs
 
 from hubless_demo.training import fit_map, fit_side, fold, normalise, train
 

@@ -1,5 +1,6 @@
+"""Pairs of documentation and code that nobody wrote."""
+
 import numpy as np
-import pytest
 
 from hubless_demo.pairs import Pair
 
@@ -25,8 +26,3 @@ def make_pairs(count, seed=0):
             )
         )
     return pairs
-
-
-@pytest.fixture(scope="session")
-def made_pairs():
-    return make_pairs(300)
