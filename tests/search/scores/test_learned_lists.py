@@ -200,13 +200,6 @@ def test_a_day_keeps_the_same_lists_whatever_order_they_come_in(tmp_path, monkey
     assert len(found[0]) == 50
 
 
-def test_days_go_when_they_are_old(kept):
-    put(kept)
-    for day in (0, 1, learned_lists.DAYS + 1):
-        ask(kept, lists_of(10, day), now=NOW + day * DAY)
-    assert kept.learned("words").kept() == 20
-
-
 def test_a_fit_is_due_after_a_hundred_lists_and_a_tenth_more_or_a_day(kept):
     put(kept)
     now = time.time()
