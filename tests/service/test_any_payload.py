@@ -89,71 +89,40 @@ def counted(client, **condition):
     return answer.json()["count"]
 
 
-def check_merged(client, catalog, stored):
-    """Fail unless a merge has what was stored: id → payload."""
-    assert hubless.merge(catalog, NAME, progress=False) is not None or not stored
-    with hubless.open(catalog, NAME) as opened:
-        assert {wanted: opened.point(wanted).payload for wanted in stored} == stored
-    assert client.post("/scroll", json={"limit": 1000}).status_code == 200
-
-
 @EXAMPLES
-def test_free_payload_that_is_taken_can_be_used(free, tmp_path, examples):
+@pytest.mark.parametrize("columns", [None, COLUMNS], ids=["free", "columns"])
+def test_payload_that_is_taken_can_be_used(tmp_path, examples, columns):
     stored = {}
 
     def example(payload):
         wanted = str(len(stored))
-        answer = put(free, wanted, payload)
+        answer = put(client, wanted, payload)
         if answer.status_code != 200:
             refused(answer)
             return
-        kept = stored[wanted] = json.loads(json.dumps(payload))
-        assert free.get(f"/points/{wanted}").json()["payload"] == kept
-        for key, value in kept.items():
-            if value is not None:
-                assert counted(free, field=key, exists=True)
-            if isinstance(value, bool | str | int | float):
-                assert counted(free, field=key, eq=value)
-                assert counted(free, **{"field": key, "in": [value]})
-            if type(value) in (int, float):
-                assert counted(free, field=key, gte=value, lte=value)
-        assert free.patch("/points", json={"points": [{"id": wanted, "payload": {"more": 1}}]}).status_code == 200
-        stored[wanted] = kept | {"more": 1}
-
-    check(examples, OBJECTS, example)
-    assert len(stored) > examples / 4
-    check_merged(free, tmp_path / "catalog", stored)
-
-
-@EXAMPLES
-def test_payload_of_columns_that_is_taken_can_be_used(typed, tmp_path, examples):
-    stored = {}
-
-    def example(payload):
-        wanted = str(len(stored))
-        answer = put(typed, wanted, payload)
-        if answer.status_code != 200:
-            refused(answer)
-            return
-        answer = typed.get(f"/points/{wanted}")
-        assert answer.status_code == 200, answer.text
-        found = answer.json()["payload"]
+        found = client.get(f"/points/{wanted}").json()["payload"]
+        assert columns or found == json.loads(json.dumps(payload))
         for key, value in payload.items():
             assert (found[key] is None) == (value is None)
-            assert counted(typed, field=key, exists=value is not None)
+            assert counted(client, field=key, exists=value is not None)
             if isinstance(found[key], bool | str | int | float):
-                assert counted(typed, field=key, eq=found[key])
-        answer = typed.patch("/points", json={"points": [{"id": wanted, "payload": {"of bool": True}}]})
+                assert counted(client, field=key, eq=found[key])
+                assert columns or counted(client, **{"field": key, "in": [value]})
+            if not columns and type(value) in (int, float):
+                assert counted(client, field=key, gte=value, lte=value)
+        answer = client.patch("/points", json={"points": [{"id": wanted, "payload": {"of bool": True}}]})
         assert answer.status_code == 200, answer.text
-        with_payload = typed.post("/points", json={"ids": [wanted]}).json()["points"]
-        assert with_payload[0]["payload"] == found | {"of bool": True}
-        stored[wanted] = None
+        stored[wanted] = found | {"of bool": True}
+        assert client.get(f"/points/{wanted}").json()["payload"] == stored[wanted]
 
-    check(examples, ROWS, example)
-    assert len(stored) > examples / 10
-    assert hubless.merge(tmp_path / "catalog", NAME, progress=False) is not None
-    with hubless.open(tmp_path / "catalog", NAME) as opened:
-        assert opened.count == len(stored)
+    with serving_an_empty_one(tmp_path / "catalog", payload_schema=columns) as client:
+        check(examples, ROWS if columns else OBJECTS, example)
+        assert len(stored) > examples / 10
+        assert hubless.merge(tmp_path / "catalog", NAME, progress=False) is not None
+        with hubless.open(tmp_path / "catalog", NAME) as opened:
+            assert columns or {wanted: opened.point(wanted).payload for wanted in stored} == stored
+            assert opened.count == len(stored)
+        assert client.post("/scroll", json={"limit": 1000}).status_code == 200
 
 
 def test_whole_numbers_from_2_to_the_63_on_are_filtered_exactly(free):
