@@ -179,9 +179,10 @@ def test_texts_and_small_pictures_pass_what_takes_long(client, folder, monkeypat
         assert go_on.wait(60)
         return work()
 
-    def thumbnail(path, pixels):
+    def thumbnail(file, pixels):
         made.append(pixels)
-        return slowly(lambda: thumbnail_of(path, pixels)) if path.stem == "large" else thumbnail_of(path, pixels)
+        large = Path(file.name).stem == "large"
+        return slowly(lambda: thumbnail_of(file, pixels)) if large else thumbnail_of(file, pixels)
 
     monkeypatch.setattr(PictureGraph, "vectors", lambda *given: slowly(lambda: vectors(*given)))
     monkeypatch.setattr(thumbnails, "thumbnail_of", thumbnail)
@@ -190,7 +191,7 @@ def test_texts_and_small_pictures_pass_what_takes_long(client, folder, monkeypat
         slow = [others.submit(client.post, QUERY, json=image) for _ in range(8)]
         slow.append(others.submit(client.get, f"{SHOWN}/large", params={"pixels": 100}))
         for _ in range(5):  # all threads that there are for pictures of the collection, and the one for large ones
-            begun.acquire()
+            assert begun.acquire(timeout=60)
         large = {"image": in_base64((folder / "shown/large.png").read_bytes())}
         for method, url, sent in (("GET", f"{SHOWN}/large", None), ("POST", QUERY, large)):
             with pytest.raises(httpx.ReadTimeout):
