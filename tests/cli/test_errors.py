@@ -125,7 +125,7 @@ def test_summaries_of_all_commands_are_whole_at_80_columns(run, monkeypatch):
         assert summary in run(name, "--help").out
     lines = shown.partition("Commands:\n")[2].splitlines()
     commands = [line for line in lines if line and not line.endswith(":")]
-    assert {line.split()[0] for line in commands} == {*NAMES, "bank", "serve"}
+    assert {line.split()[0] for line in commands} == {*NAMES, "bank", "demo", "serve"}
     commands += run("bank", "--help").out.partition("Commands:\n")[2].splitlines()
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
 
