@@ -7,15 +7,16 @@ import pytest
 from support.size import complex_functions, size, tokens
 
 LIMITS = {
-    "library": 316_300,
+    "library": 314_300,
     "service": 75_000,
     "databases": 19_500,
     "demo": 4_600,
-    "tests": 482_000,
+    "tests": 481_900,
     "tests_of_databases": 17_100,
-    "words": 44_150,
+    "tests_of_demo": 2_500,
+    "words": 43_950,
     "settings": 28,
-    "knobs": 270,
+    "knobs": 269,
     "options_of_a_command": 12,
     "entries": 17,
 }

@@ -1,4 +1,4 @@
-"""What so few clients say of a target alone does not lift it.
+"""A target is not lifted by what so few clients say of it alone.
 
 Offsets rise with how high lists show a target. A client can show it as often and as high as it likes, so what it shows
 counts only as far as others show it, too.

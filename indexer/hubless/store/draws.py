@@ -1,4 +1,4 @@
-"""What people asked, a file for each day: uniform samples that many processes add to.
+"""Files of what people asked, one a day: uniform samples that many processes add to.
 
     <folder>/.salt              makes draws and labels of clients that nobody else can make
     <home>/.lock                held while a file changes

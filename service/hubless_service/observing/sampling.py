@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 class Waiting(Generic[_T]):
-    """What people asked and is not written yet, 16 MB at most. Safe to use from several threads."""
+    """Queries or lists that are not written yet, 16 MB at most. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._noted: deque[tuple[_T, int]] = deque()
