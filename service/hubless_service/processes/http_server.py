@@ -21,7 +21,7 @@ from hubless_service.settings import Settings, split
 
 _log = logging.getLogger("hubless")
 
-_LISTENERS, _SHARE_OF_LISTENERS = 64, 16
+_LISTENERS, _SHARE_OF_LISTENERS = 64, 64
 """Copies of a socket that a worker listens to: so many, or one of so many descriptors if there are few."""
 _SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
 # Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
