@@ -65,7 +65,7 @@ def first_of(offsets):
 def by_sampled(folder, made, keys, correction="auto"):
     """`PUT bank {"sampled"}`, then honest queries that are appended to what strangers taught."""
     hubless.build(folder / "catalog", NAME, TARGETS, correction="none", progress=False)
-    write_sample(folder / "sample", *asked(made, keys), NAME, time.time())
+    write_sample(folder / "sample", *asked(made, keys), collection=NAME, at=time.time())
     home = folder / "catalog" / NAME
     give_bank(home, np.empty((0, TARGETS.shape[1]), np.float32), append=False, sampled=300, correction=correction)
     assert do_task(MaintenanceTask(str(folder / "catalog"), NAME, "bank", None, str(folder / "sample"))) == 0
@@ -78,7 +78,7 @@ def by_job(folder, made, keys, correction="auto"):
     """A job whose bank are live queries."""
     (folder / "job").mkdir()
     np.savez(folder / "job" / "targets.npz", vectors=TARGETS, ids=np.arange(len(TARGETS)))
-    write_sample(folder / "job" / "sample", *asked(made, keys), NAME, NOW)
+    write_sample(folder / "job" / "sample", *asked(made, keys), collection=NAME, at=NOW)
     job = {
         "collection": NAME,
         "targets": "targets.npz",
@@ -92,7 +92,7 @@ def by_job(folder, made, keys, correction="auto"):
 
 def by_build(folder, made, keys, correction="auto"):
     """A build whose bank are live queries."""
-    write_sample(folder / "sample", *asked(made, keys), NAME, NOW)
+    write_sample(folder / "sample", *asked(made, keys), collection=NAME, at=NOW)
     hubless.build(
         folder / "catalog", NAME, TARGETS, folder / "sample" / NAME, correction=correction, strength=1.0, progress=False
     )
@@ -106,7 +106,7 @@ def learned(folder, live, clients, put):
     kept = KeptCorrections(folder)
     kept.put("words", hubless.ScoreCorrection.fit(put), PutLists(read_lists(put)))
     kept.get("words")
-    heard = [kept.heard("words", *each, client) for each, client in zip(live, clients, strict=True)]
+    heard = [kept.heard("words", ids, scores, client) for (ids, scores), client in zip(live, clients, strict=True)]
     kept.add("words", [each for each in heard if each], NOW)
     assert kept.learn("words")
     return kept
