@@ -113,7 +113,10 @@ class Encoding:
         """
         texts = {i: each for i, each in asked.items() if isinstance(each, str)}
         pictures = {i: each.content for i, each in asked.items() if isinstance(each, Picture)}
-        pixels = {i: await self.weigh(trace, pictures[i], f"{where(i)}image", deadline) for i in pictures}
+        pixels = {}
+        for i, picture in pictures.items():
+            encoder = for_pictures(collection.parts.encoder, name := f"{where(i)}image")
+            pixels[i] = await self.weigh(trace, picture, name, deadline)
         found: dict[int, F32] = {}
         if texts:
             work = partial(_encode, collection, collection.encode, texts, where, "text", deadline)
@@ -124,8 +127,7 @@ class Encoding:
         for start in range(0, len(rows), _TOGETHER):
             inputs = {}
             for i in rows[start : start + _TOGETHER]:
-                encoder = for_pictures(collection.parts.encoder, name := f"{where(i)}image")
-                decode = partial(encoder.picture_input, pictures[i], name)
+                decode = partial(encoder.picture_input, pictures[i], f"{where(i)}image")
                 inputs[i] = await self.read(trace, pixels[i], decode, deadline)
             work = partial(_encode, collection, encoder.encode_pictures, inputs, where, "image", deadline)
             found |= await self._run("image", collection.origin, trace, work, deadline)
@@ -156,8 +158,9 @@ class Encoding:
                 finalize(owner, queue.stop)  # the threads end with the version
         # of a key the queue learns how long one takes, and refuses what would wait for too long
         key = kind if ours else None
-        timed = partial(_timed, trace, work)
-        future = queue.submit(trace, deadline, lambda _: [timed()], None, key, inline=False, alone=trace.alone)
+        future = queue.submit(
+            trace, deadline, lambda _: [_timed(trace, work)], None, key, inline=False, alone=trace.alone
+        )
         found: _T = await unless_gone(trace, future)
         return found
 
