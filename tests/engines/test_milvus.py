@@ -5,9 +5,9 @@ import pytest
 from support import small
 
 import hubless
+from hubless.deadline import within
 from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
 from hubless.knn.augment import folded_queries
-from hubless.progress.deadline import within
 from hubless.store import bundle
 from hubless_milvus.names import alias_name, collection_name
 from hubless_milvus.server import Server

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from PIL import Image, ImageOps
 
+from hubless.deadline import within
 from hubless.errors import InputError, PictureTimeout, how_to_install
-from hubless.progress.deadline import within
 from hubless.vectors.readers import pictures
 from hubless.vectors.readers.pictures import picture_facts, read_picture, thumbnail_of
 

@@ -8,8 +8,8 @@ from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
+from hubless.deadline import left
 from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError, one_line
-from hubless.progress.deadline import left
 from hubless_milvus.server import TOKEN, Server
 
 SECONDS = 10.0

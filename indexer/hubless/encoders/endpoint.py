@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 import numpy as np
 from pydantic import Field, field_validator
 
+from hubless.deadline import within
 from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
 from hubless.encoders.http import WEB_SCHEMES, by, http_transport
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, NoEncoder, TextRefused
 from hubless.forks import in_each_process, left_to_parent
-from hubless.progress.deadline import within
 from hubless.vectors.arrays import F32
 from hubless.vectors.readers.pictures import PictureSource, media_type_of, sound_content
 

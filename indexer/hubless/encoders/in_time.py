@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from hubless.progress.deadline import left
+from hubless.deadline import left
 
 _PIECE = 2**16
 """Bytes of one write. Between two of them the clock is looked at."""

@@ -11,6 +11,7 @@ from time import monotonic, perf_counter
 import numpy as np
 
 import hubless
+from hubless.deadline import within
 from hubless.errors import (
     BundleError,
     CollectionNotFound,
@@ -22,7 +23,6 @@ from hubless.errors import (
     names_of,
 )
 from hubless.kernels.pools import start_all
-from hubless.progress.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.catalog import Marks
 from hubless_service.searching.collection_sources import CatalogSource

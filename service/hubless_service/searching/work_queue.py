@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from hubless.progress.deadline import within
+from hubless.deadline import within
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.listener import NOBODY, Listener

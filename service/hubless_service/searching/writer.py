@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from hubless.deadline import within
 from hubless.errors import CollectionNotFound, HublessError, NotFoundError, StorageError
 from hubless.kernels.pools import start_all
 from hubless.kernels.threads import on_one_core
-from hubless.progress.deadline import within
 from hubless.search.transaction import Transaction
 from hubless.search.writes import Write
 from hubless.store.log import most_open

@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hubless.deadline import within
 from hubless.encoders.http import by, checked_url, http_transport
 from hubless.errors import InputError
-from hubless.progress.deadline import within
 
 if TYPE_CHECKING:
     import httpx

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
+from hubless.deadline import left
 from hubless.errors import HublessError, InputError, PictureTimeout, how_to_install
-from hubless.progress.deadline import left
 
 if TYPE_CHECKING:
     from PIL.Image import Image
