@@ -16,7 +16,7 @@ from hubless.builder.inputs.payloads import added_payload, held_payload
 from hubless.builder.inputs.readings import read_vectors
 from hubless.builder.pipeline.compaction import needs_training, write_rebuilt
 from hubless.builder.pipeline.draft import Workbench, confidence_record, drafting, in_index, tell_engine
-from hubless.builder.pipeline.fit import answers_of, fit_version
+from hubless.builder.pipeline.fit import calibrated, fit_version
 from hubless.builder.pipeline.flush import write_flushed, write_refitted
 from hubless.builder.recipe import Recipe, StoredRecipe
 from hubless.corrections.prior import PriorLike
@@ -254,7 +254,7 @@ class Index(Collection):
             rows = calibrating_rows(relevant, KnownItems(self.count, parts.ids), known_queries(items))
             labelled = [(query, right) for query, right in enumerate(rows) if right is not None][:MOST_PAIRS]
             pairs = LabelledPairs(asked[[query for query, _ in labelled]], [right for _, right in labelled])
-            model = parts.confidence.calibrated_by(answers_of(parts.ranker, pairs, self.strength), self.strength)
+            model = calibrated(parts.confidence, parts.ranker, pairs, self.strength)
             record = {"confidence": confidence_record(model)}
             for known in (self, self._opened_whole):
                 manifest = known.manifest.model_copy(update=record)

@@ -26,7 +26,7 @@ from hubless.store.names import CollectionName, FileName, is_file_name
 from hubless.vectors.comparing import Metric, comparison
 from hubless.vectors.npy import open_npz
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """The only format that is read. From the first release on, older ones stay readable."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"

@@ -22,7 +22,6 @@ from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
-from hubless.knn.base import Found
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
@@ -248,21 +247,23 @@ def confidence_of(
     rescored = ranker.query_time is not None and not isinstance(ranker.query_time, Gate)
     queries = in_memory(sample(bank, MOST_RESCORED if rescored else MOST_FITTED))
     depth = min(DEPTH, ranker.count)
-    raw, full = (_ranked(ranker, queries, depth, each)[0] for each in (0.0, 1.0))
+    raw, full = (_ranked(ranker, queries, depth, each)[:2] for each in (0.0, 1.0))
     model = fit_confidence(queries, raw, full)
     if pairs is not None:
-        return model.calibrated_by(answers_of(ranker, pairs, strength), strength)
+        return calibrated(model, ranker, pairs, strength)
     return model if before is None else model.with_calibration(before)
 
 
-def answers_of(ranker: Ranker, pairs: LabelledPairs, strength: float) -> Answers:
-    """Ask the queries of labelled pairs."""
+def calibrated(model: Cut, ranker: Ranker, pairs: LabelledPairs, strength: float) -> Cut:
+    """Ask the queries of labelled pairs, and calibrate the model by the answers."""
     most = min(_MOST_RELEVANT, max(map(len, pairs.relevant)))
-    scores, rows = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
-    return Answers.of(pairs.queries, scores, rows, pairs.relevant)
+    found = _ranked(ranker, pairs.queries, min(DEPTH + most, ranker.count), strength)
+    return model.calibrated_by(Answers.of(pairs.queries, *found, pairs.relevant), strength).told()
 
 
-def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> Found:
+def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, F32, I64]:
+    """Return folded scores, similarities and rows (m, depth)."""
     found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
     scores = [ranker.folded_scores(each, strength) for each in found]
-    return np.concatenate(scores), np.concatenate([each.rows for each in found])
+    similarities, rows = ([each.similarities for each in found], [each.rows for each in found])
+    return np.concatenate(scores), np.concatenate(similarities), np.concatenate(rows)
