@@ -274,13 +274,9 @@ class Cut:
         check_chance("sure", sure)
         curve = CONFIDENCE.fitted(leads, right)
         confidence = curve(leads)
-        cuts: list[float | None] = []
-        kept = None  # what keeps a higher promise keeps a lower one, too
-        for accuracy in reversed(ACCURACIES):
-            found = guaranteed_cut(confidence, right, accuracy, sure).threshold
-            kept = kept if found is None else floor(found * _DIGITS) / _DIGITS
-            cuts.insert(0, kept)
-        more = guaranteed_cut(confidence, right, _USUAL, sure).more
+        kept = [guaranteed_cut(confidence, right, accuracy, sure) for accuracy in ACCURACIES]
+        cuts = (None if cut.threshold is None else floor(cut.threshold * _DIGITS) / _DIGITS for cut in kept)
+        more = kept[ACCURACIES.index(_USUAL)].more
         return replace(self, curve=curve, pairs=len(leads), sure=sure, cuts=tuple(cuts), more=more)
 
     def told(self) -> Self:

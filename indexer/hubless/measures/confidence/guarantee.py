@@ -79,7 +79,7 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
             more = more or (next(enough, 1) - 1) * len(values)
             break
         found = end
-        count = max(end + 2, ceil((end + 1) * (1 + _GROWTH)))
+        count = max(end + 2, min(len(values), ceil((end + 1) * (1 + _GROWTH))))  # all labels are the last test
     if found is None:
         return GuaranteedCut(None, 0.0, more)
     return GuaranteedCut(float(ordered[found]), (found + 1) / len(values))
