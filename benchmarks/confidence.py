@@ -59,7 +59,8 @@ def measure(folder: Path, seeds: int, others: Sequence[Path] = ()) -> dict[str, 
     for trial in splits(data.pairs, folder, seeds):
         trials.append(trial_answers(trial, method))
         if foreign is not None:
-            told.append(trial_answers(with_strangers(trial, foreign), method).outcomes().strangers)
+            beside = trial_answers(with_strangers(trial, foreign), method)
+            told.append(Abstention.of("auto", ACCURACY, SURE, [beside.outcomes()]).strangers)
     return figures(data.name, trials, told)
 
 
@@ -115,7 +116,7 @@ def with_strangers(trial: Trial, foreign: F32) -> Trial:
     return replace(trial, pairs=pairs, rows=rows)
 
 
-def figures(name: str, trials: Sequence[TrialAnswers], told: Sequence[tuple[float, float]]) -> dict[str, Any]:
+def figures(name: str, trials: Sequence[TrialAnswers], told: Sequence[Sequence[float]]) -> dict[str, Any]:
     """Return the figures of the splits of a set. `told` are AUROC of strangers of each, by cosine and by presence."""
     each = [Abstention.of("auto", ACCURACY, SURE, [trial.outcomes()]) for trial in trials]
     found: dict[str, Any] = {"set": name, "right": _mean([one.answers_right[1] for one in each])}

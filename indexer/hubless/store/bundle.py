@@ -267,6 +267,8 @@ class ConfidenceRecord(_Record):
     """The number of these pairs."""
     accuracies: list[float]
     """The values of min_accuracy that some answers reach."""
+    lean: float
+    """0: confidence supposes that one target is right for a query. Above: labels with several let similarity count."""
 
 
 class FileRecord(_Record):

@@ -268,7 +268,8 @@ def test_calibration_makes_probabilities_on_other_queries(pairs):
     made = fitted(queries[:1000], best[:1000])
     labelled, others = slice(1000, 1000 + pairs), slice(2000, None)
     near = best[:, [0, 0]]
-    made = made.calibrated_by(Answers(queries, best, right, best, np.ones(len(right), bool), near).some(labelled), 1.0)
+    there, several = np.ones_like(right), np.zeros_like(right)
+    made = made.calibrated_by(Answers(queries, best, right, best, there, several, near).some(labelled), 1.0)
     found = assess(made, best[others], queries[others])
     assert found.calibrated
     order = np.argsort(found.confidence)

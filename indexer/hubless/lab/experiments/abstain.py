@@ -89,21 +89,6 @@ class Outcomes(NamedTuple):
     strange: Flags
     pairs: I64
 
-    @property
-    def absents(self) -> tuple[float, float]:
-        """Return AUROC of the best cosine and of presence: is the right target there, or was it taken out."""
-        return self._told(~self.strange)
-
-    @property
-    def strangers(self) -> tuple[float, float]:
-        """Return AUROC of both: has the query a right target, or does nothing fit. NaN without such queries."""
-        return self._told(self.present | self.strange)
-
-    def _told(self, some: Flags) -> tuple[float, float]:
-        numbers = self.presence_cosine, self.presence
-        by_cosine, by_presence = (auroc(each[some], self.present[some]) for each in numbers)
-        return by_cosine, by_presence
-
 
 @dataclass(frozen=True)
 class CutQuality:
@@ -157,8 +142,8 @@ class Abstention:
     answers_right: tuple[float, float]
     cosine: CutQuality
     confidence: CutQuality
-    absents: tuple[float, float]
-    strangers: tuple[float, float] | None
+    absents: Sequence[float]
+    strangers: Sequence[float] | None
     pairs: int
     error: float | None
     interval: Interval | None
@@ -171,6 +156,10 @@ class Abstention:
         """Measure answers to queries of all folds. Those of one query in several folds make one promise only."""
         whole = Outcomes(*map(np.concatenate, zip(*outcomes, strict=True)))
         calibrated = bool(whole.pairs.all())
+        absents, strangers = (
+            [auroc(each[some], whole.present[some]) for each in (whole.presence_cosine, whole.presence)]
+            for some in (~whole.strange, whole.present | whole.strange)
+        )
         once = np.unique(whole.asked, return_index=True)[1]
         return cls(
             correction=label,
@@ -180,8 +169,8 @@ class Abstention:
             answers_right=(float(whole.raw_right.mean()), float(whole.right.mean())),
             cosine=CutQuality.of(whole.cosine, whole.raw_right, accuracy, sure, once),
             confidence=CutQuality.of(whole.confidence, whole.right, accuracy, sure, once),
-            absents=whole.absents,
-            strangers=whole.strangers if whole.strange.any() else None,
+            absents=absents,
+            strangers=strangers if whole.strange.any() else None,
             pairs=round(float(np.mean([each.pairs[0] for each in outcomes]))),
             error=calibration_error(whole.confidence, whole.right) if calibrated else None,
             interval=_interval(whole.confidence, whole.right) if calibrated else None,

@@ -9,7 +9,10 @@ Of a query with best scores s_1 ≥ s_2 ≥ … it looks at two numbers, both wi
 Scores equal to s_1 count as one: these are copies, and each is right if one is. Confidence is σ(x·slope + intercept),
 presence the same of h: z alone tells what was taken out of a collection, similarity what is strange to all of it.
 Without labels slopes and intercepts are fixed; labelled pairs fit them (Platt scaling), and find the cuts that keep a
-promise. x needs scores only; h is for who has vectors. x supposes that one target is right for a query.
+promise. x needs scores only; h is for who has vectors.
+
+x supposes that one target is right for a query: the others are what it leads. Where labels say that several are, they
+choose between x, h and their mean, as `lean` 0, 1 and ½, by the log loss on labels that did not fit the curve.
 """
 
 import json
@@ -42,6 +45,7 @@ _MOST_KNOWN = 8
 _KNOWN = {"temperature", "second", "depth", "slope", "intercept", "pairs", "sure", "distance", "cuts"}
 _UNITS = ("temperature", "of_z", "of_similarity")
 _PLACES = ("constant", "second", "near")
+_LEANS = (0.0, 0.5, 1.0)
 _NO_CUTS: tuple[float | None, ...] = (None,) * len(ACCURACIES)
 _log = logging.getLogger("hubless.confidence")
 
@@ -50,9 +54,9 @@ _log = logging.getLogger("hubless.confidence")
 class Cut:
     """Turns the best scores of queries into confidence and presence, which `pairs` calibrated at `strength`.
 
-    `levels` are for strengths 0 and 1, `curve` and `presence` those of x and h. `cuts` are the thresholds that keep the
-    promises of `ACCURACIES`, with a chance of `sure`; None where no threshold does. `distance`: lower is better.
-    About `more` labels may bring the usual promise, which those that calibrated do not.
+    `levels` are for strengths 0 and 1, `curve` and `presence` those of x + lean·(h − x) and h. `cuts` are the
+    thresholds that keep the promises of `ACCURACIES`, with a chance of `sure`; None where none does. `distance`: lower
+    is better. About `more` labels may bring the usual promise, which those that calibrated do not.
     """
 
     levels: tuple[Level, Level]
@@ -64,6 +68,7 @@ class Cut:
     cuts: tuple[float | None, ...] = _NO_CUTS
     distance: bool = False
     more: int = 0
+    lean: float = 0.0
     _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -87,17 +92,17 @@ class Cut:
     def confidence(self, scores: Iterable[float]) -> float:
         """Return how likely the first hit is right, 0 to 1, by the scores of a query's best hits; 0 without hits.
 
-        Without labels it orders answers, and is no probability.
+        Without labels it orders answers, and is no probability; nor is it where labels chose more than scores.
         """
         read = score_list(scores, self.distance)
-        return self.curve.of_one(self._lead(read)) if read else 0.0
+        return self._alone.curve.of_one(self._lead(read)) if read else 0.0
 
     def accept(self, scores: Iterable[float], accuracy: float = 0.9) -> bool:
         """Return whether to answer a query, so that this share of the answers is right.
 
         Raises `InputError` for a cut without labels, or whose labels cannot make this promise: it says what they can.
         """
-        return self.confidence(scores) >= self.threshold(accuracy)
+        return self.confidence(scores) >= self._alone.threshold(accuracy)
 
     def calibrate(self, lists: Iterable[Iterable[float]], right: ArrayLike, *, sure: float = SURE) -> Self:
         """Return the cut with confidence as a probability, and with thresholds that keep their promises.
@@ -115,7 +120,7 @@ class Cut:
         if len(some) < FEWEST_LISTS:
             raise InputError("lists", f"at least {FEWEST_LISTS} with hits, better 200", len(some))
         leads = np.array([self._lead(read[row]) for row in some])
-        return self._calibrated(leads, known[some], sure).told()
+        return self._alone._calibrated(leads, known[some], sure).told()
 
     def threshold(self, accuracy: float, name: str = "accuracy", strength: float | None = None) -> float:
         """Return the confidence from which on this share of the answers is right.
@@ -135,6 +140,8 @@ class Cut:
 
     def as_json(self, strength: float | None = None) -> dict[str, Any]:
         """Return the model of scores alone, at a strength: 15 numbers, and whether scores are distances."""
+        if self.lean:
+            return self._alone.as_json(strength)
         level = self.level(self.strength if strength is None else strength)
         return {
             "temperature": level.temperature,
@@ -197,17 +204,17 @@ class Cut:
         if len(best) == 1:
             seen = best[0, :DEPTH].tolist()
             x, z = level.numbers_of_one(queries[0], seen)
-            one = self.curve.of_one(x)
+            height = level.height(z, near.item())
+            one = self.curve.of_one(x + self.lean * (height - x))
             first = seen[0]
             per = 1 / level.temperature
             share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
-            there = self.presence.of_one(level.height(z, near.item()))
-            return Assessment(np.array([[one, there, *share]], np.float32), calibrated)
-        of_all, z = level.numbers(queries, best[:, :DEPTH])
-        confidence = self.curve(of_all)
+            return Assessment(np.array([[one, self.presence.of_one(height), *share]], np.float32), calibrated)
+        lead, z = level.numbers(queries, best[:, :DEPTH])
+        heights = level.height(z, near[:, 0].astype(np.float64))
+        confidence = self.curve(lead + self.lean * (heights - lead))
         over = np.minimum(scores.astype(np.float64) - best[:, :1], 0) * (1 / level.temperature)
-        height = level.height(z, near[:, 0].astype(np.float64))
-        columns = (confidence, self.presence(height), confidence[:, np.newaxis] * np.exp(over))
+        columns = (confidence, self.presence(heights), confidence[:, np.newaxis] * np.exp(over))
         return Assessment(np.column_stack(columns).astype(np.float32), calibrated)
 
     def calibrated_by(self, answers: Answers, strength: float) -> Self:
@@ -224,11 +231,14 @@ class Cut:
         there, gone = (level.height(*each) for each in zip((z, without), answers.near.T, strict=True))
         present = np.repeat([True, False], [answers.there.sum(), len(gone)])
         presence = PRESENCE.fitted(np.concatenate([there[answers.there], gone]), present)
-        return replace(self._calibrated(x, answers.right, SURE), presence=presence, strength=strength)
+        numbers = {lean: x + lean * (there - x) for lean in (_LEANS if answers.several.any() else _LEANS[:1])}
+        lean = min(numbers, key=lambda each: CONFIDENCE.missed(numbers[each], answers.right))
+        made = self._calibrated(numbers[lean], answers.right, SURE)
+        return replace(made, presence=presence, strength=strength, lean=lean)
 
     def with_calibration(self, other: "Cut") -> Self:
         """Return the model with the calibration of another one: x and h have no unit, and mean the same in both."""
-        names = ("curve", "presence", "pairs", "strength", "sure", "cuts")
+        names = ("curve", "presence", "pairs", "strength", "sure", "cuts", "lean")
         return replace(self, **{name: getattr(other, name) for name in names})
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -236,11 +246,8 @@ class Cut:
         return {
             **{name: np.array([getattr(level, name) for level in self.levels]) for name in (*_UNITS, *_PLACES)},
             "weights": np.stack([level.weights for level in self.levels]),
-            "confidence": np.array(self.curve),
-            "presence": np.array(self.presence),
-            "pairs": np.array(self.pairs),
-            "strength": np.array(self.strength),
-            "sure": np.array(self.sure),
+            "curves": np.array([self.curve, self.presence]),
+            "labels": np.array([self.pairs, self.strength, self.sure, self.lean]),
             "cuts": np.array([np.nan if cut is None else cut for cut in self.cuts]),
         }
 
@@ -248,23 +255,23 @@ class Cut:
     def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
         """Return the model of `state` for d dimensions. Raises `ValueError` for arrays of other shapes."""
         numbers = (*_UNITS, *_PLACES)
-        shapes = tuple(state[name].shape for name in (*numbers, "confidence", "presence", "weights", "cuts"))
+        shapes = tuple(state[name].shape for name in (*numbers, "curves", "weights", "labels", "cuts"))
         known = all((state[name] > 0).all() for name in _UNITS)
-        if shapes != ((2,),) * (len(numbers) + 2) + ((2, dim), (len(ACCURACIES),)) or not known:
+        if shapes != (*[(2,)] * len(numbers), (2, 2), (2, dim), (4,), (len(ACCURACIES),)) or not known:
             raise ValueError(f"a model of confidence of other shapes, {shapes}, or without units")
         raw, full = (
             Level(weights=state["weights"][place], **{name: state[name][place].item() for name in numbers})
             for place in (0, 1)
         )
-        return cls(
-            (raw, full),
-            Logistic(*state["confidence"].tolist()),
-            Logistic(*state["presence"].tolist()),
-            int(state["pairs"]),
-            float(state["strength"]),
-            float(state["sure"]),
-            tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist()),
-        )
+        curve, presence = (Logistic(*line) for line in state["curves"].tolist())
+        pairs, strength, sure, lean = state["labels"].tolist()
+        cuts = tuple(None if np.isnan(cut) else cut for cut in state["cuts"].tolist())
+        return cls((raw, full), curve, presence, int(pairs), strength, sure, cuts, lean=lean)
+
+    @property
+    def _alone(self) -> Self:
+        """The model of scores alone: without labels where these chose more than that."""
+        return replace(self, curve=CONFIDENCE, pairs=0, cuts=_NO_CUTS, lean=0.0) if self.lean else self
 
     def _lead(self, scores: list[float]) -> float:
         level = self.level(self.strength)

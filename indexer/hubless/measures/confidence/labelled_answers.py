@@ -16,7 +16,7 @@ class Answers(NamedTuple):
     """Answers to p labelled queries (p, d): best scores (p, b), and those of targets that are not right, `without`.
 
     `near` (p, 2) is the similarity of the first hit, and of the first that is not right. `there` says of each query
-    whether a target is right for it, `right` whether the first hit is.
+    whether a target is right for it, `several` whether more than one is, `right` whether the first hit is.
     """
 
     queries: F32
@@ -24,6 +24,7 @@ class Answers(NamedTuple):
     right: Flags
     without: F32
     there: Flags
+    several: Flags
     near: F32
 
     @classmethod
@@ -51,6 +52,7 @@ class Answers(NamedTuple):
             np.any(tied & among[:, :DEPTH], axis=1),
             without,
             np.array([len(each) > 0 for each in relevant]),
+            np.array([len(each) > 1 for each in relevant]),
             np.column_stack([similarities[:, 0], np.take_along_axis(similarities, others[:, :1], axis=1)]),
         )
 
