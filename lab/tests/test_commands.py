@@ -86,6 +86,7 @@ class TestEvaluate:
             (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
             (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),
             (["--strict", "--set", "seeds=many"], "seeds: expected a whole number, got many"),
+            (["--set", "demand=1", "--set", "demand.hubs=0.5"], "demand takes one value, demand=VALUE"),
             (["--strict", "--set", "leave_self_out=perhaps"], "leave_self_out: expected true or false"),
             (["--set", "abstain=true"], "either --strict or a query bank"),
             (["--strict", "--set", "abstain=true", "--correction", "none", "--correction", "auto"], "give one with"),

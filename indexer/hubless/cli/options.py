@@ -142,7 +142,7 @@ def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, othe
             values[name] = _value(name, text, types)
             continue
         mapping = next((one for one in types if get_origin(one) is Mapping or one is Mapping), None)
-        if mapping is None:
+        if mapping is None or not isinstance(values.get(name, {}), dict):
             _refuse(f"{name} takes one value, {name}=VALUE, got {each}")
         values.setdefault(name, {})[key] = _value(f"{name}.{key}", text, _members((*get_args(mapping), Any)[1]))
     return values

@@ -22,6 +22,7 @@ from hubless.vectors.comparing import Metric, comparison as made_by
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids, rows_by_id
 from hubless_lab.experiments.comparisons import Comparison
+from hubless_lab.experiments.demand import Demand
 from hubless_lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
 from hubless_lab.experiments.tally import RANKED_DEPTHS, RECALLS, Attribute, Quality, Result, Row, Tally, counted_depths
 from hubless_lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
@@ -57,7 +58,7 @@ def compare(
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
     keep_copies: bool = False,
-    demand: float | None = None,
+    demand: Demand | None = None,
     progress: bool | None = None,
 ) -> Comparison:
     """Measure several corrections on labelled queries, beside the raw ranking.
@@ -96,7 +97,8 @@ def compare(
     bank_of_targets : take a query bank that holds targets
     target_prior : (n,) how often each target should be found, for the corrections that take one
     keep_copies : count copies in the query bank as often as they come, as the papers do, and not once
-    demand : in place of splits draw a log, as query bank, and tests from Zipf's law of this exponent over the queries
+    demand : in place of splits draw a log, as query bank, and tests from Zipf's law of this exponent over the queries;
+        {"exponent": s, "hubs": 0.5} asks more often for what lies at hubs, by this rank correlation
     """
     recalls, depths = counted_depths(recalls, depths)
     methods, against = _with_baseline(as_methods(corrections), baseline)
@@ -201,7 +203,7 @@ def _with_baseline(methods: list[Method], baseline: str) -> tuple[list[Method], 
     return [*added, *methods], added[0].label
 
 
-def _fitting(given: Labelled, demand: float | None, attribute: Attribute | None) -> Attribute | None:
+def _fitting(given: Labelled, demand: Demand | None, attribute: Attribute | None) -> Attribute | None:
     """Return the attribute with a group for each target, by their ids. Raises `InputError` for what does not fit."""
     if demand is not None and given.query_bank is not None:
         raise InputError("demand", "none with a query bank, in place of which a log is drawn", demand)

@@ -29,10 +29,11 @@ from hubless.corrections.prior import (
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError, refuse_given
 from hubless.forks import cached_property
+from hubless.measures import k_occurrence_of_scores
 from hubless.measures.coverage import least_covering
 from hubless.measures.labels import KnownItems, Labels, is_mask, known_queries, open_labels
 from hubless.measures.repeats import without_copies
-from hubless.vectors.arrays import F32, I64, check_at_least, check_between, check_dim
+from hubless.vectors.arrays import F32, F64, I64, check_at_least, check_dim
 from hubless.vectors.comparing import (
     COSINE,
     OF_QUERIES,
@@ -47,6 +48,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.readers.columns import as_ids
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
+from hubless_lab.experiments.demand import Demand, checked, towards_hubs
 from hubless_lab.experiments.measured_rows import left_out_note, measured_rows
 from hubless_lab.experiments.own_items import apart, own_cells
 from hubless_lab.matrices import QUERIES, OpenMatrices, SimilarityMatrices, vectorless
@@ -100,7 +102,7 @@ class Labelled:
         bank_size: int | str | None = None,
         draws: int = 1,
         least_coverage: bool = False,
-        demand: float | None = None,
+        demand: Demand | None = None,
         target_bank_size: int | str | None = None,
     ) -> Iterator["Trial"]:
         """Yield strict splits with seeds 0, 1, …, or logs, or one trial with the banks; each with smaller banks.
@@ -415,18 +417,30 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     )
 
 
-def demand_trial(pairs: Pairs, exponent: float, seed: int) -> Trial:
+def demand_trial(pairs: Pairs, demand: Demand, seed: int) -> Trial:
     """Draw a log, which is the query bank, and the tests from one Zipf law over the queries; all targets are searched.
 
     Query number r in a random order is asked r^−s times as often as the first. R@k is by demand: of tests as drawn.
-    Raises `InputError` for an exponent below 0.
+    With `hubs` the order is correlated so with the raw N_10, over all queries, of the query's right target, of several
+    the one found most. Raises `InputError` for an exponent below 0, or hubs outside 0 to 1.
     """
-    check_between("demand", exponent, 0, float("inf"))
+    exponent, hubs = checked(demand)
     rng = np.random.default_rng(seed)
     order = rng.permutation(pairs.answerable)
-    shares = np.arange(1, len(order) + 1) ** -float(exponent)
+    if hubs:
+        found = _raw_occurrence(pairs)
+        order = towards_hubs(order, np.array([found[pairs.relevant[row]].max() for row in order]), hubs)
+    shares = np.arange(1, len(order) + 1) ** -exponent
     log, tests = (order[rng.choice(len(order), DRAWN, p=shares / shares.sum())] for _ in range(2))
     return Trial(pairs=pairs, rows=tests, target_rows=np.arange(len(pairs.targets)), query_bank=pairs.queries[log])
+
+
+def _raw_occurrence(pairs: Pairs) -> F64:
+    """Return N_10 (n,) of the targets over all queries that have an answer."""
+    count = len(pairs.targets)
+    every = Trial(pairs=pairs, rows=pairs.answerable, target_rows=np.arange(count), query_bank=pairs.queries)
+    raw = Scorer(np.zeros(count, np.float32), None, {})
+    return sum((k_occurrence_of_scores(scores, 10) for *_, scores in every.rankings([raw])), start=np.zeros(count))
 
 
 def _taken(vectors: F32, rows: I64) -> F32:
