@@ -25,7 +25,10 @@ import numpy as np
 from benchmarks import promises
 from benchmarks.gains import NAMES
 from benchmarks.real_sets import Set, open_set
-from hubless.lab.experiments.abstain import (
+from hubless.measures.confidence.guarantee import SURE
+from hubless.vectors.arrays import F32
+from hubless.vectors.comparing import OF_QUERIES
+from hubless_lab.experiments.abstain import (
     ACCURACY,
     Abstention,
     CutQuality,
@@ -34,12 +37,9 @@ from hubless.lab.experiments.abstain import (
     folds,
     trial_answers,
 )
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Labelled, Pairs, Trial, read_side
-from hubless.measures.confidence.guarantee import SURE
-from hubless.measures.confidence.quality import calibration_error
-from hubless.vectors.arrays import F32
-from hubless.vectors.comparing import OF_QUERIES
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.quality import calibration_error
+from hubless_lab.experiments.trials import Labelled, Pairs, Trial, read_side
 
 PAIRS = (50, 100, 200)
 SEEDS = 10

@@ -25,7 +25,7 @@ from scipy.special import erf
 
 import hubless
 from benchmarks.promises import DRAWS, LABELS, guaranteed
-from hubless.measures.confidence.quality import auroc
+from hubless_lab.experiments.quality import auroc
 from hubless_demo.pairs import find_pairs, standard_library
 
 ROOT = Path(__file__).parents[1]

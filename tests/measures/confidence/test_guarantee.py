@@ -8,7 +8,6 @@ from scipy.stats import binomtest
 import hubless
 from hubless.errors import InputError
 from hubless.measures.confidence.guarantee import first_test, guaranteed_cut, labels_needed
-from hubless.measures.confidence.quality import cut_for
 
 RNG = np.random.default_rng(0)
 
@@ -83,17 +82,6 @@ def test_promise_is_broken_in_no_more_draws_than_was_said_and_more_labels_answer
         assert broken <= 0.1 * draws
         assert answered / draws > before - 0.03
         before = max(before, answered / draws)
-
-
-def test_plain_cut_breaks_in_half_of_the_draws_what_the_guaranteed_one_keeps():
-    p = WORLDS["most right"]
-    kept = np.cumsum(p[::-1])[::-1] / np.arange(len(p), 0, -1)
-    broken = 0
-    for draw in range(100):
-        rng = np.random.default_rng([2, draw])
-        places = rng.integers(0, len(p), 200)
-        broken += kept[int(cut_for(places, rng.random(200) < p[places], 0.8).threshold)] < 0.8
-    assert 30 < broken < 70
 
 
 @pytest.mark.parametrize(

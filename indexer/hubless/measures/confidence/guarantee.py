@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from math import ceil, log
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
-from hubless.measures.confidence.quality import last_of_equals
-from hubless.vectors.arrays import check_between
+from hubless.vectors.arrays import I64, check_between
 
 ACCURACIES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
 """A calibrated model keeps a cut for each."""
@@ -83,6 +82,11 @@ def guaranteed_cut(confidence: ArrayLike, right: ArrayLike, accuracy: float = 0.
     if found is None:
         return GuaranteedCut(None, 0.0, more)
     return GuaranteedCut(float(ordered[found]), (found + 1) / len(values))
+
+
+def last_of_equals(ordered: NDArray[np.floating]) -> I64:
+    """Return the last places of equal numbers in numbers (m,) that are in order."""
+    return np.flatnonzero(np.append(ordered[:-1] != ordered[1:], [True] * bool(len(ordered))))
 
 
 def labels_needed(accuracy: float, sure: float = SURE) -> int:
