@@ -14,8 +14,8 @@ import numpy as np
 
 import hubless
 from hubless.diagnosing.charts import ACCENT, RAW, Axis, Chart
-from hubless_lab.experiments.quality import auroc, cut_for
 from hubless_lab.experiments.abstain import TrialAnswers
+from hubless_lab.experiments.quality import auroc, cut_for
 
 LABELS, OTHERS, DRAWS = 200, 100, 10
 MANY = (100, 200, 400, 800)

@@ -4,8 +4,8 @@ from support.labelled import pairs, tune
 
 import hubless
 from hubless.errors import InputError
-from hubless_lab.experiments.quality import auroc
 from hubless_lab.experiments.abstain import abstain, abstain_collection
+from hubless_lab.experiments.quality import auroc
 
 HUBBY = pairs(400, noise=0.9)
 RIGHT = [rows.tolist() for rows in HUBBY.relevant]

@@ -17,7 +17,6 @@ from hubless.measures.confidence.cut import Cut, fit_confidence
 from hubless.measures.confidence.guarantee import SURE, GuaranteedCut, check_chance, guaranteed_cut
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH
-from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for
 from hubless.measures.labels import Labels, known_queries, known_rows
 from hubless.measures.significance import Interval, bootstrap_interval
 from hubless.progress import Progressing, progress_bars
@@ -30,6 +29,7 @@ from hubless.vectors.sources import in_memory
 from hubless_lab.experiments.compare import SEEDS
 from hubless_lab.experiments.measured_rows import check_some_right, left_out_note
 from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.quality import answered_shares, auroc, calibration_error, cut_for
 from hubless_lab.experiments.trials import SCORES_HELD, Labelled, Scorer, Trial, open_labelled
 
 ACCURACY = 0.9
