@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from hubless.errors import InputError
 from hubless.measures.confidence.cut import CONFIDENCE, PRESENCE, Cut, fit_confidence
 from hubless.measures.confidence.labelled_answers import Answers
 from hubless.measures.confidence.level import DEPTH, PENALTIES, Level
@@ -276,3 +277,23 @@ def test_calibration_makes_probabilities_on_other_queries(pairs):
     errors = [abs(found.confidence[some].mean() - right[others][some].mean()) for some in np.array_split(order, 10)]
     assert np.mean(errors) < 0.08
     assert not assess(made, best, queries, strength=0.5).calibrated
+
+
+def test_labels_with_several_right_targets_let_height_count_which_scores_alone_do_not_tell():
+    queries, best, _, _ = made_set()
+    level = fitted(queries, best).level(1.0)
+    height = level.height(level.numbers(queries, best)[1], best[:, 0])
+    right = RNG.random(len(height)) < 1 / (1 + np.exp(-4 * (height - np.median(height))))
+    told = []
+    for several in (np.zeros_like(right), np.arange(len(right)) % 10 == 0):
+        answers = Answers(queries, best, right, best, np.ones_like(right), several, best[:, [0, 0]])
+        made = fitted(queries, best).calibrated_by(answers.some(slice(400)), 1.0)
+        told.append((made.lean, auroc(assess(made, best[400:], queries[400:]).confidence, right[400:])))
+    assert [lean for lean, _ in told] == [0, 1]
+    assert told[1][1] > told[0][1] + 0.1
+    assert made.accuracies
+    assert Cut.from_state(made.state(), 16).lean == 1
+    alone = Cut.from_json(made.as_json())
+    assert (alone.pairs, alone.accuracies, alone.confidence(best[0])) == (0, [], made.confidence(best[0]))
+    with pytest.raises(InputError, match="confidence is not calibrated"):
+        made.accept(best[0])
