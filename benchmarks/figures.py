@@ -163,6 +163,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of methods left out": lambda: _lines(left_out.markdown(_sets_of(left_out))),
     "table of confidence": lambda: _lines(confidence.table(kept("performance/confidence.json"))),
     "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"), gains.NAMES)),
+    "table of promises by labels": lambda: _lines(promises.by_labels(kept("performance/confidence.json"))),
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
     "table of texts": lambda: _lines(logs_of_search.of_texts(kept("images/logs_of_search.json")["texts"])),

@@ -57,7 +57,7 @@ class TrialAnswers(NamedTuple):
             model.assess(found.queries, best, found.near[:, [place]], best[:, :1], self.strength)
             for place, best in enumerate((found.best, found.without))
         )
-        asked = np.count_nonzero(found.there)
+        asked = int(found.there.sum())
         return Outcomes(
             asked=self.asked[rows],
             confidence=there.confidence.astype(np.float64),

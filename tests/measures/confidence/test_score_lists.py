@@ -94,7 +94,6 @@ def test_thresholds_are_the_guaranteed_cuts_of_the_labelled_answers():
 
 KEPT = {
     "nothing": (np.zeros(len(LISTS), bool), "none, as no cut keeps more on the 400 labelled queries"),
-    "half": (np.arange(len(LISTS)) % 2 == 0, "none, as no cut keeps more on the 400 labelled queries"),
     "most": (np.arange(len(LISTS)) % 3 > 0, "at most 0.6, as no cut keeps more on the 400 labelled queries"),
     "few labels": (np.ones(20, bool), "at most 0.85, or about 37 more labelled queries than the 20"),
 }

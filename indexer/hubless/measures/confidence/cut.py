@@ -210,8 +210,8 @@ class Cut:
             per = 1 / level.temperature
             share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
             return Assessment(np.array([[one, self.presence.of_one(height), *share]], np.float32), calibrated)
-        lead, z = level.numbers(queries, best[:, :DEPTH])
-        heights = level.height(z, near[:, 0].astype(np.float64))
+        lead, above = level.numbers(queries, best[:, :DEPTH])
+        heights = level.height(above, near[:, 0].astype(np.float64))
         confidence = self.curve(lead + self.lean * (heights - lead))
         over = np.minimum(scores.astype(np.float64) - best[:, :1], 0) * (1 / level.temperature)
         columns = (confidence, self.presence(heights), confidence[:, np.newaxis] * np.exp(over))

@@ -58,4 +58,4 @@ class Answers(NamedTuple):
 
     def some(self, rows: slice | NDArray[np.integer]) -> "Answers":
         """Return the answers to some of the queries."""
-        return Answers(*(each[rows] for each in self))
+        return Answers._make(each[rows] for each in self)
