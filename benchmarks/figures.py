@@ -102,8 +102,8 @@ def _packages_broken() -> str:
     return f"{min(broken):.0f} to {max(broken):.0f} %"
 
 
-def _one_split() -> str:
-    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1]['200 labels']['of one split']:.3f}"
+def _error(labels: int, what: str) -> str:
+    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1][f'{labels} labels'][what]:.3f}"
 
 
 def _sets_of(benchmark: Any) -> Any:
@@ -134,7 +134,8 @@ NAMED: dict[str, Callable[[], str]] = {
     "labels": lambda: gains.tuned(_sets()),
     "demo": lambda: gains.sentences(kept("images/gains.json")["demo"]),
     "confidence": lambda: confidence.sentence(kept("performance/confidence.json")),
-    "one split": _one_split,
+    "one split": lambda: _error(200, "of one split"),
+    "error of 50 labels": lambda: _error(50, "error"),
     "corrected scores alone": lambda: _scores_alone("corrected"),
     "raw scores alone": lambda: _scores_alone("raw"),
     "packages broken": _packages_broken,
@@ -162,7 +163,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "table of priors": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),
     "table of methods left out": lambda: _lines(left_out.markdown(_sets_of(left_out))),
     "table of confidence": lambda: _lines(confidence.table(kept("performance/confidence.json"))),
-    "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"), gains.NAMES)),
+    "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"))),
     "table of promises by labels": lambda: _lines(promises.by_labels(kept("performance/confidence.json"))),
     "table of scores alone": lambda: _lines(confidence_of_scores.table(kept("performance/confidence_of_scores.json"))),
     "table of logs": lambda: _lines(logs_of_search.means(_sets_of(logs_of_search))),
