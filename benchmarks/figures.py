@@ -102,8 +102,8 @@ def _packages_broken() -> str:
     return f"{min(broken):.0f} to {max(broken):.0f} %"
 
 
-def _error(labels: int, what: str) -> str:
-    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1][f'{labels} labels'][what]:.3f}"
+def _error(labels: int) -> str:
+    return f"{confidence.with_mean(kept('performance/confidence.json'))[-1][f'{labels} labels']['error']:.3f}"
 
 
 def _sets_of(benchmark: Any) -> Any:
@@ -134,8 +134,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "labels": lambda: gains.tuned(_sets()),
     "demo": lambda: gains.sentences(kept("images/gains.json")["demo"]),
     "confidence": lambda: confidence.sentence(kept("performance/confidence.json")),
-    "one split": lambda: _error(200, "of one split"),
-    "error of 50 labels": lambda: _error(50, "error"),
+    "errors": lambda: ", ".join(_error(labels) for labels in confidence.PAIRS),
     "corrected scores alone": lambda: _scores_alone("corrected"),
     "raw scores alone": lambda: _scores_alone("raw"),
     "packages broken": _packages_broken,
