@@ -171,7 +171,7 @@ export interface components {
             /** @description Whether it can be asked with a picture. */
             image: boolean;
             index: components["schemas"]["IndexRecord"];
-            /** @description null before any query, or if it is switched off. */
+            /** @description As `GET .../hubness` found it last in this worker; null before. */
             live: components["schemas"]["LiveFigures"] | null;
             /** @description null where there was no query bank to measure with. */
             measured: components["schemas"]["Measured"] | null;
@@ -439,12 +439,14 @@ export interface components {
         /** @description Occurrence of targets in the answers to live queries; null for a ranking that has none. */
         HubnessAnswer: {
             collection: string;
-            /** @description A share of the queries, as served: to compare with raw. */
+            /** @description Those of them that were searched again, as served: to compare with raw. */
             corrected: components["schemas"]["RankingHubness"] | null;
             /** @description null where too few queries were asked, or it is off. */
             drift: components["schemas"]["DriftFigures"] | null;
             /** @description Places of each answer that count. */
             k: number;
+            /** @description null where nothing was searched again. */
+            live: components["schemas"]["LiveFigures"] | null;
             /** @description The same queries without the correction. */
             raw: components["schemas"]["RankingHubness"] | null;
             /** @description Queries of people that this worker has answered since it serves the version. */
@@ -580,7 +582,7 @@ export interface components {
             /** @description With collection: payload, or payload.<column> for some columns, which its hits are sent with. */
             with?: string[] | null;
         };
-        /** @description The strength that live queries recommend. */
+        /** @description How evenly live queries are answered. Where popular targets are right, evenness harms: clicks or labels tell. */
         LiveFigures: {
             /** @description How many different ones say so. */
             queries: number;

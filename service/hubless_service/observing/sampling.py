@@ -3,8 +3,9 @@
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import time
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from hubless_service.http.requests import Query
 
 _log = logging.getLogger("hubless.sample")
 
-_WRITE_SECONDS = 15.0
+_SECONDS, _WRITE_SECONDS = 0.25, 15.0  # between two looks, and between two writes
 _OLD_SECONDS = 3600.0  # between two looks for files that are too old
 MOST_BYTES = 16 * 2**20
 """Of what waits to be written in a worker; of more the oldest are lost."""
@@ -110,6 +111,32 @@ class QuerySampler:
                 _log.info('queries of collection "%s" are kept again', name)
             self.failures[name] = failure
             self.summaries[name] = summary_of(self._folder / name)
+
+
+class SamplerThread(threading.Thread):
+    """Has samplers write what is due, again and again, and all that is left when it is to stop."""
+
+    def __init__(self, looks: Sequence[Callable[..., None]], prepare: Callable[[], object]) -> None:
+        """`looks` are the samplers' methods; `prepare` is called in the thread first."""
+        # a daemon, as a disk that hangs must not hold up the end of the process
+        super().__init__(name="observe", daemon=True)
+        self._looks = looks
+        self._prepare = prepare
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Look until stopped."""
+        self._prepare()
+        stopping = False
+        while not stopping:
+            stopping = self._stopping.wait(_SECONDS)
+            for look in self._looks:
+                look(time(), last=stopping)
+
+    def stop(self) -> list[threading.Thread]:
+        """Let the thread end. Return it, if it runs."""
+        self._stopping.set()
+        return [self] if self.ident else []
 
 
 def client_of(request: Request) -> str | bytes:

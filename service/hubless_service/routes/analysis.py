@@ -43,6 +43,7 @@ _TOGETHER = 32
 _computing = threading.Lock()
 _known_finds: "WeakKeyDictionary[hubless.Collection, I64]" = WeakKeyDictionary()
 _known_projections: "WeakKeyDictionary[hubless.Collection, Projection]" = WeakKeyDictionary()
+_SHARE = 0.5  # of the time of a request for live hubness: to search again
 _HUBS = 20
 _DIGITS = 5
 _VALUES = 10
@@ -57,8 +58,14 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
     ),
 )
 async def get_hubness(call: Call, held: Held) -> Response:
-    """Counted over the recent queries. Each version begins anew."""
-    document = await call.engine.run(call.trace, partial(call.engine.live.of(held).describe, held), held)
+    """Counted over the recent queries. Each version begins anew.
+
+    Up to 512 of them are searched again at several strengths, once a twentieth is new, and while there is time.
+    """
+    engine = call.engine
+    live = engine.live.of(held)
+    await live.compare(held, lambda work: engine.run(call.trace, work, held, _SHARE))
+    document = await engine.run(call.trace, partial(live.describe, held), held)
     return send({**document, **served(held)})
 
 
