@@ -80,7 +80,7 @@ class ServedGauges(Collector):
                 yield "version_info", 1, name, slot.tried, "refused"
             if collection := slot.collection:
                 yield "version_info", 1, name, collection.version, "served"
-                live = self._engine.live.of(collection)
+                live = self._engine.live(collection)
                 for gauge, value in _figures(collection, slot, live).items():
                     yield gauge, value, name
 

@@ -81,6 +81,15 @@ def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_no
     assert "searched again" not in caplog.text
 
 
+def test_answers_are_counted_though_no_time_is_left_to_search_again(serve, words, monkeypatch):
+    monkeypatch.setattr("hubless_service.routes.analysis._SHARE", 0)
+    with serve({"words": words}) as (client, _):
+        ask(client)
+        found = client.get(HUBNESS).json()
+    assert found["served"]["queries"] == len(QUERIES)
+    assert {found[each] for each in ("corrected", "raw", "live")} == {None}
+
+
 def test_nothing_is_kept_where_it_is_switched_off(serve, words):
     with serve({"words": words}, hubness=False) as (client, _):
         ask(client)
@@ -114,54 +123,18 @@ def test_new_version_begins_anew(serve, tmp_path):
     assert after["served"] is None
 
 
-VOCABULARY = list(catalogs.VOCABULARY)
-
-
-def texts(count, words, seed=5):
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(words, 3)) for _ in range(count)]
-
-
-def ask_texts(client, asked):
-    assert client.post(BATCH, json={"queries": [{"text": text} for text in asked]}).status_code == 200
-
-
-def test_queries_like_those_of_the_bank_are_no_drift(serve, words):
+def test_drift_from_the_bank_is_told_with_what_to_do_until_the_queries_are_like_it_again(serve, words):
+    rng = np.random.default_rng(5)
+    vocabulary = list(catalogs.VOCABULARY)
     with serve({"words": words}) as (client, _):
-        ask_texts(client, texts(300, VOCABULARY))
-        found = client.get(HUBNESS).json()["drift"]
-        assert found["drift"] < 1
-        assert found["advice"] is None
-        assert 250 < found["queries"] <= 300
-        assert gauges(client, "hubless_(drift)") == {"drift": found["drift"]}
-
-
-def test_queries_that_leave_the_bank_drift_and_the_answer_says_what_to_do(serve, words):
-    with serve({"words": words}) as (client, _):
-        ask_texts(client, texts(300, VOCABULARY[:8]))
-        shown = gauges(client, "hubless_(drift)")  # made for whoever asks first
-        found = client.get(HUBNESS).json()["drift"]
-        assert shown == {"drift": found["drift"]}
-        assert found["drift"] > 3
-        assert "recent queries as the bank" in found["advice"]
-        for seed in range(2):
-            ask_texts(client, texts(300, VOCABULARY, seed))
-        assert client.get(HUBNESS).json()["drift"]["advice"] is None
-
-
-def test_too_few_different_queries_say_nothing(serve, words):
-    with serve({"words": words}) as (client, _):
-        ask_texts(client, texts(10, VOCABULARY) * 30)
-        assert client.get(HUBNESS).json()["drift"] is None
-        assert gauges(client, "hubless_(drift)") == {}
-
-
-def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
-    old = hubless.open(catalog, "words")
-    object.__setattr__(old.parts, "bank_sample", None)
-    with serve({"words": old}) as (client, _):
-        ask_texts(client, texts(300, VOCABULARY))
-        assert client.get(HUBNESS).json()["drift"] is None
+        for known, drifts in ((vocabulary, False), (vocabulary[:8], True), (vocabulary, False)):
+            texts = [{"text": " ".join(rng.choice(known, 3))} for _ in range(MOST)]
+            assert client.post(BATCH, json={"queries": texts}).status_code == 200
+            shown = gauges(client, "hubless_(drift)")  # made for whoever asks first
+            found = client.get(HUBNESS).json()["drift"]
+            assert shown == {"drift": found["drift"]}
+            assert (found["drift"] > 3) == drifts
+            assert ("recent queries as the bank" in (found["advice"] or "")) == drifts
 
 
 def observe(live, collection, vectors, limit=10):
@@ -170,17 +143,23 @@ def observe(live, collection, vectors, limit=10):
     live.observe(collection, [(query, (results, line)) for line, query in enumerate(asked)])
 
 
-def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
+def test_drift_is_of_the_last_queries_and_made_again_once_some_are_new(numbers):
     rng = np.random.default_rng(0)
-    live = LiveVersion()
-    observe(live, numbers, numbers.parts.bank_sample[:FEWEST])
+    live, bank = LiveVersion(), numbers.parts.bank_sample
+    observe(live, numbers, np.repeat(bank[:10], 5, axis=0))
+    assert live.drift(numbers) is None  # too few different ones
+    observe(live, numbers, bank[10:FEWEST])
     before = live.drift(numbers)
-    assert before["drift"] < 1
-    observe(live, numbers, numbers.parts.bank_sample[:1])
+    assert (before["drift"] < 1, before["queries"]) == (True, FEWEST)
+    observe(live, numbers, bank[:1])
     assert live.drift(numbers) is before
     observe(live, numbers, 5 + rng.normal(size=(2 * MOST, numbers.dim)).astype(np.float32))
     assert live.drift(numbers)["drift"] > 3
     assert live.drift(numbers)["queries"] == MOST
+    object.__setattr__(numbers.parts, "bank_sample", None)
+    without = LiveVersion()
+    observe(without, numbers, bank)
+    assert without.drift(numbers) is None
 
 
 PEOPLE, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
@@ -197,13 +176,6 @@ def banks(tmp_path_factory):
     return {name: hubless.open(folder / name, "c") for name in ("fitting", "foreign")}
 
 
-def ask_each(client, queries=LIVE, **fields):
-    asked = [{"vector": query.tolist(), **fields} for query in queries]
-    answer = client.post(f"{ABOUT}/query/batch", json={"queries": asked})
-    assert answer.status_code == 200
-    return answer.json()["results"]
-
-
 @pytest.mark.parametrize(
     ("bank", "asked", "low", "high", "state"),
     [("fitting", 500, 1, 1, "enough"), ("foreign", 500, 0, 0.25, "enough"), ("foreign", 10, 1, 1, "too_few")],
@@ -212,7 +184,8 @@ def test_live_queries_speak_for_less_with_a_foreign_bank_only_and_are_asked_only
     serve, banks, bank, asked, low, high, state
 ):
     with serve({"c": banks[bank]}) as (client, _):
-        ask_each(client, LIVE[:asked])
+        queries = [{"vector": query.tolist()} for query in LIVE[:asked]]
+        assert client.post(f"{ABOUT}/query/batch", json={"queries": queries}).status_code == 200
         client.get("/metrics")
         assert client.get(ABOUT).json()["live"] is None
         found = client.get(f"{ABOUT}/hubness").json()

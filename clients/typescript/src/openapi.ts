@@ -582,7 +582,7 @@ export interface components {
             /** @description With collection: payload, or payload.<column> for some columns, which its hits are sent with. */
             with?: string[] | null;
         };
-        /** @description How evenly live queries are answered. Where popular targets are right, evenness harms: clicks or labels tell. */
+        /** @description The strength for even answers. Where popular targets are right, evenness harms: clicks or labels tell. */
         LiveFigures: {
             /** @description How many different ones say so. */
             queries: number;

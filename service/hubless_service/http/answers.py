@@ -162,7 +162,7 @@ class CountAnswer(Served):
 
 
 class LiveFigures(TypedDict):
-    """How evenly live queries are answered. Where popular targets are right, evenness harms: clicks or labels tell."""
+    """The strength for even answers. Where popular targets are right, evenness harms: clicks or labels tell."""
 
     recommended_strength: float
     """The strength that spreads their answers most evenly."""

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-import weakref
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -152,29 +151,6 @@ class LiveVersion:
                 drift = measures.energy_drift(live, plain(bank))
                 self._drift = {"drift": drift, "queries": len(live), "advice": measures.drift_advice(drift)}
         return self._drift
-
-
-class LiveHubness:
-    """The live queries of all collections. Each worker has its own."""
-
-    def __init__(self, *, is_kept: bool) -> None:
-        self._is_kept = is_kept
-        # the queries of a version go when the last request that holds the version ends
-        self._by_version: weakref.WeakKeyDictionary[hubless.Collection, LiveVersion] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
-
-    def observe(self, collection: hubless.Collection, answered: Sequence[tuple[Query, FoundHits]]) -> None:
-        """Keep answers, unless that is switched off."""
-        if self._is_kept:
-            self.of(collection).observe(collection, answered)
-
-    def of(self, collection: hubless.Collection) -> LiveVersion:
-        """Return what is known of the queries of a version, however many writes it has."""
-        origin = collection.origin
-        with self._lock:
-            if origin not in self._by_version:
-                self._by_version[origin] = LiveVersion()
-            return self._by_version[origin]
 
 
 def _ranked(collection: hubless.Collection, alike: Sequence[LiveQuery], strength: float) -> I64:

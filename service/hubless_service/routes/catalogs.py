@@ -159,7 +159,7 @@ def _described(call: Call, collection: hubless.Collection) -> CollectionAnswer:
         "measured": manifest.measured,
         "confidence": manifest.confidence,
         "strength": collection.strength,
-        "live": call.engine.live.of(collection).speaks_for,
+        "live": call.engine.live(collection).speaks_for,
         "query_sample": kept and {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()},
         "bank": manifest.bank,
         "id_type": manifest.id_type,

@@ -28,7 +28,7 @@ from hubless_service.http.responses import FoundHits
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.learning import ListSampler
-from hubless_service.observing.live import LiveHubness
+from hubless_service.observing.live import LiveVersion
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.sampling import QuerySampler, SamplerThread
 from hubless_service.observing.traffic import is_traffic
@@ -36,6 +36,7 @@ from hubless_service.searching.catalog_follower import CatalogFollower
 from hubless_service.searching.collection_sources import CatalogSource
 from hubless_service.searching.encoding import Encoded, Encoding
 from hubless_service.searching.log_follower import catch_up
+from hubless_service.searching.once import OnceAVersion
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
@@ -82,7 +83,8 @@ class SearchService:
             QuerySampler(settings.query_sample, settings.query_sample_days) if settings.query_sample else None
         )
         self.learning = ListSampler(self.scores)
-        self.live = LiveHubness(is_kept=settings.hubness)
+        self.live = OnceAVersion(lambda _: LiveVersion())  # of each worker, its own
+        self._has_hubness = settings.hubness
         self.samplers = SamplerThread(
             [each.look for each in (self.learning, self.sampling) if each], self._prepare_behind
         )
@@ -213,7 +215,8 @@ class SearchService:
             # what is asked like a target is not what people look for
             if isinstance(query.asked, np.ndarray) and is_traffic(request, query.options, collection.strength)
         ]
-        self.live.observe(collection, answered)
+        if self._has_hubness:
+            self.live(collection).observe(collection, answered)
         if self.sampling:
             self.sampling.note(request, collection, [query for query, _ in answered])
         return found
