@@ -146,10 +146,11 @@ class LiveVersion:
             self._drift_at = self._seen
             plain = comparison(collection.manifest.metric).plain
             live = np.unique(plain(np.stack([query.vector for query in recent])), axis=0)
-            self._drift = None
+            found: DriftFigures | None = None
             if len(live) >= FEWEST:
                 drift = measures.energy_drift(live, plain(bank))
-                self._drift = {"drift": drift, "queries": len(live), "advice": measures.drift_advice(drift)}
+                found = {"drift": drift, "queries": len(live), "advice": measures.drift_advice(drift)}
+            self._drift = found
         return self._drift
 
 
