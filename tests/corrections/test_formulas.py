@@ -12,9 +12,9 @@ import hubless
 from hubless import CORRECTIONS
 from hubless.corrections.gated.dual_dis import GatedFactors
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.rescored import globally_corrected
-from hubless.corrections.rescored.dual_softmax_loss import SimilarityTimesSoftmax
-from hubless.corrections.rescored.mutual_proximity import MutualProximities
+from hubless_lab.rescorers import globally_corrected
+from hubless_lab.rescorers.dual_softmax_loss import SimilarityTimesSoftmax
+from hubless_lab.rescorers.mutual_proximity import MutualProximities
 
 
 def test_ranking_of_gc_is_that_of_the_published_formula(problem):
@@ -182,7 +182,7 @@ class TestRanksAmongTheBank:
     def test_blocks_change_nothing(self, problem, monkeypatch, most):
         monkeypatch.setattr(globally_corrected, "MOST_SORTED", most)
         expected = dense(problem, "gc")
-        monkeypatch.setattr("hubless.corrections.rescored.globally_corrected.HELD_SIMILARITIES", 700)
+        monkeypatch.setattr("hubless_lab.rescorers.globally_corrected.HELD_SIMILARITIES", 700)
         np.testing.assert_array_equal(dense(problem, "gc"), expected)
 
     @pytest.mark.parametrize("bank", [1, 2, 7, 64, 90])
