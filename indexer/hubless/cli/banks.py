@@ -131,7 +131,7 @@ def forget_command(
     all_: Annotated[bool, typer.Option("--all", help="Delete all of them.")] = False,
     json_: JsonOption = False,
 ) -> None:
-    """Delete live queries from the sample. The service may run meanwhile.
+    """Delete live queries and clicks from the sample. The service may run meanwhile.
 
     `hubless bank show` names the clients. Queries that the service has not
     written yet, of the last 15 seconds, come after that.
@@ -142,7 +142,7 @@ def forget_command(
     if json_:
         print_json({"deleted": gone})
     else:
-        typer.echo(f"deleted {gone:,} {'query' if gone == 1 else 'queries'}")
+        typer.echo(f"queries and clicks deleted: {gone:,}")
 
 
 def _read(path: Path, collection: Collection | None = None) -> tuple[Any, tuple[str, ...] | None]:
