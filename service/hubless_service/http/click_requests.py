@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import ConfigDict
 
 from hubless_service.http import values
-from hubless_service.http.requests import RequestModel, Text
+from hubless_service.http.requests import PARTS_OF_REQUESTS, RequestModel, Text
 
 
 class ClickedQuery(RequestModel):
@@ -39,3 +39,6 @@ class ClicksRequest(RequestModel):
     large = True
     clicks: Annotated[list[ToldClick], values.Several("clicks", "max_batch")]
     """At most 1,000."""
+
+
+PARTS_OF_REQUESTS |= {ClicksRequest: ("clicks", ToldClick), ToldClick: ("query", ClickedQuery)}
