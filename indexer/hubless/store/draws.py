@@ -47,6 +47,7 @@ CLICKS, KEY_COLUMN = ("clicks.new", "clicks"), "key"
 DRAW_COLUMNS = ["draw", "count", "client"]
 """The last columns of a file."""
 _SALT_BYTES = 32
+_ALL = 2**31
 _FORMAT = 2
 _HEADER = b"hubless.query_sample"
 
@@ -205,7 +206,7 @@ def with_draws(rows: pa.Table, asked: Sequence[bytes], clients: Sequence[str | b
 
 
 def lowest_draws(
-    tables: Sequence[pa.Table], size: int, of_a_client: int, trusted: Container[str | None] = ()
+    tables: Sequence[pa.Table], size: int = _ALL, of_a_client: int = _ALL, trusted: Container[str | None] = ()
 ) -> pa.Table:
     """Return the rows with the lowest draws of some tables, each once, counted as often as it was asked.
 

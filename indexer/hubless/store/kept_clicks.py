@@ -118,8 +118,7 @@ def read_clicks(folder: str | Path) -> pa.Table:
             tables.append(each.rows.append_column("day", pa.array([each.begins.date()] * len(each.rows))))
         else:
             _log.warning("clicks of %s are left out: they are unlike those of %s", each.day, newest.day)
-    most = sum(map(len, tables))
-    kept = lowest_draws(tables, most, most)
+    kept = lowest_draws(tables)
     counted, rows = counting_rows(kept["client"].to_pylist(), 0, _BELIEVED)
     if not counted.are_enough:
         expected = f"those of {counted.clients_needed} clients, or of a key that names none"

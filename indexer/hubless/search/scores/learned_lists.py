@@ -208,8 +208,7 @@ class LearnedLists:
     def _asked(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Return what was asked, or some columns of it."""
         days = [each.rows for each in read_days(self.home, columns, logging.WARNING)]
-        most = DAYS * LISTS_OF_A_DAY
-        return lowest_draws(days, most, most) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
+        return lowest_draws(days) if days else pa.table({name: [] for name in [*_LISTS, *DRAW_COLUMNS]})
 
 
 def _said(put: pa.Schema) -> dict[str, Any]:
