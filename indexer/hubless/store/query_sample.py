@@ -83,7 +83,7 @@ def holds_sample(path: str | Path) -> bool:
     if not place.is_dir():
         return holds_asked(place)
     with storage_errors(place):
-        return any(file.name in (LOCK, SALT) or DAY_FILE.fullmatch(file.name) for file in place.iterdir())
+        return any(file.name in (LOCK, SALT, *CLICKS) or DAY_FILE.fullmatch(file.name) for file in place.iterdir())
 
 
 def most_of_a_client(size: int) -> int:
