@@ -85,22 +85,26 @@ class QuerySampler:
         metric = collection.manifest.metric
         for query in queries:
             if isinstance(query.asked, np.ndarray):
-                vector = as_compared(collection, query.asked)
+                vector = compared_query(collection, query.asked)
                 self._waiting.note(SampledQuery(collection.name, metric, vector, client), vector.nbytes + _BESIDE)
 
     async def keep_clicks(self, request: Request, collection: hubless.Collection, clicks: Sequence[Click]) -> None:
-        """Write clicks, those of one request after the other.
+        """Write clicks, whose queries are prepared (1, d), those of one request after the other.
 
         Raises `StorageError`, and the problem `too_many_requests` if too many others wait.
         """
         if self._telling >= _MOST_TELLING:
             raise HttpProblem("too_many_requests", f"{self._telling} requests with clicks wait already.")
-        manifest = collection.manifest
-        about = collection.name, manifest.metric, manifest.id_type
+        manifest, key = collection.manifest, client_of(request)
+
+        def write() -> None:
+            compared = [each._replace(query=compared_query(collection, each.query)) for each in clicks]
+            self._clicks.add(collection.name, manifest.metric, manifest.id_type, compared, key, time())
+
         self._telling += 1
         try:
             async with self._turn:
-                await asyncio.to_thread(self._clicks.add, *about, clicks, client_of(request), time())
+                await asyncio.to_thread(write)
         finally:
             self._telling -= 1
 
@@ -135,7 +139,7 @@ class QuerySampler:
             self.summaries[name] = summary_of(self._folder / name)
 
 
-def as_compared(collection: hubless.Collection, asked: F32) -> F32:
+def compared_query(collection: hubless.Collection, asked: F32) -> F32:
     """Return a query (d,) as it is compared, of one that was prepared (1, d)."""
     plain = comparison(collection.manifest.metric).plain(asked)
     basis = collection.parts.basis

@@ -10,10 +10,9 @@ from hubless_service.http.answers import ClicksAnswer
 from hubless_service.http.click_requests import ClicksRequest
 from hubless_service.http.problems import describe
 from hubless_service.http.responses import send, served
-from hubless_service.observing.sampling import as_compared
 from hubless_service.observing.traffic import is_traffic
 from hubless_service.routes.route import Call, Told, routes_of
-from hubless_service.routes.searches import asked_by
+from hubless_service.routes.searches import what_is_asked
 from hubless_service.searching.encoding import Encoded
 
 click_routes = routes_of("clicks")
@@ -39,7 +38,7 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
     if sampling is None:
         raise InputError("clicks", "a service that samples queries: set HUBLESS_QUERY_SAMPLE", "none")
     told = body.clicks
-    asked = [asked_by(click.query, f"clicks[{place}].query.") for place, click in enumerate(told)]
+    asked = [what_is_asked(click.query, f"clicks[{place}].query.") for place, click in enumerate(told)]
     rows = await call.engine.run(call.trace, lambda: held.find([click.target for click in told]), held)
     unknown = [
         f"clicks[{place}].target {describe(click.target)}"
@@ -53,10 +52,7 @@ async def post_clicks(call: Call, held: Told, body: ClicksRequest) -> Response:
     vectors |= await call.engine.encode(call.trace, held, words, lambda place: f"clicks[{place}].query.")
     answer: ClicksAnswer = {"kept": 0, **served(held)}
     if is_traffic(call, {}, 0.0):
-        clicks = [
-            Click(as_compared(held, vectors[place]), click.target, click.position, click.client)
-            for place, click in enumerate(told)
-        ]
+        clicks = [Click(vectors[place], each.target, each.position, each.client) for place, each in enumerate(told)]
         await sampling.keep_clicks(call, held, clicks)
         answer["kept"] = len(clicks)
     return send(answer)

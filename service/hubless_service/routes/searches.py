@@ -113,7 +113,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
 
     Raises `InputError` if it asks for nothing, or by two fields, or its options do not go together.
     """
-    asked = asked_by(sent, where)
+    asked = what_is_asked(sent, where)
     limit = settings.usual_limit if sent.limit is None else sent.limit
     deepest = max(settings.max_depth - limit, 0)
     if sent.skip and sent.skip > deepest:
@@ -136,7 +136,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     )
 
 
-def asked_by(sent: RequestModel, where: str) -> Asked:
+def what_is_asked(sent: RequestModel, where: str) -> Asked:
     """Return what the one of its fields that a query has asks for. Raises `InputError` if it has not one of them."""
     names = [name for name in _ASKED if name in type(sent).model_fields]
     given = [name for name in names if getattr(sent, name) is not None]
