@@ -11,7 +11,6 @@ from support import catalogs, small, writing
 from support.serving import serving_catalog
 from support.wire import Server, sent
 
-from hubless.store.draws import read_days
 from hubless_client import (
     ApiPointExists,
     ApiPreconditionFailed,
@@ -143,11 +142,6 @@ def test_clicks_are_told_to_a_server_that_samples(ask_at, catalog, tmp_path):
         assert ask_at(url, "add_clicks", "numbers", clicks) == 2
         with pytest.raises(CannotSend, match=r"clicks\[1\]: expected a Click, got dict"):
             ask_at(url, "add_clicks", "numbers", [clicks[0], {}])
-    (kept,) = read_days(tmp_path / "sample" / "numbers" / "clicks.new", ["target", "position"])
-    assert sorted(kept.rows.to_pylist(), key=str) == [
-        {"target": -979, "position": None},
-        {"target": -986, "position": 2},
-    ]
 
 
 @pytest.mark.parametrize("given", [{}, {"vectors": [[1]], "texts": ["a"]}, {"texts": "ab"}, {"vectors": [[1], [1, 2]]}])

@@ -89,11 +89,12 @@ def test_files_are_their_owners_alone_and_go_with_their_day(tmp_path, add):
 
 @pytest.mark.parametrize(
     ("client", "gone", "left"),
-    [("person 1", 2 + 1, 24), ("shop", 24, 2), ("10.0.0.7", 2, 24), ("nobody", 0, 26), (None, 26 + 1, 0)],
+    [("person 1", 2 + 2, 24), ("shop", 24, 2), ("10.0.0.7", 2, 24), ("nobody", 0, 26), (None, 26 + 2, 0)],
 )
 def test_forgetting_a_client_forgets_its_clicks_by_whatever_it_is_called(tmp_path, add, client, gone, left):
     add(clicks(PEOPLE, 2))
     add(clicks([None], 2, 9), key=b"10.0.0.7")
-    SampleWriter(tmp_path).add([SampledQuery("c", "cosine", VECTORS[0], "person 1")], 20 * DAY)
+    for day in (20, 21):
+        SampleWriter(tmp_path).add([SampledQuery("c", "cosine", VECTORS[0], "person 1")], day * DAY)
     assert draws.forget(tmp_path / "c", client) == gone
     assert rows_in(tmp_path / "c" / "clicks.new") == left
