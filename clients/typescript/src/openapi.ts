@@ -149,6 +149,42 @@ export interface components {
             /** @description Its name, with dots: `correction.details.temperature`. */
             field: string;
         };
+        /** @description What was asked, in one of the forms that a query has. */
+        ClickedQuery: {
+            /** @description A picture, for collections whose encoder takes pictures. */
+            image?: string | null;
+            /** @description A text, for collections that have an encoder. */
+            text?: string | null;
+            /** @description A vector, as long as the collection's dim. */
+            vector?: components["schemas"]["QueryVector"] | null;
+        };
+        /** @description Result of telling what people clicked. It is on the disk. */
+        ClicksAnswer: {
+            collection: string;
+            /** @description How many clicks are kept; 0 of a request with X-No-Sample. */
+            kept: number;
+            version: string;
+        };
+        /**
+         * @description Clicks, all or none.
+         * @example {
+         *       "clicks": [
+         *         {
+         *           "query": {
+         *             "vector": [
+         *               0.6,
+         *               0.8
+         *             ]
+         *           },
+         *           "target": "new"
+         *         }
+         *       ]
+         *     }
+         */
+        ClicksRequest: {
+            /** @description At most 1,000. */
+            clicks: components["schemas"]["ToldClick"][];
+        };
         /** @description A collection, its correction, and its measurements. */
         CollectionAnswer: {
             /** @description Other names that stand for it. */
@@ -1217,6 +1253,15 @@ export interface components {
             occurrence: number;
             /** @description How many targets are. */
             targets: number;
+        };
+        /** @description A target that somebody chose among the hits of a query. */
+        ToldClick: {
+            /** @description Who chose it: one client counts once for a query and a target. Without it the key is believed: each counts. */
+            client?: string | null;
+            /** @description Its rank in the answer, from 1. */
+            position?: number | null;
+            query: components["schemas"]["ClickedQuery"];
+            target: components["schemas"]["StoredId"];
         };
         /** @description A kind of index that was built to see how fast it is, of a sample of the targets or of all. */
         TriedRecord: {

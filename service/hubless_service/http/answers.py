@@ -155,6 +155,13 @@ class DeleteAnswer(Served):
     deleted: int
 
 
+class ClicksAnswer(Served):
+    """Result of telling what people clicked. It is on the disk."""
+
+    kept: int
+    """How many clicks are kept; 0 of a request with X-No-Sample."""
+
+
 class CountAnswer(Served):
     """The number of targets, or of those that meet the filter."""
 

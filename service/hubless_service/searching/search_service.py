@@ -5,7 +5,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from time import perf_counter
 from typing import Any, TypeVar
@@ -249,11 +249,11 @@ class SearchService:
         return self.shelf.collection(name, EVERYTHING)
 
     async def encode(
-        self, trace: Trace, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
+        self, trace: Trace, collection: hubless.Collection, asked: Mapping[int, Encoded], where: Callable[[int], str]
     ) -> dict[int, F32]:
-        """The vector (1, d) of each text: see `Encoding.vectors`."""
+        """The vector (1, d) of each text and picture: see `Encoding.vectors`."""
         deadline = trace.started + self._timeout
-        return await self.encoding.vectors(trace, collection, texts, where, deadline)
+        return await self.encoding.vectors(trace, collection, asked, where, deadline)
 
     async def write(
         self, request: Request, collection: str, points: int, plan: WritePlan, *, durable: bool = True
