@@ -173,7 +173,7 @@ class Cut:
             sure = float(given["sure"])
             distance = bool(given["distance"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError("cut", "the JSON of a hubless.Cut", str(error)) from error
+            raise InputError("cut", "the JSON of a hubless.Cut of this version", str(error)) from error
         return cls((level, level), curve, pairs=pairs, sure=sure, cuts=cuts, distance=distance)
 
     def level(self, strength: float) -> Level:
