@@ -24,10 +24,6 @@ def table(counts):
     return with_groups(PROBLEM.bank, "count", ["1"] * 200).set_column(1, "count", pa.array(counts))
 
 
-def details(index):
-    return {name: value for name, value in index.manifest.correction.details.items() if name != "why"}
-
-
 def test_offsets_by_counts_are_those_of_the_log():
     found, expected = (hubless.offsets(PROBLEM.targets, bank, metric="dot") for bank in (table(COUNTS), LOG))
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -47,9 +43,11 @@ def test_builds_and_refits_know_counts(tmp_path):
 
 @pytest.mark.parametrize(
     ("counts", "received"),
-    [([1.5] * 200, "double"), ([0] + [1] * 199, "0"), ([None] + [1] * 199, "a row without one")],
+    [([1.5] * 200, "float64 from 1.5"), ([0] + [1] * 199, "int64 from 0"), ([None] + [1] * 199, "float64 from nan")],
 )
 def test_other_counts_are_refused(counts, received):
-    expected = f"query bank, column count: expected whole numbers from 1 on: how often it was asked, got {received}"
+    expected = (
+        f"query bank, column count: expected whole numbers from 1 on: how often each was asked, got {received} on"
+    )
     with pytest.raises(InputError, match=expected):
         hubless.Index(metric="dot").fit(table(counts), PROBLEM.targets)

@@ -406,8 +406,8 @@ def _counts(parts: Parts, bank: VectorSource, given: Items | None) -> I64:
     known = len(counts) - (0 if given is None else given.vectors.shape[0])
     if known:
         counts[:known] = parts.correction().state().get(MULTIPLICITIES, 1)
-    if given is not None and (asked := counts_of(given)) is not None:
-        counts[known:] = asked
+    if given is not None:
+        counts[known:] = counts_of(given)
     return counts
 
 

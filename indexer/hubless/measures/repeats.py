@@ -27,7 +27,9 @@ class CountedVectors(TakenVectors):
 
 def counted(source: VectorSource, copies: I64 | None) -> VectorSource:
     """Return a source (b, d) whose rows were asked so often (b,); None for once each."""
-    return source if copies is None else CountedVectors(source, np.arange(len(copies)), source.name, copies)
+    if copies is None or (copies == 1).all():
+        return source
+    return CountedVectors(source, np.arange(len(copies)), source.name, copies)
 
 
 class DistinctVectors(CountedVectors):

@@ -1,10 +1,8 @@
 """How often each query of a bank was asked: a table of distinct queries has it as a column."""
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from hubless.builder.inputs.groupings import column_table
+from hubless.builder.inputs.items import reading_payload
 from hubless.errors import InputError
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
@@ -13,21 +11,18 @@ COUNT = "count"
 """The name of the column."""
 
 
-def counts_of(bank: Items) -> I64 | None:
-    """Return how often each query of a bank (b, d) was asked, (b,): its column `count`; None if it has none.
+def counts_of(bank: Items) -> I64:
+    """Return how often each query of a bank (b, d) was asked, (b,): its column `count`; without one, once.
 
     Raises `InputError` for other values than whole numbers from 1 on.
     """
-    if COUNT not in bank.payload_columns or (table := column_table(bank, COUNT)) is None:
-        return None
-    values = table[COUNT]
-    received = str(values.type)
-    if pa.types.is_integer(values.type):
-        few = pc.min(values).as_py()
-        if few is not None and few >= 1 and not values.null_count:
-            counts: I64 = values.to_numpy().astype(np.int64)
-            return counts
-        received = "a row without one" if values.null_count else str(few)
-    raise InputError(
-        f"{bank.vectors.name}, column {COUNT}", "whole numbers from 1 on: how often it was asked", received
-    )
+    if bank.payload is None or COUNT not in bank.payload_columns:
+        return np.ones(bank.vectors.shape[0], np.int64)
+    with reading_payload():
+        values = bank.payload.to_table(columns=[COUNT])[COUNT].to_numpy()
+    least = values.min()
+    if values.dtype.kind not in "iu" or least < 1:
+        expected = "whole numbers from 1 on: how often each was asked"
+        raise InputError(f"{bank.vectors.name}, column {COUNT}", expected, f"{values.dtype} from {least} on")
+    counts: I64 = values.astype(np.int64)
+    return counts
