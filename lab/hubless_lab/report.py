@@ -72,7 +72,7 @@ class Report:
         bank = None if isinstance(self.diagnosis, Corpus) else self.diagnosis.bank
         given = {"rows": both, "diagnosis": self.diagnosis, "unusable": bank is not None and is_unusable(bank)}
         from_targets = bank is not None and is_of_targets(bank)
-        return render("headline.txt", from_targets=from_targets, **given).strip()
+        return render("headline.txt", _PACKAGE, from_targets=from_targets, **given).strip()
 
     def as_html(self) -> str:
         """Return the page, with style and pictures inside."""

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
-from hubless.builder.banks.counts import counts_of
 from hubless.builder.index import open_index
 from hubless.builder.inputs.build_inputs import BuildVectors, Contents
+from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping
 from hubless.builder.inputs.priors import column_prior
 from hubless.builder.inputs.readings import read_source

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.banks.counts import counts_of
 from hubless.builder.banks.thinning import thin
 from hubless.builder.inputs.build_inputs import Contents
+from hubless.builder.inputs.counts import counts_of
 from hubless.builder.inputs.groupings import bank_groups_of
 from hubless.builder.inputs.items import open_given, without_bad_rows
 from hubless.builder.inputs.payloads import added_payload
