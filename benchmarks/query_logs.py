@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.gains import IMAGES, NAMES, signed
 from benchmarks.real_sets import Set, hits, of_each, print_sets
-from hubless.measures.repeats import counted, without_copies
+from hubless.measures.repeats import with_copies, without_copies
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import ArrayVectors
 from hubless_lab.experiments.methods import Method
@@ -81,7 +81,7 @@ def real_log(data: Set, seeds: int) -> dict[str, Any]:
         banks = {"counts": asked, "uncounted": np.ones_like(asked), "shuffled": rng.permutation(asked), "drawn": drawn}
         for kind, counts in banks.items():
             rows = np.flatnonzero(counts)
-            bank = counted(ArrayVectors(data.bank[rows], "query bank"), counts[rows])
+            bank = with_copies(ArrayVectors(data.bank[rows], "query bank"), counts[rows])
             for label, entry in ENTRIES.items():
                 offsets = entry.correction().fit(without_copies(bank), targets).offsets(targets)
                 measured.setdefault(kind, {}).setdefault(label, []).append(recall(offsets))

@@ -177,8 +177,7 @@ class TestGroups:
 
 def test_counts_of_one_file_are_known_and_each_query_of_another_was_asked_once(folder):
     bank = small.query_bank()
-    often = with_groups(bank[:40], "count", ["7"] * 40)
-    pq.write_table(often.set_column(1, "count", pa.array([7] * 40)), folder / "often.parquet")
+    pq.write_table(pa.table({"vector": list(bank[:40]), "count": [7] * 40}), folder / "often.parquet")
     np.save(folder / "once.npy", bank[40:])
     jobs.rewrite(folder, correction=SN, query_bank=["often.parquet", "once.npy"])
     assert run(folder).manifest.bank.queries == 280 + len(bank) - 40

@@ -15,7 +15,7 @@ from hubless.corrections.prior import PriorLike, as_prior, fit as fit_correction
 from hubless.errors import InputError
 from hubless.knn import augment
 from hubless.measures.evenness import ChosenStrength
-from hubless.measures.repeats import counted
+from hubless.measures.repeats import with_copies
 from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim
 from hubless.vectors.comparing import OF_QUERIES, OF_TARGETS, ComparedSide, Metric, check_metric, comparison
 from hubless.vectors.files import Vectors, as_items
@@ -61,7 +61,7 @@ def offsets(
     asked = as_items(query_bank, "query bank")
     queries = under_metric(asked.vectors, known, OF_QUERIES)
     # it is read again and again
-    bank = counted(HeldVectors(in_memory(queries), queries.name), counts_of(asked))
+    bank = with_copies(HeldVectors(in_memory(queries), queries.name), counts_of(asked))
     extra = None
     if target_bank is not None:
         extra = under_metric(as_items(target_bank, "target bank").vectors, known, OF_TARGETS)

@@ -25,7 +25,7 @@ class CountedVectors(TakenVectors):
     copies: I64
 
 
-def counted(source: VectorSource, copies: I64 | None) -> VectorSource:
+def with_copies(source: VectorSource, copies: I64 | None) -> VectorSource:
     """Return a source (b, d) whose rows were asked so often (b,); None for once each."""
     if copies is None or (copies == 1).all():
         return source

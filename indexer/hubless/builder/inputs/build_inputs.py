@@ -27,7 +27,7 @@ from hubless.errors import InputError
 from hubless.measures.confidence.calibration_pairs import calibrating_rows
 from hubless.measures.confidence.cut import Cut
 from hubless.measures.labels import KnownItems, Labels, known_queries
-from hubless.measures.repeats import counted
+from hubless.measures.repeats import with_copies
 from hubless.store import bundle
 from hubless.store.address import storage_address
 from hubless.store.bundle import InputRecord
@@ -114,7 +114,6 @@ class Inputs:
         prior, column = self._prior(items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
-        counts = counts_of(given["query_bank"]) if "query_bank" in given else None
         given["targets"] = items
         if self.skip_bad_rows:
             kept: dict[str, I64 | None] = {}
@@ -122,9 +121,8 @@ class Inputs:
                 given[name], kept[name] = without_bad_rows(each, metric)
             items = given["targets"]
             rows = kept["targets"]
-            if (asked := kept.get("query_bank")) is not None:
-                clients = tuple(clients[row] for row in asked) if clients else clients
-                counts = None if counts is None else counts[asked]
+            if clients and (asked := kept.get("query_bank")) is not None:
+                clients = tuple(clients[row] for row in asked)
             prior = prior if prior is None or rows is None else prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
         grouping = None
@@ -142,7 +140,7 @@ class Inputs:
                 grouping=grouping,
                 bank_given=self.query_bank is not None,
                 clients=clients,
-                counts=counts,
+                counts=counts_of(given["query_bank"]),
                 records=self._records(column),
                 relevant=relevant,
                 files={name: each.files for name, each in given.items() if each.files},
@@ -272,4 +270,4 @@ class BuildVectors:
         bank = self.query_bank
         if self.grouping is not None:
             bank = GroupedVectors(in_memory(bank), bank.name, self.grouping.of_queries)
-        return counted(bank, self.counts)
+        return with_copies(bank, self.counts)

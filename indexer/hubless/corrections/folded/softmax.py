@@ -14,7 +14,7 @@ from hubless.corrections.supported import AskedVectors, clients_of, supported_su
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
-from hubless.measures.repeats import copies_of, counted
+from hubless.measures.repeats import copies_of, with_copies
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, held, in_memory
@@ -106,7 +106,7 @@ class FittedSoftmax(Fitted):
         if CLIENTS in state:
             bank = AskedVectors(in_memory(bank), bank.name, np.asarray(state[CLIENTS]))
         if MULTIPLICITIES in state:
-            bank = counted(bank, np.asarray(state[MULTIPLICITIES]))
+            bank = with_copies(bank, np.asarray(state[MULTIPLICITIES]))
         return cls(
             bank,
             state.get("potentials"),
