@@ -1,6 +1,8 @@
 """How often each query of a bank was asked: a table of distinct queries has it as a column."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hubless.builder.inputs.items import reading_payload
 from hubless.errors import InputError
@@ -19,10 +21,11 @@ def counts_of(bank: Items) -> I64:
     if bank.payload is None or COUNT not in bank.payload_columns:
         return np.ones(bank.vectors.shape[0], np.int64)
     with reading_payload():
-        values = bank.payload.to_table(columns=[COUNT])[COUNT].to_numpy()
-    least = values.min()
-    if values.dtype.kind not in "iu" or least < 1:
+        column = bank.payload.to_table(columns=[COUNT])[COUNT]
+    whole = pa.types.is_integer(column.type) and not column.null_count
+    if not whole or pc.min(column).as_py() < 1:
         expected = "whole numbers from 1 on: how often each was asked"
-        raise InputError(f"{bank.vectors.name}, column {COUNT}", expected, f"{values.dtype} from {least} on")
-    counts: I64 = values.astype(np.int64)
+        received = "a smaller one" if whole else f"{column.type}, {column.null_count} of them null"
+        raise InputError(f"{bank.vectors.name}, column {COUNT}", expected, received)
+    counts: I64 = column.to_numpy().astype(np.int64)
     return counts

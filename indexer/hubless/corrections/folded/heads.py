@@ -18,11 +18,12 @@ from hubless.vectors.sources import TakenVectors, VectorSource, block_rows, in_m
 
 SHARE, LEAST_COPIES = 0.05, 10
 """An answer to so large a share of a log is kept, as are those of so large a share of the queries, the most asked. Each
-of them was asked so often. Measured: with 0.1 and 0.03 the worst log is worse."""
+of them was asked so often. Measured: with 0.02 and 0.1 a real log is worse."""
 CHANCE, SURE = 1.5, 3.0
 """Between these two standard errors of `asked_at_hubs` that share of the queries rises from nothing. Measured: up to
-2.1 where chance says what is asked often, 4.2 in a real log."""
+2.1 where chance says what is asked often, 4.3 in a real log."""
 MOST_HEADS = 1000
+"""So many queries of each kind are looked at."""
 NEAREST, SEEN = 100, 2**14
 """So many targets that are nearest to a head may come before its first answer; more, while all heads see so few."""
 APART = 2e-6
@@ -52,7 +53,7 @@ class Heads:
         return np.concatenate(found)
 
 
-def asked_at_hubs(few: VectorSource, asked: F64, targets: VectorSource, offsets: F32) -> float:
+def asked_at_hubs(bank: VectorSource, asked: F64, targets: VectorSource, offsets: F32) -> float:
     """Return whether what is asked often lies at hubs, in standard errors: 0 by chance.
 
     It is √b times Spearman's correlation of how often queries (b, d) were asked, (b,), with the offsets (n,) of their
@@ -60,7 +61,7 @@ def asked_at_hubs(few: VectorSource, asked: F64, targets: VectorSource, offsets:
     """
     from scipy.stats import rankdata  # here, as it takes long to import
 
-    raw, corrected = (rows[:, 0] for _, rows in rankings(in_memory(few), targets, 1, None, offsets))
+    raw, corrected = (rows[:, 0] for _, rows in rankings(in_memory(bank), targets, 1, None, offsets))
     ranks = rankdata([asked, offsets[raw] + offsets[corrected]], axis=1)
     if not np.ptp(ranks, axis=1).all():
         return 0.0
