@@ -41,8 +41,8 @@ NAMES = {
     "digits_noise_8x8": "digits with noise → digits, pixels",
     "qa_interview_minilm": "interview questions → answers, MiniLM",
     "flickr8k_caption_minilm": "captions → other captions, MiniLM",
+    "govuk_minilm": "GOV.UK, MiniLM",
     "clinc_minilm": "CLINC150 questions → intents, MiniLM",
-    "govuk_minilm": "GOV.UK searches → pages, MiniLM",
     "emoji_keywords_minilm8": "keywords → emoji, MiniLM",
     "movielens_user_film_als64": "MovieLens users → films, ALS",
 }
