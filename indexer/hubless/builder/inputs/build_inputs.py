@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.banks.click_choice import Clicks
 from hubless.builder.banks.thinning import live_bank
+from hubless.builder.inputs.clicks import ClicksLike, open_clicks
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows
@@ -79,6 +81,7 @@ class Inputs:
     offsets: PriorLike | None = None
     fit_by: str | None = None
     relevant: Labels | None = None
+    clicks: ClicksLike | None = None
     skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
@@ -112,6 +115,12 @@ class Inputs:
         prior, column = self._prior(items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
+        clicks = None
+        if self.clicks is not None:
+            bank = given.get("query_bank") if clients is None else None
+            clicked, clicks = open_clicks(self.clicks, bank, KnownItems(count, items.ids))
+            check_dim(clicked.shape[1], dim, clicked.name, items.vectors.name)
+            given["clicked"] = Items(clicked)
         given["targets"] = items
         if self.skip_bad_rows:
             kept: dict[str, I64 | None] = {}
@@ -123,6 +132,7 @@ class Inputs:
                 clients = tuple(clients[row] for row in asked)
             prior = prior if prior is None or rows is None else prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
+            clicks = None if clicks is None else clicks.left(kept["clicked"], rows)
         grouping = None
         if self.fit_by is not None:
             of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
@@ -140,6 +150,7 @@ class Inputs:
                 clients=clients,
                 records=self._records(column),
                 relevant=relevant,
+                clicks=clicks,
                 files={name: each.files for name, each in given.items() if each.files},
             ),
             Contents(items.ids, items.payload, list(items.payload_columns), encoder),
@@ -191,6 +202,7 @@ class Inputs:
         """Return the records of files with something else than vectors; the payload may have the numbers of targets."""
         paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
+        paths |= {} if column_of_ids(self.clicks) else {"clicks": self.clicks}
         paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
         return {
             name: files_record(files_at(split_member(at)[0]))
@@ -220,13 +232,15 @@ class BuildVectors:
     Without a query bank (`bank_given`) targets stand in for it. `prior_column` has the target prior, if a column does.
     `relevant` has the rows of the right targets of each bank query, None where nobody knows; without it the
     calibration of `calibrated` is kept. `clients` asked each of the bank's queries, which are then to be thinned; none
-    asked texts of the payload.
+    asked texts of the payload. `clicks` of the queries `clicked` (m, d) choose the prior, or that there is none.
     """
 
     targets: VectorSource
     query_bank: VectorSource
     target_bank: VectorSource | None = None
     live_queries: VectorSource | None = None
+    clicked: VectorSource | None = None
+    clicks: Clicks | None = None
     target_prior: TargetPrior | None = None
     prior_column: str | None = None
     grouping: Grouping | None = None
@@ -258,7 +272,8 @@ class BuildVectors:
         """The traits of the targets: their prior, or their groups."""
         prior = self.target_prior
         grouping = self.grouping
-        return TargetTraits(None if prior is None else prior.values, None if grouping is None else grouping.of_targets)
+        groups = None if grouping is None else grouping.of_targets
+        return TargetTraits(groups=groups) if prior is None else TargetTraits(prior.values, groups, prior.usual)
 
     @property
     def bank_with_groups(self) -> VectorSource:
