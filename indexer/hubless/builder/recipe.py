@@ -139,7 +139,7 @@ class Recipe:
         clicks: object = None,
         strength: object = None,
     ) -> None:
-        """Raise `InputError` for inputs that do not go together. `strength` is one that is given, or what chooses it."""
+        """Raise `InputError` for inputs that do not go together. `strength`: what else chooses it."""
         if clicks is not None:
             taking_prior(self.method, "clicks")
             others = {"target prior": target_prior, "fit_by": fit_by, "strength": strength}

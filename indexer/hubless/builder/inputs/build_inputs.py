@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.click_choice import Clicks
 from hubless.builder.banks.thinning import live_bank
-from hubless.builder.inputs.clicks import ClicksLike, open_clicks
+from hubless.builder.inputs.clicks import Clicks, ClicksLike, open_clicks
 from hubless.builder.inputs.file_records import files_at, files_record
 from hubless.builder.inputs.groupings import Grouping, bank_groups_of, checked_grouping, column_table
 from hubless.builder.inputs.items import column_of_ids, open_given, without_bad_rows

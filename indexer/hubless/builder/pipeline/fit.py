@@ -15,16 +15,14 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
 from hubless.builder.banks.bank_split import split_bank
-from hubless.builder.banks.click_choice import RAW, SERVED_RAW, ClickedSides, choose_prior
+from hubless.builder.banks.click_choice import RAW, chosen_by_clicks
 from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
-from hubless.builder.recipe import Recipe
 from hubless.corrections import GIVEN, FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
-from hubless.corrections.prior import TargetPrior
 from hubless.knn.base import Found
 from hubless.measures.confidence.calibration_pairs import LabelledPairs, hold_out_pairs
 from hubless.measures.confidence.cut import Cut, fit_confidence
@@ -35,7 +33,7 @@ from hubless.measures.likeness import share_among
 from hubless.progress import Silent, Steps
 from hubless.search import canaries
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import ClicksRecord, CorrectionRecord, PriorRecord, StrengthRecord
+from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
@@ -64,12 +62,8 @@ def fit_version(
     targets = vectors.targets
     check_near(targets, recipe.metric)
     vectors = vectors.thinned(recipe.seed, fresh=strength is None and vectors.clicks is None)
-    clicked = None
-    if vectors.clicks is not None:
-        steps.step("choosing by clicks")
-        clicked, prior = _chosen_by_clicks(vectors, recipe)
-        vectors = replace(vectors, target_prior=prior)
-        strength = float(clicked.chosen != RAW)
+    vectors, clicked = chosen_by_clicks(vectors, recipe)
+    strength = strength if clicked is None else float(clicked.chosen != RAW)
     bank = vectors.bank_with_groups
     traits = vectors.traits
     pairs = None
@@ -133,7 +127,6 @@ def fit_version(
         "fit_by": None if vectors.grouping is None else vectors.grouping.column,
         "notes": [
             *vectors.notes,
-            *[SERVED_RAW] * (strength == 0 and clicked is not None),
             *notes,
             *of_given,
             *_notes(measured, shipped),
@@ -141,17 +134,6 @@ def fit_version(
         ],
     }
     return replace(draft, about=about, basis=vectors.basis, held_back=found.held)
-
-
-def _chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[ClicksRecord, TargetPrior | None]:
-    """Return what clicks say of the correction, and the prior that they make, if they speak for one."""
-    clicks, asked = vectors.clicks, vectors.clicked
-    assert clicks is not None and asked is not None  # noqa: S101
-    sides = ClickedSides(asked, vectors.query_bank, vectors.targets, vectors.target_bank, recipe.metric)
-    record, prior = choose_prior(clicks, sides, recipe.method, recipe.seed)
-    if record.chosen == RAW:
-        _log.warning(SERVED_RAW)
-    return record, prior
 
 
 def index_version(
