@@ -37,18 +37,20 @@ Result = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Set:
-    """A real set, and its bank from elsewhere if it has one."""
+    """A real set, its bank from elsewhere if it has one, and the folder that it came from."""
 
     name: str
     pairs: Pairs
     bank: F32 | None
+    folder: Path | None = None
 
 
 def open_set(folder: Path) -> Set:
     """Read a folder."""
     pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
     bank = folder / "bank.npy"
-    return Set(folder.resolve().name, pairs, read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None)
+    banked = read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None
+    return Set(folder.resolve().name, pairs, banked, folder)
 
 
 def trial(data: Set, size: int | None, seed: int) -> Trial | None:
