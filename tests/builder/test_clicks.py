@@ -172,7 +172,7 @@ def test_one_client_moves_no_target():
         (
             PAIRS.set_column(1, "target", pa.array(CLICKED)),
             {},
-            "clicks, column target, row 0: expected the id of a tar",
+            "clicks, column target, entry 0: expected the id of a",
         ),
         (PAIRS.append_column("count", pa.array([0] * 500)), {}, "clicks, column count, row 0: expected a number above"),
         (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 different clients"),

@@ -2,7 +2,6 @@
 
 import logging
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,8 +16,8 @@ from hubless.kernels.reductions import rankings
 from hubless.measures.confidence.calibration_pairs import FEWEST_PAIRS
 from hubless.measures.repeats import distinct_rows, without_copies
 from hubless.store.bundle import ClicksRecord
-from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import StackedVectors, TakenVectors, VectorSource, sampled_rows
+from hubless.vectors.arrays import F64, I64
+from hubless.vectors.sources import StackedVectors, TakenVectors, sampled_rows
 
 RAW, PLAIN = "raw", "no prior"
 SERVED_RAW = "Held-out clicks say that no correction is better: served raw, which is strength 0."
@@ -47,20 +46,23 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
     if len(shuffled) < FEWEST_PAIRS:
         raise InputError("clicks", f"those of at least {FEWEST_PAIRS} different queries", f"of {len(shuffled)}")
     known = np.union1d(clicks.targets, sampled_rows(vectors.targets.shape[0], MOST_TARGETS))
-    some = clicks.left(None, known)
     targets = TakenVectors(vectors.targets, known, vectors.targets.name)
-    found = dict[str, F64]()
+    found = {name: np.zeros(len(place)) for name in (RAW, PLAIN, *map(str, POWERS))}
     for half in (shuffled[::2], shuffled[1::2]):
         held = np.isin(place, half)
         rows = np.flatnonzero(~np.isin(banked, half))
         taken = TakenVectors(bank, rows[sampled_rows(len(rows), MOST_QUERIES)], bank.name)
         others = without_copies(taken, metric=recipe.metric)
-        names, offsets = zip(*_fits(recipe, others, targets, vectors.target_bank, some[~held]), strict=True)
+        offsets = []
+        for power in (None, *POWERS):
+            prior = None if power is None else clicks[~held].prior(vectors.targets.shape[0], power)
+            traits = NO_TRAITS if prior is None else TargetTraits(prior.values[known], usual=prior.usual)
+            fits = fit_each(recipe.method, [others], targets, vectors.target_bank, traits)
+            offsets += offsets_each(fits, targets, traits)
         _, firsts, queries = np.unique(place[held], return_index=True, return_inverse=True)
         ranked = rankings(asked.take(clicks.queries[held][firsts]), targets, 1, None, *offsets)
-        for name, (_, best) in zip((RAW, *names), ranked, strict=True):
-            found.setdefault(name, np.full(len(place), np.nan))[held] = best[queries, 0] == some.targets[held]
-    found = {name: hits for name, hits in found.items() if not np.isnan(hits).any()}
+        for hits, (_, best) in zip(found.values(), ranked, strict=True):
+            hits[held] = known[best[queries, 0]] == clicks.targets[held]
     gains = {name: _gain(hits - found[RAW], clicks, place) for name, hits in found.items()}
     chosen = max(gains, key=lambda name: gains[name][0])
     if gains[chosen][0] <= gains[chosen][1]:
@@ -70,27 +72,14 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
         _log.warning(SERVED_RAW)
     elif chosen != PLAIN:
         vectors = replace(vectors, target_prior=clicks.prior(vectors.targets.shape[0], float(chosen)))
-    gain, error = gains[chosen]
     return vectors, ClicksRecord(
         chosen=chosen,
         clicks=int(clicks.counts.sum()),
         queries=len(shuffled),
         found={name: float(np.average(hits, weights=clicks.counts)) for name, hits in found.items()},
-        gain=gain,
-        error=error,
+        gain=gains[chosen][0],
+        error=gains[chosen][1],
     )
-
-
-def _fits(
-    recipe: Recipe, bank: VectorSource, targets: VectorSource, target_bank: VectorSource | None, clicks: Clicks
-) -> Iterator[tuple[str, F32]]:
-    """Yield the name and the offsets (n,) of each candidate. A prior that says nothing is none."""
-    for power in (None, *POWERS):
-        prior = None if power is None else clicks.prior(targets.shape[0], power)
-        if prior is not None or power is None:
-            traits = NO_TRAITS if prior is None else TargetTraits(prior.values, usual=prior.usual)
-            fits = fit_each(recipe.method, [bank], targets, target_bank, traits)
-            yield PLAIN if power is None else str(power), offsets_each(fits, targets, traits)[0]
 
 
 def _gain(gained: F64, clicks: Clicks, place: I64) -> tuple[float, float]:

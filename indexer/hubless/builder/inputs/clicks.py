@@ -13,7 +13,7 @@ from hubless.builder.inputs.items import reading_payload
 from hubless.corrections.prior import NumberOfTarget, TargetPrior, checked_prior, click_prior
 from hubless.corrections.supported import BELIEVED, client_numbers
 from hubless.errors import InputError, names_of
-from hubless.measures.labels import KnownItems, Labels, known_queries, known_rows
+from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.store.clients import FEWEST_CLIENTS
 from hubless.vectors.arrays import F64, I64, Flags, to_arrow
 from hubless.vectors.files import Items
@@ -42,7 +42,7 @@ class Clicks:
     first: Flags
 
     def __getitem__(self, rows: I64 | Flags) -> "Clicks":
-        return Clicks(self.queries[rows], self.targets[rows], self.counts[rows], self.first[rows])
+        return Clicks(*(each[rows] for each in vars(self).values()))
 
     def left(self, queries: I64 | None, targets: I64 | None) -> "Clicks":
         """Return the clicks on what is left: these rows, ascending, of queries and of targets; None for all."""
@@ -67,42 +67,37 @@ def open_clicks(given: ClicksLike, bank: Items | None, targets: KnownItems) -> t
     Queries are vectors of the table, or rows of the bank; None for a bank that has no rows to be named. What is not
     there any more is left out, and the log says so. Raises `InputError` naming what is wrong, and `StorageError`.
     """
-    as_text = isinstance(given, str | Path) and ending_of(Path(given)) in _TEXTS
     if bank is not None and isinstance(given, str) and bank.payload is not None and given in bank.payload_columns:
         with reading_payload():
-            found = _of_labels(bank.payload.to_table(columns=[given]).column(0), bank, targets)
-    elif (table := _table(given, as_text)) is not None:
-        return _of_table(table, bank, targets, as_text)
-    elif bank is None:
+            given = bank.payload.to_table(columns=[given])[given]
+    elif (table := _table(given)) is not None:
+        return _of_table(table, bank, targets)
+    if bank is None:
         raise InputError("clicks", "a table whose column query has vectors", type(given).__name__)
-    else:
-        found = _of_labels(given, bank, targets)
-    return _of(found, bank.vectors)
+    found = right_rows(Column(given, "clicks"), targets, known_queries(bank))
+    rows = np.concatenate(found)
+    queries = np.repeat(np.arange(len(found)), [*map(len, found)])
+    return _of(Clicks(queries, rows, np.ones(len(rows)), np.zeros(len(rows), bool)), bank.vectors)
 
 
-def _table(given: ClicksLike, as_text: bool) -> pa.Table | None:
+def _table(given: ClicksLike) -> pa.Table | None:
     """Return a table of pairs; None for labels."""
     first = given[0] if isinstance(given, list) and given else given
-    tabular = isinstance(given, str | Path) or hasattr(given, "__arrow_c_stream__")
-    if not tabular and not (isinstance(first, Mapping) and "target" in first):
+    types = None
+    if isinstance(given, str | Path):
+        types = dict.fromkeys(_PAIR, "string") if ending_of(Path(given)) in _TEXTS else None
+    elif not hasattr(given, "__arrow_c_stream__") and not (isinstance(first, Mapping) and "target" in first):
         return None
     with reading_payload():
-        table = as_payload(given, dict.fromkeys(_PAIR, "string") if as_text else None).to_table()
+        table = as_payload(given, types).to_table()
     if missing := [name for name in _PAIR if name not in table.column_names]:
         raise InputError("clicks", f"a table with a column {missing[0]}", names_of(table.column_names))
     return table
 
 
-def _of_labels(labels: Labels, bank: Items, targets: KnownItems) -> Clicks:
-    found = known_rows(labels, targets, known_queries(bank), parameter="clicks")
-    pairs = [(query, row) for query, rows in enumerate(found) if rows is not None for row in rows.tolist()]
-    queries, rows = np.array(pairs, np.int64).reshape(-1, 2).T
-    return Clicks(queries, rows, np.ones(len(rows)), np.zeros(len(rows), bool))
-
-
-def _of_table(table: pa.Table, bank: Items | None, targets: KnownItems, as_text: bool) -> tuple[VectorSource, Clicks]:
+def _of_table(table: pa.Table, bank: Items | None, targets: KnownItems) -> tuple[VectorSource, Clicks]:
     kind = table.schema.field("query").type
-    rows = _rows(table, "target", targets, as_text)
+    rows = _rows(table, "target", targets)
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
         source = as_source(table["query"], "clicks, column query")
         queries = np.arange(len(table))
@@ -110,7 +105,7 @@ def _of_table(table: pa.Table, bank: Items | None, targets: KnownItems, as_text:
         raise InputError("clicks, column query", "vectors, as the query bank has no rows to be named", kind)
     else:
         source = bank.vectors
-        queries = _rows(table, "query", known_queries(bank), as_text)
+        queries = _rows(table, "query", known_queries(bank))
     given = Clicks(queries, rows, _numbers(table, "count", 1), _numbers(table, "position", 2) == 1)
     kept = np.flatnonzero((queries != _GONE) & (rows != _GONE))
     if len(kept) < len(table):
@@ -123,11 +118,11 @@ def _of_table(table: pa.Table, bank: Items | None, targets: KnownItems, as_text:
     return _of(given, source)
 
 
-def _rows(table: pa.Table, name: str, known: KnownItems, as_text: bool) -> I64:
+def _rows(table: pa.Table, name: str, known: KnownItems) -> I64:
     """Return the row of each id in a column (p,), −1 where nothing has it."""
-    column = Column(table[name], f"clicks, column {name}", as_text)
-    found = known_rows(column, known, KnownItems(len(table)), entry=", row {}", unknown_ids=True)
-    return np.array([_GONE if rows is None else rows[0] for rows in found], np.int64)
+    column = Column(table[name], f"clicks, column {name}", as_text=True)
+    found = right_rows(column, known, KnownItems(len(table)), unknown_ids=True)
+    return np.array([rows[0] if len(rows) else _GONE for rows in found], np.int64)
 
 
 def _numbers(table: pa.Table, name: str, unknown: int) -> F64:
@@ -153,5 +148,5 @@ def _of(given: Clicks, source: VectorSource) -> tuple[VectorSource, Clicks]:
     """Return the queries of a source that have clicks, and the clicks by these."""
     if not len(given.queries):
         raise InputError("clicks", "some on targets that are there, of queries that are there", "none")
-    known, queries = np.unique(given.queries, return_inverse=True)
-    return HeldVectors(source.take(known), source.name), replace(given, queries=queries)
+    known = np.unique(given.queries)
+    return HeldVectors(source.take(known), source.name), given.left(known, None)
