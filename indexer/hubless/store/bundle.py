@@ -262,7 +262,7 @@ class ClicksRecord(_Record):
     """The choice that held-out clicks made: see docs/methods.md, "Clicks"."""
 
     chosen: str
-    """`raw`, which is strength 0; `no prior`; or the power of the target prior that clicks make."""
+    """`raw`, which is strength 0; `no prior`; or `power 0.3`, `0.5` or `1` of the prior that clicks make."""
     clicks: int
     queries: int
     """Different queries of the clicks."""

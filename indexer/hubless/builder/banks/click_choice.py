@@ -21,7 +21,7 @@ from hubless.vectors.sources import StackedVectors, TakenVectors, sampled_rows
 
 RAW, PLAIN = "raw", "no prior"
 SERVED_RAW = "Held-out clicks say that no correction is better: served raw, which is strength 0."
-POWERS = (0.3, 0.5, 1.0)
+POWERS = {"power 0.3": 0.3, "power 0.5": 0.5, "power 1": 1.0}
 MOST_TARGETS, MOST_QUERIES = 20_000, 2000
 """Of more targets without clicks, or bank queries, so many are drawn."""
 _log = logging.getLogger("hubless.banks")
@@ -47,14 +47,14 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
         raise InputError("clicks", f"those of at least {FEWEST_PAIRS} different queries", f"of {len(shuffled)}")
     known = np.union1d(clicks.targets, sampled_rows(vectors.targets.shape[0], MOST_TARGETS))
     targets = TakenVectors(vectors.targets, known, vectors.targets.name)
-    found = {name: np.zeros(len(place)) for name in (RAW, PLAIN, *map(str, POWERS))}
+    found = {name: np.zeros(len(place)) for name in (RAW, PLAIN, *POWERS)}
     for half in (shuffled[::2], shuffled[1::2]):
         held = np.isin(place, half)
         rows = np.flatnonzero(~np.isin(banked, half))
         taken = TakenVectors(bank, rows[sampled_rows(len(rows), MOST_QUERIES)], bank.name)
         others = without_copies(taken, metric=recipe.metric)
         offsets = []
-        for power in (None, *POWERS):
+        for power in (None, *POWERS.values()):
             prior = None if power is None else clicks[~held].prior(vectors.targets.shape[0], power)
             traits = NO_TRAITS if prior is None else TargetTraits(prior.values[known], usual=prior.usual)
             fits = fit_each(recipe.method, [others], targets, vectors.target_bank, traits)
@@ -70,8 +70,8 @@ def chosen_by_clicks(vectors: BuildVectors, recipe: Recipe) -> tuple[BuildVector
     if chosen == RAW:
         vectors = replace(vectors, notes=[*vectors.notes, SERVED_RAW])
         _log.warning(SERVED_RAW)
-    elif chosen != PLAIN:
-        vectors = replace(vectors, target_prior=clicks.prior(vectors.targets.shape[0], float(chosen)))
+    elif chosen in POWERS:
+        vectors = replace(vectors, target_prior=clicks.prior(vectors.targets.shape[0], POWERS[chosen]))
     return vectors, ClicksRecord(
         chosen=chosen,
         clicks=int(clicks.counts.sum()),
