@@ -26,6 +26,8 @@ _PAIR = ("query", "target")
 _CLIENT = "client"
 _TEXTS = (".csv", ".tsv")
 _GONE = -1
+FIRST = 1 / 3
+"""The weight of a click on the first hit. Measured: with 0 logs of few queries lose their gain, with 1 biased ones."""
 
 ClicksLike: TypeAlias = PayloadLike | Labels
 """Forms of clicks: docs/methods.md, "Clicks"."""
@@ -54,11 +56,12 @@ class Clicks:
         return found
 
     def prior(self, targets: int, power: float) -> TargetPrior | None:
-        """Return the prior of so many targets that the clicks below the first hit make; None if they say nothing.
+        """Return the prior of so many targets that clicks make; None if they say nothing.
 
-        People click what is shown first, whatever it is.
+        People click what is shown first, whatever it is: such clicks weigh less, by how much likelier they are.
         """
-        return click_prior(np.bincount(self.targets, self.counts * ~self.first, targets).astype(np.float64), power)
+        counted = np.bincount(self.targets, self.counts * np.where(self.first, FIRST, 1), targets)
+        return click_prior(counted.astype(np.float64), power)
 
 
 def open_clicks(given: ClicksLike, bank: Items | None, targets: KnownItems) -> tuple[VectorSource, Clicks]:
