@@ -176,13 +176,13 @@ def measure(data: Set, seeds: int) -> dict[str, Any]:
 
 def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """One line for each case: means over the sets, and the worst."""
-    yield "| clicks | `auto`, mean / worst | by clicks, mean / worst |"
+    yield "| clicks | `auto`: mean (worst) | by clicks |"
     yield "| --- | ---: | ---: |"
     for case in CASES:
         cells = []
         for what in ("auto", "clicks"):
             means = [float(np.mean(found["cases"][case][what])) for found in sets]
-            cells.append(f"{signed(float(np.mean(means)))} / {signed(min(means))}")
+            cells.append(f"{signed(float(np.mean(means)))} ({signed(min(means))})")
         yield f"| {case} | {' | '.join(cells)} |"
 
 

@@ -26,7 +26,7 @@ _PAIR = ("query", "target")
 _CLIENT = "client"
 _TEXTS = (".csv", ".tsv")
 _GONE = -1
-FIRST = 1 / 3
+_OF_FIRST = 1 / 3
 """The weight of a click on the first hit. Measured: with 0 logs of few queries lose their gain, with 1 biased ones."""
 
 ClicksLike: TypeAlias = PayloadLike | Labels
@@ -60,7 +60,7 @@ class Clicks:
 
         People click what is shown first, whatever it is: such clicks weigh less, by how much likelier they are.
         """
-        counted = np.bincount(self.targets, self.counts * np.where(self.first, FIRST, 1), targets)
+        counted = np.bincount(self.targets, self.counts * np.where(self.first, _OF_FIRST, 1), targets)
         return click_prior(counted.astype(np.float64), power)
 
 
