@@ -9,7 +9,7 @@ from support import commands, jobs
 from support.hubs import unit
 
 import hubless
-from hubless.builder.banks.click_choice import POWERS
+from hubless.builder.pipeline.click_choice import POWERS
 from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
 

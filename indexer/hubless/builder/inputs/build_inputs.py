@@ -114,12 +114,7 @@ class Inputs:
         prior, column = self._prior(items)
         items = replace(items, ids=to_arrow(np.arange(count)) if items.ids is None else items.ids)
         relevant = self._right_rows(items, given)
-        clicks = None
-        if self.clicks is not None:
-            bank = given.get("query_bank") if clients is None else None
-            clicked, clicks = open_clicks(self.clicks, bank, KnownItems(count, items.ids))
-            check_dim(clicked.shape[1], dim, clicked.name, items.vectors.name)
-            given["clicked"] = Items(clicked)
+        clicks = self._clicks(items, given, clients is None)
         given["targets"] = items
         if self.skip_bad_rows:
             kept: dict[str, I64 | None] = {}
@@ -131,7 +126,7 @@ class Inputs:
                 clients = tuple(clients[row] for row in asked)
             prior = prior if prior is None or rows is None else prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
-            clicks = None if clicks is None else clicks.left(kept["clicked"], rows)
+            clicks = clicks and clicks.left(kept["clicked"], rows)
         grouping = None
         if self.fit_by is not None:
             of_targets = group_names(column_table(items, self.fit_by), self.fit_by, "payload")
@@ -197,6 +192,16 @@ class Inputs:
         targets = KnownItems(items.vectors.shape[0], items.ids)
         return calibrating_rows(self.relevant, targets, known_queries(given["query_bank"]))
 
+    def _clicks(self, targets: Items, given: dict[str, Items], rows: bool) -> Clicks | None:
+        """Return the clicks, and give their queries; None without clicks. `rows`: whether the bank's can be named."""
+        if self.clicks is None:
+            return None
+        bank = given.get("query_bank") if rows else None
+        clicked, clicks = open_clicks(self.clicks, bank, KnownItems(targets.vectors.shape[0], targets.ids))
+        check_dim(clicked.shape[1], targets.vectors.shape[1], clicked.name, targets.vectors.name)
+        given["clicked"] = Items(clicked)
+        return clicks
+
     def _records(self, column: str | None) -> dict[str, InputRecord]:
         """Return the records of files with something else than vectors; the payload may have the numbers of targets."""
         paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
@@ -257,7 +262,9 @@ class BuildVectors:
         if self.clients is None:
             return self
         queries, name = in_memory(self.query_bank), self.query_bank.name
-        made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None)
+        made = live_bank(
+            queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None and self.clicks is None
+        )
         asked = [self.clients[row] for row in made.rows.tolist()] if self.clients else None
         return replace(
             self,

@@ -15,10 +15,10 @@ from hubless.builder.banks.bank_checks import (
 )
 from hubless.builder.banks.bank_review import MOST_LIVE, drawn, warnings
 from hubless.builder.banks.bank_split import split_bank
-from hubless.builder.banks.click_choice import RAW, chosen_by_clicks
 from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import GIVEN, FittedCorrection, Gate
@@ -61,7 +61,7 @@ def fit_version(
     kept = bench.checkpoints
     targets = vectors.targets
     check_near(targets, recipe.metric)
-    vectors = vectors.thinned(recipe.seed, fresh=strength is None and vectors.clicks is None)
+    vectors = vectors.thinned(recipe.seed, fresh=strength is None)
     vectors, clicked = chosen_by_clicks(vectors, recipe)
     strength = strength if clicked is None else float(clicked.chosen != RAW)
     bank = vectors.bank_with_groups
