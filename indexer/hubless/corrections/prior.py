@@ -67,8 +67,9 @@ class TargetPrior:
         weights: F64 = self.values / self.values.mean()
         return weights
 
-    def taken(self, rows: I64) -> "TargetPrior":
-        return TargetPrior(self.values[rows], self.usual)
+    def taken(self, rows: I64 | None) -> "TargetPrior":
+        """Return the values of some rows; None for all."""
+        return self if rows is None else TargetPrior(self.values[rows], self.usual)
 
 
 def click_prior(counts: F64, power: float = 1.0) -> TargetPrior | None:

@@ -124,7 +124,7 @@ class Inputs:
             rows = kept["targets"]
             if clients and (asked := kept.get("query_bank")) is not None:
                 clients = tuple(clients[row] for row in asked)
-            prior = prior if prior is None or rows is None else prior.taken(rows)
+            prior = prior and prior.taken(rows)
             relevant = _labels_left(relevant, kept.get("query_bank"), rows)
             clicks = clicks and clicks.left(kept["clicked"], rows)
         grouping = None
@@ -262,9 +262,8 @@ class BuildVectors:
         if self.clients is None:
             return self
         queries, name = in_memory(self.query_bank), self.query_bank.name
-        made = live_bank(
-            queries, self.targets, self.clients, seed, fresh=fresh and self.live_queries is None and self.clicks is None
-        )
+        fresh = fresh and self.live_queries is None and self.clicks is None
+        made = live_bank(queries, self.targets, self.clients, seed, fresh=fresh)
         asked = [self.clients[row] for row in made.rows.tolist()] if self.clients else None
         return replace(
             self,
