@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from support import commands, jobs
 from support.hubs import unit
+from support.printed import write_sample
 
 import hubless
 from hubless.builder.pipeline.click_choice import POWERS
@@ -102,6 +103,23 @@ def test_forms_of_the_same_clicks_choose_the_same(chosen, clicks):
     index = fit(clicks)
     assert index.manifest.clicks == chosen.manifest.clicks
     np.testing.assert_array_equal(index.offsets, chosen.offsets)
+
+
+def test_clicks_on_rows_that_are_left_out_are_left_out(chosen):
+    bad = np.full((1, DIM), np.nan, np.float32)
+    moved = pa.table({"query": np.arange(501), "target": ["bad", *PAIRS["target"].to_pylist()]})
+    index = hubless.Index(metric="cosine")
+    index.fit(np.vstack([bad, BANK]), np.vstack([bad, VECTORS]), ids=["bad", *IDS], clicks=moved, skip_bad_rows=True)
+    assert index.manifest.clicks == chosen.manifest.clicks
+    np.testing.assert_array_equal(index.offsets, chosen.offsets)
+
+
+def test_sample_of_live_queries_takes_clicks_whose_queries_are_vectors(tmp_path):
+    write_sample(tmp_path, BANK, [f"c{row % 40}" for row in range(500)], "c", 1_800_000_000)
+    index = fit(VECTOR_PAIRS, tmp_path / "c")
+    assert (index.manifest.clicks.clicks, index.manifest.strength_choice) == (500, None)
+    with pytest.raises(InputError, match="column query: expected vectors, as the query bank has no rows"):
+        fit(PAIRS, tmp_path / "c")
 
 
 def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path, chosen, run):

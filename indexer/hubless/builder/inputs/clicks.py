@@ -20,7 +20,7 @@ from hubless.vectors.files import Items
 from hubless.vectors.listing import ending_of
 from hubless.vectors.payload import PayloadLike, as_payload
 from hubless.vectors.readers.columns import Column
-from hubless.vectors.sources import HeldVectors, VectorSource, as_source
+from hubless.vectors.sources import SelectedVectors, VectorSource, as_source
 
 _PAIR = ("query", "target")
 _CLIENT = "client"
@@ -152,4 +152,4 @@ def _of(given: Clicks, source: VectorSource) -> tuple[VectorSource, Clicks]:
     if not len(given.queries):
         raise InputError("clicks", "some on targets that are there, of queries that are there", "none")
     known = np.unique(given.queries)
-    return HeldVectors(source.take(known), source.name), given.left(known, None)
+    return SelectedVectors(source, known, source.name), given.left(known, None)
