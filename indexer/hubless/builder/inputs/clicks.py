@@ -15,6 +15,8 @@ from hubless.corrections.supported import BELIEVED, client_numbers
 from hubless.errors import InputError, names_of
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
 from hubless.store.clients import FEWEST_CLIENTS
+from hubless.store.draws import CLICKS
+from hubless.store.kept_clicks import read_clicks
 from hubless.vectors.arrays import F64, I64, Flags, to_arrow
 from hubless.vectors.files import Items
 from hubless.vectors.listing import ending_of
@@ -88,6 +90,8 @@ def _table(given: ClicksLike) -> pa.Table | None:
     first = given[0] if isinstance(given, list) and given else given
     types = None
     if isinstance(given, str | Path):
+        if any((Path(given) / each).is_dir() for each in CLICKS):
+            return read_clicks(given)
         types = dict.fromkeys(_PAIR, "string") if ending_of(Path(given)) in _TEXTS else None
     elif not hasattr(given, "__arrow_c_stream__") and not (isinstance(first, Mapping) and "target" in first):
         return None
