@@ -13,6 +13,7 @@ import hubless
 from hubless.builder.pipeline.click_choice import POWERS
 from hubless.corrections.prior import click_prior
 from hubless.errors import InputError
+from hubless.store.kept_clicks import Click, ClickWriter
 
 DIM, TARGETS = 16, 60
 run = commands.run
@@ -122,6 +123,14 @@ def test_sample_of_live_queries_takes_clicks_whose_queries_are_vectors(tmp_path)
         fit(PAIRS, tmp_path / "c")
 
 
+def test_clicks_that_a_service_kept_are_taken_from_its_folder(tmp_path):
+    kept = [Click(BANK[row], f"t{target}", None, f"c{row}") for row, target in enumerate(CLICKED.tolist())]
+    ClickWriter(tmp_path).add("c", "cosine", "string", kept, "shop", 1_800_000_000)
+    record = fit(tmp_path / "c").manifest.clicks
+    assert record.clicks == 500
+    assert record.chosen in POWERS
+
+
 def test_file_of_pairs_and_column_of_the_bank_choose_the_same_in_builds(tmp_path, chosen, run):
     (tmp_path / "c.csv").write_text("query,target\n" + "\n".join(f"{row},t{t}" for row, t in enumerate(CLICKED)))
     np.save(tmp_path / "t.npy", VECTORS)
@@ -197,7 +206,7 @@ def test_one_client_moves_no_target():
             "clicks, column target, entry 0: expected the id of a",
         ),
         (PAIRS.append_column("count", pa.array([0] * 500)), {}, "clicks, column count, row 0: expected a number above"),
-        (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 different clients"),
+        (PAIRS.append_column("client", pa.array(["c"] * 500)), {}, "client: expected at least 10 clients"),
         (PAIRS, {"bank": None}, "query bank: expected example queries"),
     ],
 )

@@ -209,7 +209,8 @@ class Inputs:
         """Return the records of files with something else than vectors; the payload may have the numbers of targets."""
         paths = {"payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         paths |= {} if column_of_ids(self.ids) else {"ids": self.ids}
-        paths |= {} if column_of_ids(self.clicks) else {"clicks": self.clicks}
+        if isinstance(self.clicks, str | Path) and Path(self.clicks).is_file():  # not a folder that a service writes
+            paths["clicks"] = self.clicks
         paths |= {} if column else {"target_prior": self.target_prior, "offsets": self.offsets}
         return {
             name: files_record(files_at(split_member(at)[0]))

@@ -1,7 +1,7 @@
 """Clicks as users give them: a table of pairs, a column of the bank's table, or ids for each bank query."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from hubless.corrections.prior import NumberOfTarget, TargetPrior, checked_prior
 from hubless.corrections.supported import BELIEVED, client_numbers
 from hubless.errors import InputError, names_of
 from hubless.measures.labels import KnownItems, Labels, known_queries, right_rows
-from hubless.store.clients import FEWEST_CLIENTS
+from hubless.store.clients import counting_rows
 from hubless.store.draws import CLICKS
 from hubless.store.kept_clicks import read_clicks
 from hubless.vectors.arrays import F64, I64, Flags, to_arrow
@@ -121,7 +121,7 @@ def _of_table(table: pa.Table, bank: Items | None, targets: KnownItems) -> tuple
         )
     given = given[kept]
     if _CLIENT in table.column_names:
-        given = _of_people(given, client_numbers(table[_CLIENT].take(to_arrow(kept)).to_pylist()))
+        given = _of_people(given, table[_CLIENT].take(to_arrow(kept)).to_pylist())
     return _of(given, source)
 
 
@@ -141,14 +141,17 @@ def _numbers(table: pa.Table, name: str, unknown: int) -> F64:
     return checked_prior(values, len(table), kind.name, kind).values
 
 
-def _of_people(given: Clicks, clients: I64) -> Clicks:
-    """Return the clicks that count: one of a client (p,) for a target. Nobody makes a target popular alone."""
-    believed, named = np.flatnonzero(clients == BELIEVED), np.flatnonzero(clients != BELIEVED)
-    if not len(believed) and (count := len(np.unique(clients))) < FEWEST_CLIENTS:
-        raise InputError("clicks, column client", f"at least {FEWEST_CLIENTS} different clients", count)
+def _of_people(given: Clicks, clients: Sequence[str | None]) -> Clicks:
+    """Return the clicks that count: one of a client (p,) for a target, and a tenth of all at most. None is believed."""
+    numbers = client_numbers(clients)
+    named = np.flatnonzero(numbers != BELIEVED)
     given.counts[named] = 1
-    _, once = np.unique(np.stack([clients[named], given.targets[named]]), axis=1, return_index=True)
-    return given[np.sort(np.concatenate([believed, named[once]]))]
+    _, once = np.unique(np.stack([numbers[named], given.targets[named]]), axis=1, return_index=True)
+    rows = np.sort(np.concatenate([np.flatnonzero(numbers == BELIEVED), named[once]]))
+    counted, kept = counting_rows([clients[row] for row in rows.tolist()], 0, [None])
+    if not counted.are_enough:
+        raise InputError("clicks, column client", f"at least {counted.clients_needed} clients", counted.clients)
+    return given[rows[kept]]
 
 
 def _of(given: Clicks, source: VectorSource) -> tuple[VectorSource, Clicks]:
