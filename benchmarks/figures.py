@@ -159,7 +159,7 @@ NAMED: dict[str, Callable[[], str]] = {
     "means of query logs": lambda: _means_of(query_logs),
     "table of dimensions": lambda: _lines(dimensions.markdown(_sets_of(dimensions))),
     "table of tenants": lambda: _lines(mixtures.markdown(_sets_of(mixtures))),
-    "table of priors": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),
+    "table of clicks": lambda: _lines(target_priors.markdown(_sets_of(target_priors))),
     "table of methods left out": lambda: _lines(left_out.markdown(_sets_of(left_out))),
     "table of confidence": lambda: _lines(confidence.table(kept("performance/confidence.json"))),
     "table of promises": lambda: _lines(promises.table(kept("performance/confidence.json"))),

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.clicks import ClicksLike
 from hubless.builder.inputs.joined import joined_items
 from hubless.builder.inputs.payloads import added_payload, held_payload
 from hubless.builder.inputs.readings import read_vectors
@@ -121,6 +122,7 @@ class Index(Collection):
         offsets: PriorLike | None = None,
         fit_by: str | None = None,
         relevant: Labels | None = None,
+        clicks: ClicksLike | None = None,
         skip_bad_rows: bool = False,
         progress: bool | None = False,
     ) -> "Index":
@@ -153,9 +155,11 @@ class Index(Collection):
             offsets=offsets,
             fit_by=fit_by,
             relevant=relevant,
+            clicks=clicks,
             skip_bad_rows=skip_bad_rows,
         )
-        recipe.check_inputs(query_bank, target_prior, fit_by, target_bank)
+        chosen = None if live_queries is None else "live queries"
+        recipe.check_inputs(query_bank, target_prior, fit_by, target_bank, clicks, chosen)
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps:
             with seen.unchanged():

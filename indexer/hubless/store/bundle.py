@@ -259,6 +259,22 @@ class StrengthRecord(_Record):
     """Of N_10 at each of them."""
 
 
+class ClicksRecord(_Record):
+    """The choice that held-out clicks made: see docs/methods.md, "Clicks"."""
+
+    chosen: str
+    """`raw`, which is strength 0; `no prior`; or `power 0.3`, `0.5` or `1` of the prior that clicks make."""
+    clicks: int
+    queries: int
+    """Different queries of the clicks."""
+    found: dict[str, float]
+    """The share of held-out clicks whose target comes first, by what might have been chosen."""
+    gain: float
+    """The mean over clicks of how much more than raw the chosen one finds; a click on the first hit speaks for raw."""
+    error: float
+    """The standard error of the gain, over queries."""
+
+
 class ConfidenceRecord(_Record):
     """The model of confidence: see docs/confidence.md."""
 
@@ -385,6 +401,7 @@ class Manifest(_Record):
     """Strength of a query that gives none."""
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
+    clicks: ClicksRecord | None = None
     own_offsets: PriorRecord | None = None
     """The offsets that were given, of correction `offsets`."""
     fit_by: str | None = None

@@ -133,7 +133,7 @@ def carry_over(
 
 
 CARRIED = (
-    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "own_offsets", "fit_by"),
+    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "clicks", "own_offsets", "fit_by"),
     *("notes", "job", "bank_order"),
 )
 

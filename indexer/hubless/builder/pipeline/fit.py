@@ -18,6 +18,7 @@ from hubless.builder.banks.bank_split import split_bank
 from hubless.builder.banks.far_away import check_near
 from hubless.builder.indexing import ExactAnswers, IndexOrder
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.pipeline.click_choice import RAW, chosen_by_clicks
 from hubless.builder.pipeline.draft import VersionDraft, Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.corrections import GIVEN, FittedCorrection, Gate
@@ -60,6 +61,8 @@ def fit_version(
     targets = vectors.targets
     check_near(targets, recipe.metric)
     vectors = vectors.thinned(recipe.seed, fresh=strength is None)
+    vectors, clicked = chosen_by_clicks(vectors, recipe)
+    strength = strength if clicked is None else float(clicked.chosen != RAW)
     bank = vectors.bank_with_groups
     traits = vectors.traits
     pairs = None
@@ -119,6 +122,7 @@ def fit_version(
         "strength": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
         ("own_offsets" if given else "target_prior"): _prior_record(vectors),
+        "clicks": clicked,
         "fit_by": None if vectors.grouping is None else vectors.grouping.column,
         "notes": [
             *vectors.notes,
