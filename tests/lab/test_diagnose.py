@@ -8,10 +8,11 @@ from hubless.builder.banks.bank_checks import is_unusable
 from hubless.builder.banks.bank_split import split_bank
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
-from hubless.lab.diagnose import SPLITS, diagnose
+from hubless.lab.diagnose import diagnose
 from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
 from hubless.lab.held_out import held_out_rankings
+from hubless.lab.labelled_gain import FEWEST_LABELS, SPLITS
 from hubless.measures import k_occurrence, skewness
 from hubless.measures.by_content import by_content
 from hubless.vectors.sources import ArrayVectors
@@ -105,7 +106,6 @@ def test_without_labels_the_verdict_ends_with_an_interval_that_holds_what_labels
         compared = compare(asked, gallery.targets, np.arange(COUNT), entries, query_bank=bank)
         assert expected.low < 100 * compared.row("auto").change.value < expected.high
         points.append(expected.points)
-    assert said not in " ".join(diagnose(gallery, bank, measured=compared).verdict)
     assert points[0] < points[1]
 
 
@@ -116,15 +116,56 @@ def test_bank_of_targets_promises_no_gain():
     assert "nothing here tells what live queries gain" in diagnosis.verdict[-1]
 
 
-def test_with_labels_the_verdict_begins_with_the_measured_gain_and_its_interval():
-    bank, targets, _ = pairs(COUNT, apart=1.5)
-    right = np.arange(COUNT)
-    diagnosis = diagnose(open_gallery(targets), queries=bank, relevant=right)
-    entries = [Method("none"), Method("auto")]
-    change = compare(bank, targets, right, entries, seeds=SPLITS).row("auto").change
-    gain = f"{100 * change.value:+.1f} points [{100 * change.interval.low:+.1f}, {100 * change.interval.high:+.1f}]"
-    assert gain in diagnosis.verdict[0]
-    assert "Measured with your labels" in diagnosis.verdict[0]
+def by_hand(bank, targets, queries, right, target_bank=None):
+    """Hits (2, m) of queries whose right targets are rows, raw and with offsets of `auto` for all these targets."""
+    sources = [None if rows is None else ArrayVectors(rows, "rows") for rows in (bank, targets, target_bank)]
+    offsets = CORRECTIONS["auto"]().fit(*sources).offsets(sources[1])
+    similarities = queries @ targets.T
+    return np.array([(scores.argmax(axis=1) == right) for scores in (similarities, similarities - offsets)])
+
+
+def test_labels_beside_a_bank_measure_the_gain_with_that_bank():
+    queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+    bank, asked, right = queries[COUNT:], queries[: COUNT // 2], np.arange(COUNT // 2)
+    gain = hubless.diagnose(targets[:COUNT], bank, metric="cosine", queries=asked, relevant=right).gain
+    raw, corrected = 100 * by_hand(bank, targets[:COUNT], asked, right).mean(axis=1)
+    assert (gain.before, gain.after, gain.queries) == pytest.approx((raw, corrected, COUNT // 2))
+    assert gain.change == pytest.approx(corrected - raw)
+    assert gain.interval.low < gain.change < gain.interval.high
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["the same bank", "no bank"])
+def test_labels_that_are_the_bank_are_split_so_that_none_has_its_own_target_among_those_searched(given):
+    queries, targets, _ = pairs(COUNT, apart=1.5)
+    bank = {"query_bank": queries} if given else {}
+    diagnosis = hubless.diagnose(targets, **bank, metric="cosine", queries=queries, relevant=np.arange(COUNT))
+    hits = []
+    for seed in range(SPLITS):
+        order = np.random.default_rng(seed).permutation(COUNT)
+        inside, other = np.sort(order[: COUNT // 2]), np.sort(order[COUNT // 2 :])
+        half = np.arange(COUNT // 2)
+        hits.append(by_hand(queries[other], targets[inside], queries[inside], half, targets[other]))
+    raw, corrected = 100 * np.mean(hits, axis=(0, 2))
+    gain = diagnosis.gain
+    assert (gain.before, gain.after, gain.change) == pytest.approx((raw, corrected, corrected - raw))
+    said = f"{gain.change:+.1f} points [{gain.interval.low:+.1f}, {gain.interval.high:+.1f}]"
+    assert diagnosis.verdict[0].startswith(f"Measured with your {gain.queries} labels, on {SPLITS} strict splits")
+    assert said in diagnosis.verdict[0]
+
+
+@pytest.mark.parametrize("known", [FEWEST_LABELS - 1, FEWEST_LABELS])
+def test_number_is_said_from_fifty_labels_on(known):
+    queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+    right = [[row] if row < known else None for row in range(COUNT)]
+    given = {"metric": "cosine", "queries": queries[:COUNT], "relevant": right}
+    diagnosis = hubless.diagnose(targets[:COUNT], queries[COUNT:], **given)
+    assert (diagnosis.gain is not None) == (known == FEWEST_LABELS)
+    few = [sentence.startswith("Labels are too few") for sentence in diagnosis.verdict]
+    assert any(few) == (known < FEWEST_LABELS)
+
+
+def test_queries_without_labels_and_labels_without_queries_are_refused():
+    bank, targets, _ = pairs(COUNT)
     with pytest.raises(InputError, match="both queries and relevant"):
         diagnose(open_gallery(targets), queries=bank)
 

@@ -75,7 +75,7 @@ def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_th
     assert labels == ["none", "nnn k=4", "is", "auto"]
     assert all(label in shown for label in labels)
     assert labelled.diagnosis.verdict[1] in text
-    assert "Measured with your labels, on 1 strict split" in labelled.diagnosis.verdict[0]
+    assert "labels, on 5 strict splits" in labelled.diagnosis.verdict[0]
     assert "<code>auto</code>" in text
     assert 'name="viewport"' in text
     assert all(page.cells), "each value has its heading, for phones"

@@ -73,7 +73,7 @@ def diagnose_command(
         if address is not None:
             refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
             targets = spooled_rows(address, Path(folder))
-        known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
+        known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank"))
         values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
         gallery = examined_from(values, targets, catalog, collection)
         if ("queries" in values) != ("relevant" in values):

@@ -1,7 +1,6 @@
 """Hubness without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +12,9 @@ from hubless.errors import InputError, advice, refuse_given
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
 from hubless.lab.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
-from hubless.lab.experiments.compare import compare
-from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.gallery import Gallery, as_gallery
 from hubless.lab.held_out import HeldOut, expected_gain, held_out_rankings, signs
+from hubless.lab.labelled_gain import FEWEST_LABELS, HARM, labelled_gain
 from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
 from hubless.measures.chance import Chance
@@ -38,7 +36,6 @@ FEW, ENOUGH = 100, 1000
 CONSTANT = 1e-6
 MOST_OF_A_LOG = 0.5
 """Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
-SPLITS = 5
 
 
 def diagnose(
@@ -52,7 +49,6 @@ def diagnose(
     top: int = SHOWN,
     queries: Vectors | None = None,
     relevant: Labels | None = None,
-    measured: Comparison | None = None,
     seed: int = 0,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
@@ -73,9 +69,8 @@ def diagnose(
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
-    queries, relevant : labelled queries (m, d) and their right targets (docs/lab.md, "Labels"), to measure what `auto`
-        gains; without a query bank these queries are the bank
-    measured : instead of labels, a comparison of `none` and `auto` on them that was made already
+    queries, relevant : labelled queries (m, d), 50 or more, and their right targets (docs/lab.md, "Labels"), to measure
+        what `auto` gains; without a query bank these queries are the bank
     seed : of what is sampled and held out
     bank_of_targets : take a query bank that holds targets; that of an index is taken always
     live_queries : (m, d) queries that people asked, without labels: they say whether the bank is like them
@@ -101,11 +96,13 @@ def diagnose(
         advance = steps.step("holding out half of the bank", count)
         k = min(max(DEPTHS), count)
         held = held_out_rankings(auto, checked.once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
-    if measured is None and queries is not None:
-        labelled = gallery.labelled(queries, relevant)
-        measured = compare(**labelled, corrections=["none", "auto"], seeds=SPLITS, progress=False)
-    found = _examined(gallery, bank, checked, held, live, top, seed)
-    return replace(found, verdict=_verdict(found, checked.once.shape[0], measured))
+    gain = None
+    if queries is not None:
+        right = gallery.right(queries, relevant)
+        asked = gallery.queries(queries, "queries")
+        gain = labelled_gain(auto, asked, right, gallery.targets, bank, gallery.metric, extra)
+    found = replace(_examined(gallery, bank, checked, held, live, top, seed), gain=gain)
+    return replace(found, verdict=_verdict(found, checked.once.shape[0], queries is not None))
 
 
 def _examined(
@@ -150,6 +147,7 @@ def _examined(
         auto=held.details,
         expected=None if _why_unknown(record) else expected_gain(signs(held, count)),
         strength=None if live is None else strength_by_offsets(live, gallery.targets, held.offsets),
+        gain=None,
         level=_level(main, checked.once.shape[0]),
         reciprocity=(before, after),
         symptoms=symptoms,
@@ -160,12 +158,12 @@ def _examined(
     )
 
 
-def _verdict(found: Diagnosis, different: int, measured: Comparison | None) -> list[str]:
-    """Sum up a diagnosis. `different` are the bank queries without copies, `measured` has what `auto` gains."""
+def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
+    """Sum up a diagnosis. `different` are the bank queries without copies; `labels`: whether there are some."""
     verdict = render(
         "verdict.txt",
         found=found,
-        gain=None if measured is None else _gain(measured),
+        few_labels=labels and found.gain is None,
         unusable=is_unusable(found.bank),
         narrow=narrow_notes(found.bank),
         different=different,
@@ -174,6 +172,8 @@ def _verdict(found: Diagnosis, different: int, measured: Comparison | None) -> l
         strength=None if found.strength is None else verdict_of_live(found.strength),
         FEW=FEW,
         ENOUGH=ENOUGH,
+        FEWEST_LABELS=FEWEST_LABELS,
+        HARM=HARM,
     )
     return verdict.splitlines()
 
@@ -240,14 +240,3 @@ def _measure_it() -> str:
 def _level(depth: Depth, bank: int) -> str:
     level = level_of(depth.raw, depth.chance)
     return "unclear" if level == "none" and bank < FEW else level
-
-
-def _gain(found: Comparison) -> dict[str, Any] | None:
-    rows = {row.label: row for row in found.rows}
-    if "none" not in rows or "auto" not in rows or rows["auto"].change is None:
-        return None
-    before, after = (100 * rows[label].quality["recall_at_1"] for label in ("none", "auto"))
-    interval = rows["auto"].change.interval
-    splits = len(found.seeds)
-    how = f"on {splits} strict split{'s'[: splits > 1]}" if splits else "with this query bank"
-    return {"how": how, "before": before, "after": after, "low": 100 * interval.low, "high": 100 * interval.high}

@@ -8,6 +8,7 @@ from hubless.corrections import Details
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.gallery import NamedTarget
 from hubless.lab.held_out import ExpectedGain
+from hubless.lab.labelled_gain import LabelledGain
 from hubless.lab.pages import render
 from hubless.lab.symptoms import Symptom
 from hubless.lab.table import TextTable
@@ -100,6 +101,8 @@ class Diagnosis:
     auto: Details
     expected: ExpectedGain | None
     """The gain to expect; None where the bank holds targets, which says nothing of queries."""
+    gain: LabelledGain | None
+    """What labels say; None without 50."""
     strength: ChosenStrength | None
     """The strength that live queries choose for the offsets of `auto`; None without any."""
     level: str

@@ -21,6 +21,7 @@ from hubless.lab.experiments.comparisons import Comparison, comparison_table
 from hubless.lab.experiments.methods import Method, Methods, as_methods
 from hubless.lab.experiments.trials import open_labelled
 from hubless.lab.gallery import Gallery, NamedTarget
+from hubless.lab.labelled_gain import SPLITS
 from hubless.lab.pages import render
 from hubless.measures.labels import Labels
 from hubless.measures.projection import Projection, check_method, project
@@ -29,7 +30,7 @@ from hubless.vectors.files import Vectors
 from hubless.vectors.images import image_of, is_image
 from hubless.vectors.sources import in_memory, sample
 
-SEEDS, DRAWN = 3, 1000
+DRAWN = 1000
 FEWEST_LABELS = 200
 """With fewer labelled queries a split has too few to measure confidence."""
 LONGEST_FIELD, MOST_FIELDS = 160, 6
@@ -106,7 +107,7 @@ def make_report(
     relevant: Labels | None = None,
     corrections: Methods = (),
     images: bool = True,
-    seeds: int = SEEDS,
+    seeds: int = SPLITS,
     seed: int = 0,
     projection: Literal["pca", "umap", "tsne"] | None = None,
     bank_of_targets: bool = False,
@@ -143,7 +144,8 @@ def make_report(
         gallery,
         bank,
         target_bank=target_bank,
-        measured=comparison,
+        queries=queries,
+        relevant=relevant,
         seed=seed,
         bank_of_targets=bank_of_targets,
         progress=progress,
