@@ -7,13 +7,14 @@ import numpy as np
 from hubless import measures
 from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, CheckedBank, check_bank, is_unusable, narrow_notes
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
-from hubless.corrections import correction as correction_named
-from hubless.errors import InputError, advice, refuse_given
+from hubless.corrections import Details, correction as correction_named
+from hubless.corrections.folded.auto import EVEN
+from hubless.errors import InputError, refuse_given
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.corpus import Corpus, examine_corpus
 from hubless.lab.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.lab.gallery import Gallery, as_gallery
-from hubless.lab.held_out import HeldOut, expected_gain, held_out_rankings, signs
+from hubless.lab.held_out import HeldOut, held_out_rankings
 from hubless.lab.labelled_gain import FEWEST_LABELS, HARM, labelled_gain
 from hubless.lab.pages import render
 from hubless.lab.symptoms import ELSEWHERE, find_symptoms
@@ -145,7 +146,9 @@ def _examined(
         never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
         bank=record,
         auto=held.details,
-        expected=None if _why_unknown(record) else expected_gain(signs(held, count)),
+        outlook="unknown" if _why_unknown(record, held.details) else held.outlook,
+        changed=held.changed,
+        given_up=held.given_up,
         strength=None if live is None else strength_by_offsets(live, gallery.targets, held.offsets),
         gain=None,
         level=_level(main, checked.once.shape[0]),
@@ -167,7 +170,7 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
         unusable=is_unusable(found.bank),
         narrow=narrow_notes(found.bank),
         different=different,
-        unknown=_why_unknown(found.bank),
+        unknown=_why_unknown(found.bank, found.auto),
         apart=(found.bank.apart_from_targets or 0) >= ELSEWHERE,
         strength=None if found.strength is None else verdict_of_live(found.strength),
         FEW=FEW,
@@ -218,23 +221,17 @@ def _kept_bank(gallery: Gallery) -> F32 | None:
     return None if gallery.collection is None else gallery.collection.correction().state().get("bank")
 
 
-def _why_unknown(bank: BankRecord) -> str | None:
-    """Return why a bank does not tell what live queries gain; None if it does."""
+def _why_unknown(bank: BankRecord, auto: Details) -> str | None:
+    """Return why a bank does not tell what live queries gain; None if it may."""
+    if is_unusable(bank):
+        return UNUSABLE
     if bank.among_targets > MOST_TARGETS:
         return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
-    if bank.repeated > MOST_OF_A_LOG:
-        return (
-            "In such a log the few things that people ask most decide what they gain, and it does not tell which "
-            f"answers to these are right. {_measure_it()}"
-        )
+    if bank.repeated > MOST_OF_A_LOG or auto.get("unevenness", 1) >= EVEN:
+        return "In a log the few things that people ask most decide what they gain."
     if narrow_notes(bank):
-        return f"A bank of one topic does not tell what other queries gain. {_measure_it()}"
+        return "A bank of one topic does not tell what other queries gain."
     return None
-
-
-def _measure_it() -> str:
-    labels = advice(" (`{}`", "queries") + advice(" and `{}`)", "relevant")
-    return f"Give labels{labels}, and the gain is measured."
 
 
 def _level(depth: Depth, bank: int) -> str:

@@ -7,7 +7,7 @@ from hubless import measures
 from hubless.corrections import Details
 from hubless.lab.charts import Chart, occurrence_chart
 from hubless.lab.gallery import NamedTarget
-from hubless.lab.held_out import ExpectedGain
+from hubless.lab.held_out import Outlook
 from hubless.lab.labelled_gain import LabelledGain
 from hubless.lab.pages import render
 from hubless.lab.symptoms import Symptom
@@ -99,8 +99,12 @@ class Diagnosis:
     never: list[NamedTarget]
     bank: BankRecord
     auto: Details
-    expected: ExpectedGain | None
-    """The gain to expect; None where the bank holds targets, which says nothing of queries."""
+    outlook: Outlook
+    """What `auto` may gain, without labels: nothing, some, much, or unknown."""
+    changed: float
+    """Share of the held-out queries whose first answer `auto` changes."""
+    given_up: float
+    """Mean similarity that their first answers give up, in standard deviations of ranks 2 to 11."""
     gain: LabelledGain | None
     """What labels say; None without 50."""
     strength: ChosenStrength | None
