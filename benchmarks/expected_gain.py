@@ -26,11 +26,11 @@ import hubless
 from benchmarks.query_logs import jittered
 from benchmarks.real_sets import Set, cut, hits, open_set, trial
 from benchmarks.wrong_banks import FEWEST, one_topic
+from hubless.diagnosing.held_out import LINEAR, MOST as MOST_CHANGED, SPREADS, UNEVEN
 from hubless.errors import InputError
-from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import Pairs, Trial, demand_trial, open_pairs
-from hubless.lab.held_out import LINEAR, MOST as MOST_CHANGED, SPREADS, UNEVEN
 from hubless.vectors.arrays import F32
+from hubless_lab.experiments.methods import Method
+from hubless_lab.experiments.trials import Pairs, Trial, demand_trial, open_pairs
 
 MOST, SEED = 1900, 0
 """Queries of a set, and one random split of it."""
