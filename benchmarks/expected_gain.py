@@ -36,6 +36,7 @@ MOST, SEED = 1900, 0
 """Queries of a set, and one random split of it."""
 EXPONENT, TOPICS = 1.15, 2
 KINDS = ("all", "random 300", "random 100", "one topic", "log", "log of paraphrases")
+OUTCOMES = ("< 1", "1 to 2", "> 2")
 WORDS = ("nothing", "some", "much", "unknown")
 LITTLE, MUCH, HELD = 1.0, 2.0, 0.9
 """Points of R@1 that "nothing" stays below, and "much" is above, in so many cases."""
@@ -213,9 +214,19 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return for each word how many banks gained how much, by kind of bank, as lines of a table."""
     lines = [["said", "came", *KINDS, "all"]]
     for word in WORDS:
-        for outcome in ("< 1", "1 to 2", "> 2"):
+        for outcome in OUTCOMES:
             some = [row["bank"] for row in rows if (row["word"], came(row)) == (word, outcome)]
             lines.append([word, outcome, *(f"{some.count(kind)}" for kind in KINDS), f"{len(some)}"])
+    return lines
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return for each word how many banks gained how much, as lines of a table."""
+    lines = [["said", "banks", "gained less than 1 point", "1 to 2", "more than 2"]]
+    for word in WORDS:
+        outcomes = [came(row) for row in rows if row["word"] == word]
+        counts = [len(outcomes), *(outcomes.count(each) for each in OUTCOMES)]
+        lines.append([word, *map(str, counts)])
     return lines
 
 
