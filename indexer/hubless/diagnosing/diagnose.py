@@ -14,7 +14,7 @@ from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.diagnosing.gallery import Gallery, as_gallery
 from hubless.diagnosing.held_out import HeldOut, held_out_rankings
-from hubless.diagnosing.labelled_gain import FEWEST_LABELS, HARM, labelled_gain
+from hubless.diagnosing.labelled_gain import FEWEST_LABELS, labelled_gain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
 from hubless.errors import InputError, refuse_given
@@ -97,12 +97,11 @@ def diagnose(
         advance = steps.step("holding out half of the bank", count)
         k = min(max(DEPTHS), count)
         held = held_out_rankings(auto, checked.once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
-    gain = None
+    found = _examined(gallery, bank, checked, held, live, top, seed)
     if queries is not None:
-        right = gallery.right(queries, relevant)
-        asked = gallery.queries(queries, "queries")
-        gain = labelled_gain(auto, asked, right, gallery.targets, bank, gallery.metric, extra)
-    found = replace(_examined(gallery, bank, checked, held, live, top, seed), gain=gain)
+        labels = gallery.queries(queries, "queries"), gallery.right(queries, relevant)
+        gain = labelled_gain(auto, *labels, gallery.targets, bank, gallery.metric, extra)
+        found = replace(found, gain=gain)
     return replace(found, verdict=_verdict(found, checked.once.shape[0], queries is not None))
 
 
@@ -166,7 +165,7 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
     verdict = render(
         "verdict.txt",
         found=found,
-        few_labels=labels and found.gain is None,
+        labels=labels,
         unusable=is_unusable(found.bank),
         narrow=narrow_notes(found.bank),
         different=different,
@@ -176,7 +175,6 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
         FEW=FEW,
         ENOUGH=ENOUGH,
         FEWEST_LABELS=FEWEST_LABELS,
-        HARM=HARM,
     )
     return verdict.splitlines()
 
