@@ -13,7 +13,7 @@ from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.diagnosing.gallery import Gallery, as_gallery
-from hubless.diagnosing.held_out import HeldOut, held_out_rankings
+from hubless.diagnosing.held_out import HeldOut, Outlook, held_out_rankings
 from hubless.diagnosing.labelled_gain import FEWEST_LABELS, labelled_gain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
@@ -145,7 +145,7 @@ def _examined(
         never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
         bank=record,
         auto=held.details,
-        outlook="unknown" if _why_unknown(record, held.details) else held.outlook,
+        outlook="unknown" if _why_unknown(record, held.details, held.outlook) else held.outlook,
         changed=held.changed,
         given_up=held.given_up,
         strength=None if live is None else strength_by_offsets(live, gallery.targets, held.offsets),
@@ -169,7 +169,7 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
         unusable=is_unusable(found.bank),
         narrow=narrow_notes(found.bank),
         different=different,
-        unknown=_why_unknown(found.bank, found.auto),
+        unknown=_why_unknown(found.bank, found.auto, found.outlook),
         apart=(found.bank.apart_from_targets or 0) >= ELSEWHERE,
         strength=None if found.strength is None else verdict_of_live(found.strength),
         FEW=FEW,
@@ -219,15 +219,15 @@ def _kept_bank(gallery: Gallery) -> F32 | None:
     return None if gallery.collection is None else gallery.collection.correction().state().get("bank")
 
 
-def _why_unknown(bank: BankRecord, auto: Details) -> str | None:
-    """Return why a bank does not tell what live queries gain; None if it may."""
+def _why_unknown(bank: BankRecord, auto: Details, outlook: Outlook) -> str | None:
+    """Return why a bank does not tell what live queries gain; None if it may. Severe hubs make any bank look narrow."""
     if is_unusable(bank):
         return UNUSABLE
     if bank.among_targets > MOST_TARGETS:
         return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
     if bank.repeated > MOST_OF_A_LOG or auto.get("unevenness", 1) >= EVEN:
         return "In a log the few things that people ask most decide what they gain."
-    if narrow_notes(bank):
+    if outlook != "much" and narrow_notes(bank):
         return "A bank of one topic does not tell what other queries gain."
     return None
 
