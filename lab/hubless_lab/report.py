@@ -32,7 +32,7 @@ from hubless_lab.experiments.trials import open_labelled
 
 _PACKAGE = "hubless_lab"
 """That has the templates."""
-DRAWN = 1000
+_DRAWN = 1000
 FEWEST_LABELS = 200
 """With fewer labelled queries a split has too few to measure confidence."""
 LONGEST_FIELD, MOST_FIELDS = 160, 6
@@ -155,7 +155,7 @@ def make_report(
     )
     places = None
     if projection is not None:
-        asked_of = sample(bank_of(gallery, bank), DRAWN, seed)
+        asked_of = sample(bank_of(gallery, bank), _DRAWN, seed)
         targets = gallery.targets
         places = project(targets.shape[0], targets.take, in_memory(asked_of), method=projection)
     return Report(gallery.name, diagnosis, comparison, abstention, images, places)

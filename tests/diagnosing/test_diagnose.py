@@ -13,7 +13,7 @@ from hubless.corrections import CORRECTIONS
 from hubless.diagnosing.diagnose import diagnose
 from hubless.diagnosing.gallery import gallery_of, open_gallery
 from hubless.diagnosing.held_out import held_out_rankings
-from hubless.diagnosing.labelled_gain import FEWEST_LABELS, SPLITS
+from hubless.diagnosing.labelled_gain import FEWEST_LABELLED, SPLITS
 from hubless.errors import InputError
 from hubless.measures import k_occurrence, skewness
 from hubless.measures.by_content import by_content
@@ -174,15 +174,15 @@ def test_labels_that_are_the_bank_are_split_so_that_none_has_its_own_target_amon
     assert f"Measured with your {found.gain.queries} {said}{100 * (corrected - raw):+.1f} points [" in found.verdict[0]
 
 
-@pytest.mark.parametrize("known", [FEWEST_LABELS - 1, FEWEST_LABELS])
+@pytest.mark.parametrize("known", [FEWEST_LABELLED - 1, FEWEST_LABELLED])
 def test_number_is_said_from_fifty_labels_on(known):
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)
     right = [[row] if row < known else None for row in range(COUNT)]
     given = {"metric": "cosine", "queries": queries[:COUNT], "relevant": right}
     diagnosis = hubless.diagnose(targets[:COUNT], queries[COUNT:], **given)
-    assert (diagnosis.gain is not None) == (known == FEWEST_LABELS)
+    assert (diagnosis.gain is not None) == (known == FEWEST_LABELLED)
     few = [sentence.startswith("Labels are too few") for sentence in diagnosis.verdict]
-    assert any(few) == (known < FEWEST_LABELS)
+    assert any(few) == (known < FEWEST_LABELLED)
 
 
 def test_queries_without_labels_and_labels_without_queries_are_refused():

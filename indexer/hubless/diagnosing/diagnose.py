@@ -14,7 +14,7 @@ from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.diagnosing.gallery import Gallery, as_gallery
 from hubless.diagnosing.held_out import HeldOut, Outlook, held_out_rankings
-from hubless.diagnosing.labelled_gain import FEWEST_LABELS, labelled_gain
+from hubless.diagnosing.labelled_gain import FEWEST_LABELLED, labelled_gain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
 from hubless.errors import InputError, refuse_given
@@ -174,7 +174,7 @@ def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
         strength=None if found.strength is None else verdict_of_live(found.strength),
         FEW=FEW,
         ENOUGH=ENOUGH,
-        FEWEST_LABELS=FEWEST_LABELS,
+        FEWEST_LABELLED=FEWEST_LABELLED,
     )
     return verdict.splitlines()
 

@@ -20,7 +20,7 @@ from hubless.progress import no_progress
 from hubless.vectors.arrays import I64
 from hubless.vectors.sources import SelectedVectors, VectorSource, in_memory, sample
 
-FEWEST_LABELS = 50
+FEWEST_LABELLED = 50
 """Labelled queries from which on a change is said as a number."""
 SPLITS = 5
 HARM = 0.1
@@ -56,7 +56,7 @@ def labelled_gain(
     known = np.flatnonzero([len(rows) > 0 for rows in right])
     if not len(known):
         raise InputError("relevant", "a right target for at least one query", "none")
-    if len(known) < FEWEST_LABELS:
+    if len(known) < FEWEST_LABELLED:
         return None
     every = np.arange(targets.shape[0])
     trials = [(known, every)]
