@@ -79,7 +79,8 @@ def choose_strength(
     target is found. Live queries with nearly the same raw top 10 count once: what many ask for is popular, and no hub.
     Give about 200: with fewer than 20 different ones the answer is 1, and at most 1,000 are used, drawn at random.
     Returns `strength`, and the figures that speak for it. 0 or ¼ means that the query bank is not like the live
-    queries. Raises `InputError` naming what is wrong with an input; also if the live queries are targets.
+    queries. 1 does not say that answers get better: where popular targets are right, evenness harms. Raises
+    `InputError` naming what is wrong with an input; also if the live queries are targets.
 
     Parameters
     ----------
