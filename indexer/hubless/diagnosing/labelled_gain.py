@@ -12,7 +12,6 @@ import numpy as np
 from hubless.builder.banks.bank_split import BankSplit
 from hubless.builder.pipeline.survey import held_out_survey
 from hubless.corrections import Correction
-from hubless.errors import InputError
 from hubless.measures.likeness import share_among
 from hubless.measures.repeats import without_copies
 from hubless.measures.significance import PairedDifference, mcnemar, paired_difference
@@ -51,11 +50,9 @@ def labelled_gain(
     """Measure a correction on queries (m, d) with the rows of their right targets; None for fewer than 50 labels.
 
     All targets (n, d) are searched, with the query bank (b, d); or, where the queries are most of that bank, halves of
-    the targets, with the queries about the other half. Raises `InputError` if no query has a right target.
+    the targets, with the queries about the other half.
     """
     known = np.flatnonzero([len(rows) > 0 for rows in right])
-    if not len(known):
-        raise InputError("relevant", "a right target for at least one query", "none")
     if len(known) < FEWEST_LABELLED:
         return None
     every = np.arange(targets.shape[0])
