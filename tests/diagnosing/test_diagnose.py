@@ -167,6 +167,12 @@ def test_labels_that_are_the_bank_are_split_so_that_none_has_its_own_target_amon
     assert f"Measured with your {found.gain.queries} {said}{100 * (corrected - raw):+.1f} points [" in found.verdict[0]
 
 
+def test_labels_that_are_the_bank_and_name_one_target_are_refused():
+    queries, targets, _ = pairs(FEWEST_LABELLED)
+    with pytest.raises(InputError, match=r"^relevant: expected right targets in either half of the targets.*one targ"):
+        hubless.diagnose(targets, metric="cosine", queries=queries, relevant=[0] * len(queries))
+
+
 @pytest.mark.parametrize("known", [FEWEST_LABELLED - 1, FEWEST_LABELLED])
 def test_number_is_said_from_fifty_labels_on(known):
     queries, targets, _ = pairs(2 * COUNT, apart=1.5)

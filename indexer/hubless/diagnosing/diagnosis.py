@@ -88,7 +88,7 @@ class Hub:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """A measure of hubness, of the bank that it was measured with, and of the gain that a correction would bring."""
+    """A measure of hubness, of the bank that it was measured with, and of what there is to gain."""
 
     targets: int
     dim: int

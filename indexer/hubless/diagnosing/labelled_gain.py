@@ -12,6 +12,7 @@ import numpy as np
 from hubless.builder.banks.bank_split import BankSplit
 from hubless.builder.pipeline.survey import held_out_survey
 from hubless.corrections import Correction
+from hubless.errors import InputError
 from hubless.measures.likeness import share_among
 from hubless.measures.repeats import without_copies
 from hubless.measures.significance import PairedDifference, mcnemar, paired_difference
@@ -50,7 +51,7 @@ def labelled_gain(
     """Measure a correction on queries (m, d) with the rows of their right targets; None for fewer than 50 labels.
 
     All targets (n, d) are searched, with the query bank (b, d); or, where the queries are most of that bank, halves of
-    the targets, with the queries about the other half.
+    the targets, with the queries about the other half. Raises `InputError` if all labels are in one half.
     """
     known = np.flatnonzero([len(rows) > 0 for rows in right])
     if len(known) < FEWEST_LABELLED:
@@ -58,10 +59,12 @@ def labelled_gain(
     every = np.arange(targets.shape[0])
     trials = [(known, every)]
     if own := share_among(in_memory(sample(bank, _LOOKED_UP, 0)), queries, metric) > _OWN:
-        halves = [np.random.default_rng(seed).permutation(every)[: len(every) // 2] for seed in range(SPLITS)]
-        trials = [
-            (known[[np.isin(right[row], half).any() for row in known.tolist()]], np.sort(half)) for half in halves
-        ]
+        drawn = [np.random.default_rng(seed).permutation(every)[: len(every) // 2] for seed in range(SPLITS)]
+        halves = [np.isin(every, half) for half in drawn]
+        trials = [(known[[half[right[row]].any() for row in known.tolist()]], every[half]) for half in halves]
+        trials = [(tested, searched) for tested, searched in trials if 0 < len(tested) < len(known)]
+        if not trials:
+            raise InputError("relevant", "right targets in either half of the targets, to split them", "one target")
     hits, times = np.zeros((2, len(right))), np.zeros(len(right))
     for tested, searched in trials:
         if own:
