@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from hubless import measures
-from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, CheckedBank, check_bank, is_unusable, narrow_notes
+from hubless.builder.banks.bank_checks import (
+    UNUSABLE,
+    CheckedBank,
+    check_bank,
+    is_of_targets,
+    is_unusable,
+    narrow_notes,
+)
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
 from hubless.corrections import Details, correction as correction_named
 from hubless.corrections.folded.auto import EVEN
@@ -223,7 +230,7 @@ def _why_unknown(bank: BankRecord, auto: Details, outlook: Outlook) -> str | Non
     """Return why a bank does not tell what live queries gain; None if it may. Severe hubs make any bank look narrow."""
     if is_unusable(bank):
         return UNUSABLE
-    if bank.among_targets > MOST_TARGETS:
+    if is_of_targets(bank):
         return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
     if bank.repeated > MOST_OF_A_LOG or auto.get("unevenness", 1) >= EVEN:
         return "In a log the few things that people ask most decide what they gain."

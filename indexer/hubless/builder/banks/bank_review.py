@@ -120,8 +120,8 @@ def _against(record: BankRecord) -> list[str]:
         against.append(UNUSABLE)
     if record.coverage is not None and record.coverage < LOW_COVERAGE:
         against.append(f"The query bank covers only {100 * record.coverage:.0f} % of the targets.")
-    if record.queries < ENOUGH_TO_COMPARE // 2:
-        against.append(f"The query bank has only {record.queries} queries: give it 100 at least.")
+    if (different := record.distinct or record.queries) < ENOUGH_TO_COMPARE // 2:
+        against.append(f"The query bank has only {different} queries: give it 100 at least.")
     return against
 
 
