@@ -152,7 +152,7 @@ def hinted(text):
 
 @pytest.mark.parametrize(
     ("bank", "last", "table"),
-    [(True, "only labels tell", "The query bank"), (False, "what a correction gains", "Some that no other target")],
+    [(True, "the gain is measured", "The query bank"), (False, "what a correction gains", "Some that no other target")],
 )
 def test_diagnosis_fits_on_a_screen_and_all_shows_the_rest(run, tmp_path, monkeypatch, bank, last, table):
     monkeypatch.setenv("COLUMNS", "80")
