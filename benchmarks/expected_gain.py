@@ -1,282 +1,251 @@
-"""The gain that `diagnose` may promise without labels: `python -m benchmarks.expected_gain FOLDER [FOLDER ...]`.
+"""What `diagnose` says of a gain without labels, and what comes: `python -m benchmarks.expected_gain [FOLDER ...]`.
 
-Folders are those of `benchmarks.real_sets`; six made-up sets, with and without hubs, are added. Each set is measured by
-the strict protocol, or with its own bank, for banks of many kinds: all of it, random 30, 100, 300 and 1,000 queries,
-one topic, a query and its nearest fifth, and queries whose right targets *are* in the gallery, as logged ones.
+Folders are those of `benchmarks.real_sets`; right targets are all of `rel_q.npy` and `rel_t.npy` where these are, and
+`user.npy` holds users apart, who are asked for or in the bank. From each set more are made: the other way round, and
+with an eighth of the dimensions, by the largest eigenvectors of both sides. Made-up sets with and without hubs are
+added, made-up recommenders, whose users find popular items rightly, and the data of docs/quickstart.md.
 
-For each bank it takes the signs that `lab.held_out` reads off held-out bank queries, and the change of R@1 that
-`auto` brings to labelled test queries. Then it fits the line and its interval, and tests both on sets that were left
-out of the fit:
+Each set is asked by the strict protocol, or with its own bank, for six kinds of bank: all of it, random 300 and 100,
+one topic, a log by Zipf's law with copies, and one with paraphrases, as in `benchmarks.query_logs`. The word is that of
+`hubless.diagnose`; the change of R@1 by `auto` is that of labelled queries, of a log by demand.
 
-- the slope is that of the least absolute error of change against moved · evened, each set counting alike;
-- the interval holds the middle 90 % of the errors of left-out sets, in units of (1 + moved in % / 10);
-- banks of one topic, and of a query and its nearest, are measured and not fitted: `diagnose` is silent on their gain.
-
-Prints the constants of `hubless.diagnosing.held_out` and tables in Markdown: of each set, with constants that were
-fitted without it, and of each kind of bank, with those that ship. Writes all to
-`benchmarks/results/expected_gain.json`. `--refit` reads that file instead of measuring.
+Nothing is fitted: the constants of `hubless.diagnosing.held_out` are by hand, with room on both sides. Prints what came
+of each word, in Markdown. All is kept in `docs/performance/expected_gain.json`; without folders it prints what is kept.
 """
 
 import argparse
 import json
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import hubless
+from benchmarks.query_logs import jittered
 from benchmarks.real_sets import Set, cut, hits, open_set, trial
-from benchmarks.wrong_banks import nearest_fifth, one_topic
-from hubless.builder.banks.bank_checks import LOW_COVERAGE
-from hubless.corrections import CORRECTIONS
-from hubless.diagnosing.held_out import ABOVE, BELOW, PER_MOVED, SIGN_DEPTH, SLOPE, Signs, held_out_rankings, signs
-from hubless.measures.coverage import coverage
-from hubless.vectors.arrays import F32, F64
-from hubless.vectors.sources import ArrayVectors
+from benchmarks.wrong_banks import FEWEST, one_topic
+from hubless.errors import InputError
+from hubless.vectors.arrays import F32
 from hubless_lab.experiments.methods import Method
-from hubless_lab.experiments.trials import Trial, open_pairs
+from hubless_lab.experiments.trials import Pairs, Trial, demand_trial, open_pairs
 
-SIZES, OWN = (30, 100, 300, 1000), (100, 300, 2000)
-FEWEST = 20
-SEEDS = 3
-INSIDE = 0.9
-SILENT = ("one topic", "nearest fifth")
-"""Banks of whose gain `diagnose` says nothing."""
-MADE_UP: dict[str, dict[str, Any]] = {
-    "made-up: strong lean": {"spread": 4.0, "noise": 1.2, "lean": 8.0, "dim": 48},
-    "made-up: slight lean": {"spread": 1.0, "noise": 1.2, "lean": 4.0, "dim": 48},
-    "made-up: lean, 200 dimensions": {"spread": 1.0, "noise": 3.0, "lean": 8.0, "dim": 200},
-    "made-up: lean, 12 dimensions": {"spread": 1.0, "noise": 0.6, "lean": 3.0, "dim": 12},
-    "made-up: no lean": {"spread": 0.0, "noise": 1.5, "lean": 0.0, "dim": 48},
-    "made-up: no lean, 200 dimensions": {"spread": 0.0, "noise": 3.0, "lean": 0.0, "dim": 200},
+MOST, SEED = 1900, 0
+"""Queries of a set, and one random split of it."""
+EXPONENT, TOPICS = 1.15, 2
+KINDS = ("all", "random 300", "random 100", "one topic", "log", "log of paraphrases")
+OUTCOMES = ("< 1", "1 to 2", "> 2")
+WORDS = ("nothing", "some", "much", "unknown")
+LITTLE, MUCH = 1.0, 2.0
+"""Points of R@1 that "nothing" stays below, and "much" is above."""
+KEPT = Path(__file__).parents[1] / "docs" / "performance" / "expected_gain.json"
+MADE_UP: Mapping[str, Mapping[str, Any]] = {
+    "strong lean": {"spread": 4.0, "noise": 1.2, "lean": 8.0, "dim": 48},
+    "slight lean": {"spread": 1.0, "noise": 1.2, "lean": 4.0, "dim": 48},
+    "lean, 200 dimensions": {"spread": 1.0, "noise": 3.0, "lean": 8.0, "dim": 200},
+    "lean, 12 dimensions": {"spread": 1.0, "noise": 0.6, "lean": 3.0, "dim": 12},
+    "no lean": {"spread": 0.0, "noise": 1.5, "lean": 0.0, "dim": 48},
+    "no lean, 200 dimensions": {"spread": 0.0, "noise": 3.0, "lean": 0.0, "dim": 200},
 }
-RESULTS = Path(__file__).parent / "results" / "expected_gain.json"
+RECOMMENDERS = {"even": 0.5, "uneven": 1.2, "very uneven": 2.0}
+"""How much popularity counts beside taste."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One bank: what is seen without labels, and what labels say."""
-
-    set: str
-    bank: str
-    queries: int
-    moved: float
-    evened: float
-    coverage: float | None
-    raw: float
-    change: float
-
-    @property
-    def product(self) -> float:
-        return 100 * self.moved * self.evened
-
-    @property
-    def scale(self) -> float:
-        return 1 + 100 * self.moved / PER_MOVED
+def unit(rows: F32) -> F32:
+    """Rows of length 1."""
+    scaled: F32 = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return scaled
 
 
-@dataclass(frozen=True)
-class Line:
-    """The constants."""
-
-    slope: float
-    below: float
-    above: float
-
-    def interval(self, row: Measured) -> tuple[float, float]:
-        middle = self.slope * row.product
-        return middle + self.below * row.scale, middle + self.above * row.scale
-
-
-def made_up(name: str, spread: float, noise: float, lean: float, dim: int, count: int = 1200, seed: int = 7) -> Set:
+def made_up(spread: float, noise: float, lean: float, dim: int, count: int = 1200) -> Set:
     """Targets that lean, each more or less, the way all queries lean; as in docs/quickstart.md."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(7)
     topics = rng.normal(size=(count, dim))
     way = rng.normal(size=dim)
     way /= np.linalg.norm(way)
     targets = topics + rng.exponential(spread, size=(count, 1)) * way
     queries = topics + noise * rng.normal(size=topics.shape) + lean * way
-    return Set(name, open_pairs(queries.astype(np.float32), targets.astype(np.float32), np.arange(count)), None)
+    return Set("made-up", open_pairs(queries.astype(np.float32), targets.astype(np.float32), np.arange(count)), None)
 
 
-def banks(bank: F32, seed: int) -> Iterator[tuple[str, F32]]:
-    """Banks of each kind, of queries that `bank` has."""
-    rng = np.random.default_rng(1000 + seed)
-    yield "all", bank
-    yield from ((f"{size:,}", cut(bank, size, rng)) for size in SIZES if size < len(bank))
-    yield from (("one topic", part) for part in one_topic(bank, np.random.default_rng(seed)))
-    yield from (("nearest fifth", part) for part in nearest_fifth(bank, np.random.default_rng(seed)))
+def quickstart() -> Set:
+    """The data of docs/quickstart.md."""
+    rng = np.random.default_rng(0)
+    themes = rng.normal(size=(20, 64))
+    topics = themes[rng.integers(20, size=3000)] + rng.normal(size=(3000, 64))
+    lean = rng.normal(size=64)
+    lean /= np.linalg.norm(lean)
+    targets = topics + rng.exponential(4, size=(3000, 1)) * lean
+    queries = topics + 1.5 * rng.normal(size=topics.shape) + 8 * lean
+    pairs = open_pairs(unit(queries[:MOST]), unit(targets[:2000]), np.arange(MOST))
+    return Set("quickstart", pairs, unit(queries[2000:]))
 
 
-def seen(given: Trial, bank: F32, seed: int) -> Signs:
-    """The signs that `diagnose` reads off a bank."""
-    held = held_out_rankings(
-        CORRECTIONS["auto"](),
-        ArrayVectors(bank, "bank"),
-        ArrayVectors(given.targets, "targets"),
-        SIGN_DEPTH,
-        seed=seed,
-    )
-    return signs(held, len(given.targets))
+def recommender(popularity: float, users: int = 1600, items: int = 900, liked: int = 20, dim: int = 32) -> Set:
+    """Users like items by taste and popularity; half of what they like makes the factors, by a singular value split."""
+    rng = np.random.default_rng(5)
+    taste, wants = rng.normal(size=(items, 16)), rng.normal(size=(users, 16))
+    drawn = wants @ taste.T * 1.5 / 4 + popularity * rng.exponential(size=items) + rng.gumbel(size=(users, items))
+    likes = np.argsort(-drawn, axis=1)[:, :liked]
+    known = np.zeros((users, items), np.float32)
+    np.put_along_axis(known, likes[:, ::2], 1, axis=1)
+    known, places = known[:, known.any(axis=0)], np.cumsum(known.any(axis=0)) - 1
+    there = np.bincount(likes[:, ::2].ravel(), minlength=items) > 0
+    left, values, right = np.linalg.svd(known, full_matrices=False)
+    vectors = unit(left[:, :dim] * values[:dim]), unit(right[:dim].T * np.sqrt(values[:dim]))
+    labels = [places[row[there[row]]].tolist() for row in likes]
+    half = users // 2
+    return Set("recommender", open_pairs(vectors[0][:half], vectors[1], labels[:half]), vectors[0][half:])
 
 
-def labelled(given: Trial, bank: F32) -> tuple[float, float]:
-    """R@1 of the raw ranking in %, and its change by `auto` with a bank, in points."""
+def read(folder: Path) -> Set:
+    """A folder with all its right targets, and at most so many queries; users are either asked for or in the bank."""
+    data = open_set(folder)
+    pairs, bank = data.pairs, data.bank
+    if (folder / "rel_q.npy").is_file():
+        found, right = np.load(folder / "rel_q.npy"), np.load(folder / "rel_t.npy")
+        pairs = replace(pairs, relevant=[right[found == row] for row in range(len(pairs.queries))])
+    rng = np.random.default_rng(SEED)
+    rows = np.sort(rng.permutation(len(pairs.queries))[:MOST])
+    if (folder / "user.npy").is_file():
+        users = np.load(folder / "user.npy")
+        in_bank = np.isin(users, rng.permutation(np.unique(users))[::2])
+        bank, rows = pairs.queries[in_bank], np.flatnonzero(~in_bank)
+    return Set(data.name, taken(pairs, rows), bank)
+
+
+def taken(pairs: Pairs, rows: Any) -> Pairs:
+    """Some queries of pairs."""
+    return replace(pairs, queries=pairs.queries[rows], relevant=[pairs.relevant[row] for row in rows])
+
+
+def turned(data: Set) -> Set:
+    """The other way round: targets that are right for a query ask, and queries are found."""
+    asking: dict[int, list[int]] = {}
+    for query, right in enumerate(data.pairs.relevant):
+        for target in right.tolist():
+            asking.setdefault(target, []).append(query)
+    rows = sorted(asking)
+    pairs = open_pairs(data.pairs.targets[rows], data.pairs.queries, [asking[row] for row in rows])
+    return Set(f"{data.name}, turned round", taken(pairs, np.arange(min(MOST, len(rows)))), None)
+
+
+def smaller(data: Set) -> Set:
+    """With an eighth of the dimensions."""
+    both = np.concatenate([data.pairs.queries, data.pairs.targets])
+    basis = np.linalg.eigh(both.T @ both)[1][:, -(both.shape[1] // 8) :]
+    queries, targets = (unit(rows @ basis) for rows in (data.pairs.queries, data.pairs.targets))
+    bank = None if data.bank is None else unit(data.bank @ basis)
+    return Set(f"{data.name}, an eighth", replace(data.pairs, queries=queries, targets=targets), bank)
+
+
+def sets(folders: Sequence[Path]) -> Iterator[tuple[str, Set]]:
+    """All sets, each with the family that is left out together."""
+    for folder in folders:
+        data = read(folder)
+        yield data.name, data
+        if not (folder / "user.npy").is_file():
+            yield data.name, turned(data)
+            yield data.name, smaller(data)
+    yield from (("made-up", replace(made_up(**shape), name=f"made-up: {name}")) for name, shape in MADE_UP.items())
+    yield "made-up", quickstart()
+    for name, popularity in RECOMMENDERS.items():
+        yield "recommender", replace(recommender(popularity), name=f"recommender: {name}")
+
+
+def cases(data: Set) -> Iterator[tuple[str, Trial, F32]]:
+    """Each kind of bank, with the trial that is asked."""
+    given = trial(data, None, SEED)
+    rng = np.random.default_rng(1000 + SEED)
+    if given is not None and len(given.query_bank) >= FEWEST:
+        bank = given.query_bank
+        yield KINDS[0], given, bank
+        for size, kind in zip((300, 100), KINDS[1:3], strict=True):
+            if len(bank) > size:
+                yield kind, given, cut(bank, size, rng)
+        yield from ((KINDS[3], given, part) for part in one_topic(bank, np.random.default_rng(SEED))[:TOPICS])
+    log = demand_trial(data.pairs, EXPONENT, SEED)
+    yield KINDS[4], log, log.query_bank
+    again = np.setdiff1d(np.arange(len(log.query_bank)), np.unique(log.query_bank, axis=0, return_index=True)[1])
+    typed = log.query_bank.copy()
+    typed[again] = jittered(typed[again], rng)
+    yield KINDS[5], log, typed
+
+
+def measured(given: Trial, bank: F32) -> dict[str, Any]:
+    """Return what is said without labels, and what labels say."""
+    said = hubless.diagnose(given.targets, bank, metric="cosine", bank_of_targets=True, progress=False)
     found = hits(replace(given, query_bank=bank, target_bank=None), [Method("none"), Method("auto")])
-    return 100 * float(found["none"].mean()), 100 * float(found["auto"].mean() - found["none"].mean())
+    raw, auto = (100 * float(found[label].mean()) for label in ("none", "auto"))
+    numbers = {"changed": said.changed, "given_up": said.given_up}
+    numbers |= {name: said.auto.get(name, 0.0) for name in ("linearity", "unevenness")}
+    rounded = {name: round(value, 4) for name, value in numbers.items()}
+    return {"queries": len(bank), "word": said.outlook, **rounded, "raw": round(raw, 2), "change": round(auto - raw, 2)}
 
 
-def measure(data: Set, kinds: Collection[str] = ()) -> Iterator[Measured]:
-    """All banks of a set, or those of some kinds."""
-    for seed in range(SEEDS):
-        given = trial(data, None, seed)
-        if given is None:
-            continue
-        for kind, bank in banks(given.query_bank, seed):
-            if kinds and kind not in kinds:
+def measure(folders: Sequence[Path], output: Path) -> None:
+    """Measure all, and keep a line a bank."""
+    lines = []
+    for family, data in sets(folders):
+        for kind, given, bank in cases(data):
+            try:
+                found = measured(given, bank)
+            except InputError as error:
+                print(f"{data.name}, {kind}: {error}")
                 continue
-            if len(bank) >= FEWEST and not (kind == "all" and data.bank is not None and seed):
-                yield measured(data.name, kind, given, bank, bank, seed)
-        rng = np.random.default_rng(50 + seed)
-        for size in OWN if not kinds or "logged" in kinds else ():
-            count = min(size, len(given.queries), len(given.query_bank))
-            logged = cut(given.queries, count, rng)
-            bank = cut(given.query_bank, count, rng)
-            yield measured(data.name, "logged", given, logged, bank, seed)
+            lines.append(json.dumps({"family": family, "set": data.name, "bank": kind, **found}))
+            print(lines[-1], flush=True)
+    output.write_text('{"banks": [\n' + ",\n".join(lines) + "\n]}\n")
 
 
-def measured(name: str, kind: str, given: Trial, shown: F32, bank: F32, seed: int) -> Measured:
-    """Return the gain that `diagnose` expects of a bank, and the change with the bank that is fitted on."""
-    raw, change = labelled(given, bank)
-    covered = coverage(shown, given.targets)
-    return Measured(
-        name, kind, len(shown), **asdict(seen(given, shown, seed)), coverage=covered, raw=raw, change=change
-    )
+def came(row: Mapping[str, Any]) -> str:
+    """What came, in words of the table."""
+    return "< 1" if row["change"] < LITTLE else "> 2" if row["change"] > MUCH else "1 to 2"
 
 
-def weights(rows: Sequence[Measured]) -> F64:
-    """Each set counts alike, and in a set each kind of bank."""
-    kinds = [(row.set, row.bank) for row in rows]
-    of_set = {name: len({bank for other, bank in kinds if other == name}) for name, _ in kinds}
-    return np.array([1 / (of_set[name] * kinds.count((name, bank))) for name, bank in kinds])
+def is_kept(row: Mapping[str, Any]) -> bool:
+    """Whether a word holds that promises something."""
+    return bool(row["change"] < LITTLE if row["word"] == "nothing" else row["change"] > MUCH)
 
 
-def quantile(values: F64, weight: F64, share: float) -> float:
-    order = np.argsort(values)
-    reached = np.cumsum(weight[order]) / weight.sum()
-    return float(values[order][min(int(np.searchsorted(reached, share)), len(values) - 1)])
+def table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return for each word how many banks gained how much, by kind of bank, as lines of a table."""
+    lines = [["said", "came", *KINDS, "all"]]
+    for word in WORDS:
+        for outcome in OUTCOMES:
+            some = [row["bank"] for row in rows if (row["word"], came(row)) == (word, outcome)]
+            lines.append([word, outcome, *(f"{some.count(kind)}" for kind in KINDS), f"{len(some)}"])
+    return lines
 
 
-def slope(rows: Sequence[Measured]) -> float:
-    """The weighted median of change / product: the line through 0 with the least absolute error."""
-    product, change = (np.array([getattr(row, name) for row in rows]) for name in ("product", "change"))
-    kept = product != 0
-    return quantile((change[kept] / product[kept]), (weights(rows) * np.abs(product))[kept], 0.5)
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return for each word how many banks gained how much, as lines of a table."""
+    lines = [["said", "banks", "gained less than 1 point", "1 to 2", "more than 2"]]
+    for word in WORDS:
+        outcomes = [came(row) for row in rows if row["word"] == word]
+        counts = [len(outcomes), *(outcomes.count(each) for each in OUTCOMES)]
+        lines.append([word, *map(str, counts)])
+    return lines
 
 
-def fitted(rows: Sequence[Measured]) -> Line:
-    """The line of these rows, its interval from sets that are left out in turn."""
-    errors = np.empty(len(rows))
-    for name in {row.set for row in rows}:
-        others = slope([row for row in rows if row.set != name])
-        for number, row in enumerate(rows):
-            if row.set == name:
-                errors[number] = (row.change - others * row.product) / row.scale
-    outside = (1 - INSIDE) / 2
-    below, above = (quantile(errors, weights(rows), share) for share in (outside, 1 - outside))
-    return Line(slope(rows), below, above)
-
-
-def table(rows: Sequence[Measured]) -> Iterator[str]:
-    """Of each set: measured change beside what a fit on the other sets says."""
-    yield "| set | bank | measured change | expected | interval | inside |"
-    yield "| --- | --- | ---: | ---: | ---: | ---: |"
-    for name in dict.fromkeys(row.set for row in rows):
-        line = fitted([row for row in rows if row.set != name])
-        mine = [row for row in rows if row.set == name]
-        full = [row for row in mine if row.bank == "all"]
-        change, middle = (np.mean([getattr(row, name) for row in full]) for name in ("change", "product"))
-        low, high = np.mean([line.interval(row) for row in full], axis=0)
-        inside = share_inside(line, mine)
-        cells = [f"{full[0].queries:,}", f"{change:+.1f}", f"{line.slope * middle:+.1f}", f"{low:+.1f} to {high:+.1f}"]
-        yield f"| {name} | {' | '.join(cells)} | {100 * inside:.0f} % of {len(mine)} |"
-
-
-def by_bank(rows: Sequence[Measured], line: Line, names: Collection[str]) -> Iterator[str]:
-    """Of each kind of bank, and each set with a bank of one topic: what is expected beside what is measured."""
-    yield "| bank | banks | expected | measured | inside | furthest below, above |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-    for kind, some in kinds_of_bank([row for row in rows if row.set in names], names).items():
-        if some:
-            expected = line.slope * np.mean([row.product for row in some])
-            change = np.array([row.change for row in some])
-            low, high = np.array([line.interval(row) for row in some]).T
-            furthest = f"{np.maximum(low - change, 0).max():.1f}, {np.maximum(change - high, 0).max():.1f}"
-            inside = np.mean((low <= change) & (change <= high))
-            cells = [str(len(some)), f"{expected:+.1f}", f"{change.mean():+.1f}", f"{100 * inside:.0f} %", furthest]
-            yield f"| {kind} | {' | '.join(cells)} |"
-
-
-def kinds_of_bank(rows: Sequence[Measured], names: Collection[str]) -> dict[str, list[Measured]]:
-    """Return the rows of each kind of bank; those of one topic also by set, and by what they cover."""
-    parts = {kind: [row for row in rows if row.bank == kind] for kind in dict.fromkeys(row.bank for row in rows)}
-    narrow = parts.get("one topic", [])
-    parts |= {f"one topic, {name}": [row for row in narrow if row.set == name] for name in names}
-    low = [(row.coverage or 1) < LOW_COVERAGE for row in narrow]
-    parts["one topic, coverage below 0.75"] = [row for row, is_low in zip(narrow, low, strict=True) if is_low]
-    parts["one topic, coverage of 0.75 and more"] = [row for row, is_low in zip(narrow, low, strict=True) if not is_low]
-    return parts
-
-
-def names_of(rows: Sequence[Measured]) -> list[str]:
-    return list(dict.fromkeys(row.set for row in rows))
-
-
-def share_inside(line: Line, rows: Sequence[Measured]) -> float:
-    inside = [low <= row.change <= high for row in rows for low, high in [line.interval(row)]]
-    return float(np.average(inside, weights=weights(rows)))
+def kept_words(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """Return for "nothing" and "much" how often they held, and how often they were said."""
+    said = {word: [is_kept(row) for row in rows if row["word"] == word] for word in ("nothing", "much")}
+    return {word: (sum(held), len(held)) for word, held in said.items()}
 
 
 def main() -> None:
-    """Measure all folders, fit and test."""
+    """Measure, or print what is kept."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--bank", action="append", help="only banks of this kind; nothing is fitted")
-    parser.add_argument("--refit", action="store_true", help="take what was measured before")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--output", type=Path, default=KEPT)
     given = parser.parse_args()
-    if given.refit:
-        rows = [Measured(**row) for row in json.loads(given.output.read_text())["rows"]]
-    else:
-        rows = measure_all(given.folders, given.bank or ())
-    shipped = Line(SLOPE, BELOW, ABOVE)
-    print("\n".join(by_bank(rows, shipped, [name for name in names_of(rows) if name not in MADE_UP])), end="\n\n")
-    if not given.bank:
-        line = print_fit([row for row in rows if row.bank not in SILENT])
-        said = {"line": asdict(line), "rows": [asdict(row) for row in rows]}
-        given.output.parent.mkdir(parents=True, exist_ok=True)
-        given.output.write_text(json.dumps(said, indent=1) + "\n")
-
-
-def measure_all(folders: Sequence[Path], kinds: Collection[str]) -> list[Measured]:
-    """Measure the sets of all folders and those that are made up, or the banks of some kinds of the former."""
-    real = (open_set(folder) for folder in folders)
-    made = (made_up(name, **shape) for name, shape in MADE_UP.items() if not kinds)
-    return [row for data in chain(real, made) for row in measure(data, kinds)]
-
-
-def print_fit(rows: Sequence[Measured]) -> Line:
-    """Fit the line, and print how it does on sets that are left out of the fit."""
-    line = fitted(rows)
-    print("\n".join(table(rows)))
-    left_out = [
-        share_inside(fitted([row for row in rows if row.set != name]), [row for row in rows if row.set == name])
-        for name in names_of(rows)
-    ]
-    print(f"\n{line}; inside, sets left out: mean {100 * np.mean(left_out):.0f} %, least {100 * min(left_out):.0f} %")
-    return line
+    if given.folders:
+        measure(given.folders, given.output)
+    rows = json.loads(given.output.read_text("utf-8"))["banks"]
+    print("\n".join(f"| {' | '.join(line)} |" for line in table(rows)))
+    print(f"{len({row['set'] for row in rows})} sets; held of said: {kept_words(rows)}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from hubless.diagnosing.corpus import Corpus
 from hubless.diagnosing.diagnose import bank_of, check_labels, diagnose, has_bank
 from hubless.diagnosing.diagnosis import Diagnosis
 from hubless.diagnosing.gallery import Gallery, NamedTarget
+from hubless.diagnosing.labelled_gain import SPLITS
 from hubless.diagnosing.pages import render
 from hubless.errors import InputError, storage_errors
 from hubless.measures.labels import Labels
@@ -31,7 +32,7 @@ from hubless_lab.experiments.trials import open_labelled
 
 _PACKAGE = "hubless_lab"
 """That has the templates."""
-SEEDS, DRAWN = 3, 1000
+_DRAWN = 1000
 FEWEST_LABELS = 200
 """With fewer labelled queries a split has too few to measure confidence."""
 LONGEST_FIELD, MOST_FIELDS = 160, 6
@@ -109,7 +110,7 @@ def make_report(
     relevant: Labels | None = None,
     corrections: Methods = (),
     images: bool = True,
-    seeds: int = SEEDS,
+    seeds: int = SPLITS,
     seed: int = 0,
     projection: Literal["pca", "umap", "tsne"] | None = None,
     bank_of_targets: bool = False,
@@ -146,14 +147,15 @@ def make_report(
         gallery,
         bank,
         target_bank=target_bank,
-        measured=comparison,
+        queries=queries,
+        relevant=relevant,
         seed=seed,
         bank_of_targets=bank_of_targets,
         progress=progress,
     )
     places = None
     if projection is not None:
-        asked_of = sample(bank_of(gallery, bank), DRAWN, seed)
+        asked_of = sample(bank_of(gallery, bank), _DRAWN, seed)
         targets = gallery.targets
         places = project(targets.shape[0], targets.take, in_memory(asked_of), method=projection)
     return Report(gallery.name, diagnosis, comparison, abstention, images, places)

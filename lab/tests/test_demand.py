@@ -7,7 +7,7 @@ from support.labelled import compare, pairs
 from hubless.errors import InputError
 from hubless_lab.experiments.demand import towards_hubs
 from hubless_lab.experiments.methods import Method
-from hubless_lab.experiments.trials import demand_trial
+from hubless_lab.experiments.trials import DRAWN, demand_trial
 
 GIVEN = pairs(240)
 PAIRS = (GIVEN.queries, GIVEN.targets, np.arange(240))
@@ -28,6 +28,12 @@ def test_log_and_tests_are_drawn_from_one_law_over_the_queries():
     assert (trial.queries == GIVEN.queries[trial.rows]).all()
     assert len(trial.targets) == 240
     assert trial.target_bank is None
+
+
+def test_tests_are_drawn_of_as_many_queries_too():
+    given = pairs(DRAWN)
+    trial = demand_trial(given, 1.0, 0)
+    assert (trial.queries == given.queries[trial.rows]).all()
 
 
 def test_exponent_0_asks_all_alike_and_each_seed_is_another_order():

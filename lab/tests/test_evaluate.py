@@ -105,7 +105,7 @@ def test_collection_of_fewer_dimensions_is_measured_as_it_is_served():
     strict = compare_strictly(index, given.queries, right, seeds=1)
     assert 0 < strict.rows[0].quality["recall_at_1"] <= 1
     diagnosed = hubless.diagnose(index, queries=given.queries, relevant=right)
-    assert diagnosed.verdict[0].startswith("Measured with your labels")
+    assert diagnosed.verdict[0].startswith("Measured with your 200 labels")
 
 
 def test_labels_without_any_right_target_are_refused(collection):

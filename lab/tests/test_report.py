@@ -75,7 +75,7 @@ def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_th
     assert labels == ["none", "nnn k=4", "is", "auto"]
     assert all(label in shown for label in labels)
     assert labelled.diagnosis.verdict[1] in text
-    assert "Measured with your labels, on 1 strict split" in labelled.diagnosis.verdict[0]
+    assert "labels, on 5 strict splits" in labelled.diagnosis.verdict[0]
     assert "<code>auto</code>" in text
     assert 'name="viewport"' in text
     assert all(page.cells), "each value has its heading, for phones"
@@ -121,8 +121,7 @@ def test_page_without_labels_leaves_out_what_needs_them(plain):
     assert page.from_elsewhere == []
     said = plain.headline()
     assert re.search(r"comes up in \d+ of 60 searches, and with auto in \d+; chance would give \d+", said)
-    assert "right first answers in 100 searches" in said
-    assert "Next: build with auto" in said
+    assert said.endswith("Next: measure with 50 labelled searches.")
 
 
 def test_payload_cannot_become_part_of_the_page(tmp_path):
@@ -163,8 +162,7 @@ def test_page_of_a_log_says_that_it_does_not_tell_what_people_gain():
     queries, targets = everything()
     log = np.repeat(queries, np.random.default_rng(1).integers(1, 9, size=len(queries)), axis=0)
     said = make_report(open_gallery(targets), log).headline()
-    assert "They do not tell what people gain: they are a log, or about one topic." in said
-    assert "in 100 searches" not in said
+    assert "They do not tell what people gain." in said
 
 
 def test_page_without_queries_shows_items_to_look_at():

@@ -65,7 +65,7 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
     diagnosed = run("diagnose", *given, *same)
     assert diagnosed.code == 0
     first = diagnosed.out.splitlines()[0]
-    assert "Measured with your labels" in first
+    assert "Measured with your 400 labels" in first
     if kind == "hubs":
         assert "a real gain" in first
         assert "There are no hubs to speak of" not in diagnosed.out

@@ -24,6 +24,15 @@ def pairs(count, seed=0, apart=0.0, common=0.5):
     return unit(queries), unit(targets), topic
 
 
+def leaning(spread, lean, count, seed=0):
+    """Queries and their targets, of which all queries lean one way, and targets more or less, by an exponential law."""
+    rng = np.random.default_rng(seed)
+    meaning, way = rng.normal(size=(40, DIM))[rng.integers(40, size=count)], np.eye(DIM)[0]
+    meaning += rng.normal(size=meaning.shape)
+    targets = meaning + spread * rng.exponential(size=(count, 1)) * way
+    return unit(meaning + rng.normal(size=meaning.shape) + lean * way), unit(targets)
+
+
 def foreign(count=300, seed=3):
     """Queries about three other things than the pairs."""
     rng = np.random.default_rng(seed)

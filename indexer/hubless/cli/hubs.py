@@ -10,7 +10,6 @@ from rich.table import Table
 from hubless.cli.options import (
     EXAMINED,
     OF_GALLERY,
-    SET,
     BankOption,
     CatalogIfAny,
     CollectionIfAny,
@@ -61,11 +60,9 @@ def diagnose_command(
         if address is not None:
             refuse("an address", {"targets": targets, "catalog": catalog, "collection": collection})
             targets = spooled_rows(address, Path(folder))
-        known = parameters_of(diagnose, skip=(*OF_GALLERY, "query_bank", "measured"))
+        known = parameters_of(diagnose, skip=(*OF_GALLERY, "query_bank"))
         values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
         gallery = examined_from(values, targets, catalog, collection)
-        if ("queries" in values) != ("relevant" in values):
-            raise typer.BadParameter("queries and relevant come together", param_hint=SET)
         diagnosis = diagnose(gallery, query_bank, progress=bars_or_lines(), **values)
     if json_:
         print_json(diagnosis.as_json())

@@ -1,7 +1,6 @@
 """Hubness without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,15 +14,17 @@ from hubless.builder.banks.bank_checks import (
     narrow_notes,
 )
 from hubless.builder.banks.bank_review import drawn, strength_by_offsets, verdict as verdict_of_live
-from hubless.corrections import correction as correction_named
+from hubless.corrections import Details, correction as correction_named
+from hubless.corrections.folded.auto import EVEN
 from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.corpus import Corpus, examine_corpus
 from hubless.diagnosing.diagnosis import DEPTHS, MAIN, Depth, Diagnosis, Hub, Shape, level_of
 from hubless.diagnosing.gallery import Gallery, as_gallery
-from hubless.diagnosing.held_out import HeldOut, expected_gain, held_out_rankings, signs
+from hubless.diagnosing.held_out import HeldOut, Outlook, held_out_rankings
+from hubless.diagnosing.labelled_gain import FEWEST_LABELLED, labelled_gain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import ELSEWHERE, find_symptoms
-from hubless.errors import InputError, advice, refuse_given
+from hubless.errors import InputError, refuse_given
 from hubless.measures.chance import Chance
 from hubless.measures.labels import Labels
 from hubless.measures.occurrence import most_found
@@ -43,7 +44,6 @@ FEW, ENOUGH = 100, 1000
 CONSTANT = 1e-6
 MOST_OF_A_LOG = 0.5
 """Share of the bank that repeats other queries, above which the bank does not tell what people gain."""
-SPLITS = 5
 
 
 def diagnose(
@@ -57,7 +57,6 @@ def diagnose(
     top: int = SHOWN,
     queries: Vectors | None = None,
     relevant: Labels | None = None,
-    measured: Any = None,
     seed: int = 0,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
@@ -78,9 +77,8 @@ def diagnose(
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
-    queries, relevant : labelled queries (m, d) and their right targets (docs/lab.md, "Labels"), to measure what `auto`
-        gains; without a query bank these queries are the bank
-    measured : instead of labels, a comparison of `none` and `auto` on them that was made already
+    queries, relevant : labelled queries (m, d), 50 or more, and their right targets (docs/lab.md, "Labels"), to measure
+        what `auto` gains; without a query bank these queries are the bank
     seed : of what is sampled and held out
     bank_of_targets : take a query bank that holds targets; that of an index is taken always
     live_queries : (m, d) queries that people asked, without labels: they say whether the bank is like them
@@ -106,13 +104,12 @@ def diagnose(
         advance = steps.step("holding out half of the bank", count)
         k = min(max(DEPTHS), count)
         held = held_out_rankings(auto, checked.once, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
-    if measured is None and queries is not None:
-        from hubless import compare  # of the lab
-
-        labelled = gallery.labelled(queries, relevant)
-        measured = compare(**labelled, corrections=["none", "auto"], seeds=SPLITS, progress=False)
     found = _examined(gallery, bank, checked, held, live, top, seed)
-    return replace(found, verdict=_verdict(found, checked.once.shape[0], measured))
+    if queries is not None:
+        labels = gallery.queries(queries, "queries"), gallery.right(queries, relevant)
+        gain = labelled_gain(auto, *labels, gallery.targets, bank, gallery.metric, extra)
+        found = replace(found, gain=gain)
+    return replace(found, verdict=_verdict(found, checked.once.shape[0], queries is not None))
 
 
 def _examined(
@@ -155,8 +152,11 @@ def _examined(
         never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
         bank=record,
         auto=held.details,
-        expected=None if _why_unknown(record) else expected_gain(signs(held, count)),
+        outlook="unknown" if _why_unknown(record, held.details, held.outlook) else held.outlook,
+        changed=held.changed,
+        given_up=held.given_up,
         strength=None if live is None else strength_by_offsets(live, gallery.targets, held.offsets),
+        gain=None,
         level=_level(main, checked.once.shape[0]),
         reciprocity=(before, after),
         symptoms=symptoms,
@@ -167,20 +167,21 @@ def _examined(
     )
 
 
-def _verdict(found: Diagnosis, different: int, measured: Any) -> list[str]:
-    """Sum up a diagnosis. `different` are the bank queries without copies, `measured` has what `auto` gains."""
+def _verdict(found: Diagnosis, different: int, labels: bool) -> list[str]:
+    """Sum up a diagnosis. `different` are the bank queries without copies; `labels`: whether there are some."""
     verdict = render(
         "verdict.txt",
         found=found,
-        gain=None if measured is None else _gain(measured),
+        labels=labels,
         unusable=is_unusable(found.bank),
         narrow=narrow_notes(found.bank),
         different=different,
-        unknown=_why_unknown(found.bank),
+        unknown=_why_unknown(found.bank, found.auto, found.outlook),
         apart=(found.bank.apart_from_targets or 0) >= ELSEWHERE,
         strength=None if found.strength is None else verdict_of_live(found.strength),
         FEW=FEW,
         ENOUGH=ENOUGH,
+        FEWEST_LABELLED=FEWEST_LABELLED,
     )
     return verdict.splitlines()
 
@@ -225,36 +226,19 @@ def _kept_bank(gallery: Gallery) -> F32 | None:
     return None if gallery.collection is None else gallery.collection.correction().state().get("bank")
 
 
-def _why_unknown(bank: BankRecord) -> str | None:
-    """Return why a bank does not tell what live queries gain; None if it does."""
+def _why_unknown(bank: BankRecord, auto: Details, outlook: Outlook) -> str | None:
+    """Return why a bank does not tell what live queries gain; None if it may. Severe hubs make any bank look narrow."""
+    if is_unusable(bank):
+        return UNUSABLE
     if is_of_targets(bank):
         return "The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."
-    if bank.repeated > MOST_OF_A_LOG:
-        return (
-            "In such a log the few things that people ask most decide what they gain, and it does not tell which "
-            f"answers to these are right. {_measure_it()}"
-        )
-    if narrow_notes(bank):
-        return f"A bank of one topic does not tell what other queries gain. {_measure_it()}"
+    if bank.repeated > MOST_OF_A_LOG or auto.get("unevenness", 1) >= EVEN:
+        return "In a log the few things that people ask most decide what they gain."
+    if outlook != "much" and narrow_notes(bank):
+        return "A bank of one topic does not tell what other queries gain."
     return None
-
-
-def _measure_it() -> str:
-    labels = advice(" (`{}`", "queries") + advice(" and `{}`)", "relevant")
-    return f"Give labels{labels}, and the gain is measured."
 
 
 def _level(depth: Depth, bank: int) -> str:
     level = level_of(depth.raw, depth.chance)
     return "unclear" if level == "none" and bank < FEW else level
-
-
-def _gain(found: Any) -> dict[str, Any] | None:
-    rows = {row.label: row for row in found.rows}
-    if "none" not in rows or "auto" not in rows or rows["auto"].change is None:
-        return None
-    before, after = (100 * rows[label].quality["recall_at_1"] for label in ("none", "auto"))
-    interval = rows["auto"].change.interval
-    splits = len(found.seeds)
-    how = f"on {splits} strict split{'s'[: splits > 1]}" if splits else "with this query bank"
-    return {"how": how, "before": before, "after": after, "low": 100 * interval.low, "high": 100 * interval.high}

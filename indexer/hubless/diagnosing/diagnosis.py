@@ -7,7 +7,8 @@ from hubless import measures
 from hubless.corrections import Details
 from hubless.diagnosing.charts import Chart, occurrence_chart
 from hubless.diagnosing.gallery import NamedTarget
-from hubless.diagnosing.held_out import ExpectedGain
+from hubless.diagnosing.held_out import Outlook
+from hubless.diagnosing.labelled_gain import LabelledGain
 from hubless.diagnosing.pages import render
 from hubless.diagnosing.symptoms import Symptom
 from hubless.diagnosing.table import TextTable
@@ -87,7 +88,7 @@ class Hub:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis:
-    """A measure of hubness, of the bank that it was measured with, and of the gain that a correction would bring."""
+    """A measure of hubness, of the bank that it was measured with, and of what there is to gain."""
 
     targets: int
     dim: int
@@ -98,8 +99,14 @@ class Diagnosis:
     never: list[NamedTarget]
     bank: BankRecord
     auto: Details
-    expected: ExpectedGain | None
-    """The gain to expect; None where the bank holds targets, which says nothing of queries."""
+    outlook: Outlook
+    """What `auto` may gain, without labels: nothing, some, much, or unknown."""
+    changed: float
+    """Share of the held-out queries whose first answer `auto` changes."""
+    given_up: float
+    """Mean similarity that their first answers give up, in standard deviations of ranks 2 to 11."""
+    gain: LabelledGain | None
+    """What labels say; None without 50."""
     strength: ChosenStrength | None
     """The strength that live queries choose for the offsets of `auto`; None without any."""
     level: str

@@ -444,7 +444,7 @@ def _raw_occurrence(pairs: Pairs) -> F64:
 
 
 def _taken(vectors: F32, rows: I64) -> F32:
-    return vectors if len(rows) == len(vectors) else vectors[rows]
+    return vectors if np.array_equal(rows, np.arange(len(vectors))) else vectors[rows]
 
 
 def _with_less_bank(trial: Trial, asked: int | str, seed: int, least_coverage: bool) -> Trial:
