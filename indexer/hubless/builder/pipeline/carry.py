@@ -133,7 +133,17 @@ def carry_over(
 
 
 CARRIED = (
-    *("metric", "correction", "bank", "strength", "strength_choice", "target_prior", "own_offsets", "fit_by"),
+    *(
+        "metric",
+        "correction",
+        "bank",
+        "strength",
+        "decided",
+        "strength_choice",
+        "target_prior",
+        "own_offsets",
+        "fit_by",
+    ),
     *("notes", "job", "bank_order"),
 )
 
