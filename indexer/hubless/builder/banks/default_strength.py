@@ -61,11 +61,7 @@ def lasting_strength(before: Manifest, *, labelled: bool) -> DecidedStrength | N
     if (given := unlabelled_strength(before)).by == "given":
         return given
     known = before.decided
-    if labelled or known is None or known.by != "labels":
-        return None
-    kept = known.model_copy(update={"notes": ()})
-    why = "It stays raw, as labels said harm of the fit before. "
-    return kept if kept.value else noted(kept, why + _asked("decide anew"))
+    return known if known is not None and known.by == "labels" and not labelled else None
 
 
 def noted(found: DecidedStrength, note: str) -> DecidedStrength:
@@ -92,15 +88,15 @@ def judged(found: DecidedStrength, right: Callable[[float], Flags]) -> DecidedSt
     if found.by == "lengths" and verdict(right(FULL_STRENGTH), right(found.value)) == "harm":
         found = DecidedStrength(value=FULL_STRENGTH, by="labels")
     after = right(found.value)
-    change = paired_difference(raw, after)
+    interval = paired_difference(raw, after).interval
     record = LabelsRecord(
         said=verdict(raw, after),
         queries=len(raw),
         strength=found.value,
         raw=float(raw.mean()),
         corrected=float(after.mean()),
-        low=change.interval.low,
-        high=change.interval.high,
+        low=interval.low,
+        high=interval.high,
     )
     found = found.model_copy(update={"labels": record})
     if record.said != "harm":
@@ -111,11 +107,10 @@ def judged(found: DecidedStrength, right: Callable[[float], Flags]) -> DecidedSt
     )
     if found.by == "given":
         return noted(found, f"{said} The strength stays, as you set it.")
-    anyway = advice(" To correct all the same: `{}`.", "strength", f"{found.value:g}")
-    raw_now = (
-        "The version is served raw, with strength 0. Clicks, a target prior or other bank queries may change that."
-    )
-    return noted(found.model_copy(update={"value": 0.0, "by": "labels"}), f"{said} {raw_now}{anyway}")
+    said += " The version is served raw, with strength 0, and so are later fits without labels. Clicks, a target prior "
+    said += "or a bank of other queries may change that."
+    said += advice(" To correct all the same: `{}`.", "strength", f"{found.value:g}")
+    return noted(found.model_copy(update={"value": 0.0, "by": "labels"}), said)
 
 
 def upheaval(raw: F32, moved: Flags, firsts: F32) -> tuple[float, float]:

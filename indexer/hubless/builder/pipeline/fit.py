@@ -112,7 +112,9 @@ def fit_version(
     draft = index_version(corrected, found.found(1)[1], hubness, fitting, tuning, bench)
     chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
     ranker = Ranker(draft.targets, draft.query_time)
-    strength = strength or first_strength(chosen, targets, None if given else recipe.metric)
+    strength = strength or first_strength(
+        chosen, targets, None if recipe.correction in (GIVEN, "none") else recipe.metric
+    )
     if vectors.bank_given:
         strength = judged_by(strength, ranker, judges or pairs, found)
         steps.step("fitting the model of confidence")

@@ -65,8 +65,8 @@ def hold_out_pairs(
         expected = f"right targets for at least {FEWEST_PAIRS} different queries, better 100 and more"
         raise InputError("relevant", expected, f"for {answered}")
     both = not fitted or len(firsts) < SMALL_BANK
-    held_out = max(round(_HELD_OUT * len(labelled)), min(len(labelled), MOST_JUDGES, round(_HELD_OUT * len(firsts))))
-    count = len(labelled) if both else max(FEWEST_PAIRS, held_out)
+    judges = min(len(labelled), MOST_JUDGES, round(_HELD_OUT * len(firsts)))
+    count = len(labelled) if both else max(FEWEST_PAIRS, round(_HELD_OUT * len(labelled)), judges)
     chosen = np.sort(np.random.default_rng([seed, 2]).choice(labelled, min(count, MOST_PAIRS), replace=False))
     pairs = LabelledPairs(bank.take(firsts[chosen]), [right[place] for place in chosen], both and fitted)
     if both:
