@@ -42,13 +42,15 @@ class Set:
     name: str
     pairs: Pairs
     bank: F32 | None
+    folder: Path = Path()
 
 
 def open_set(folder: Path) -> Set:
     """Read a folder."""
     pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
     bank = folder / "bank.npy"
-    return Set(folder.resolve().name, pairs, read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None)
+    given = read_side(bank, "query bank", OF_QUERIES) if bank.is_file() else None
+    return Set(folder.resolve().name, pairs, given, folder)
 
 
 def trial(data: Set, size: int | None, seed: int) -> Trial | None:
