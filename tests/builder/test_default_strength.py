@@ -9,7 +9,7 @@ from support import jobs
 from support.hubs import pairs
 
 import hubless
-from hubless.builder.banks.default_strength import question, upheaval, verdict
+from hubless.builder.banks.default_strength import question, said_by_labels, upheaval
 
 QUERIES, ITEMS, _ = pairs(900, apart=1.5)
 BANK, TARGETS, ASKED = QUERIES[:500], ITEMS[500:], QUERIES[500:]
@@ -36,14 +36,14 @@ def first_right(index, strength):
 
 
 @pytest.mark.parametrize(("lost", "won"), [(3, 0), (4, 0), (0, 4), (4, 1), (6, 1), (7, 2), (19, 12), (21, 12)])
-def test_verdict_is_harm_where_so_many_losses_are_rarer_than_a_tenth(lost, won):
+def test_labels_say_harm_where_so_many_losses_are_rarer_than_a_tenth(lost, won):
     same = 20
     before = np.repeat([True, False, True], [lost, won, same])
     after = np.repeat([False, True, True], [lost, won, same])
     n = lost + won
     as_many = sum(comb(n, count) for count in range(lost, n + 1)) / 2**n
-    assert verdict(before, after) == ("harm" if as_many < 0.1 else "no harm")
-    assert verdict(before[:19], np.zeros(19, bool)) == "too few"
+    assert said_by_labels(before, after) == ("harm" if as_many < 0.1 else "no harm")
+    assert said_by_labels(before[:19], np.zeros(19, bool)) == "too few"
 
 
 def test_version_whose_labels_say_harm_is_raw_and_says_what_it_measured(caplog):

@@ -70,7 +70,7 @@ def noted(found: DecidedStrength, note: str) -> DecidedStrength:
     return found.model_copy(update={"notes": (*found.notes, note)})
 
 
-def verdict(before: Flags, after: Flags) -> SaidByLabels:
+def said_by_labels(before: Flags, after: Flags) -> SaidByLabels:
     """Return what labelled queries say, by whether their first answer is right (m,), raw and corrected."""
     if len(before) < FEWEST_PAIRS:
         return "too few"
@@ -85,12 +85,12 @@ def judged(found: DecidedStrength, right: Callable[[float], Flags]) -> DecidedSt
     test. A strength that is given stays, with a warning.
     """
     raw = right(0.0)
-    if found.by == "lengths" and verdict(right(FULL_STRENGTH), right(found.value)) == "harm":
+    if found.by == "lengths" and said_by_labels(right(FULL_STRENGTH), right(found.value)) == "harm":
         found = DecidedStrength(value=FULL_STRENGTH, by="labels")
     after = right(found.value)
     interval = paired_difference(raw, after).interval
     record = LabelsRecord(
-        said=verdict(raw, after),
+        said=said_by_labels(raw, after),
         queries=len(raw),
         strength=found.value,
         raw=float(raw.mean()),
